@@ -34,7 +34,7 @@ static int lstat_among_others(const char *path, struct stat *status)
 
 /* Both processes get the same folder, whenever the other one creates it: ranks in two folders would
  * never meet. */
-static void two_processes_of_a_user_choose_one_folder(void **state)
+static void two_processes_of_a_user_choose_the_same_folder(void **state)
 {
     for (made_at = 0;; made_at++) {
         char *folder = test_scratch_create();
@@ -61,7 +61,7 @@ static void two_processes_of_a_user_choose_one_folder(void **state)
 
 /* A name that another process took is not used: the first own one is, or else the first unused
  * one. */
-static void a_name_that_is_taken_is_not_used(void **state)
+static void a_folder_name_taken_by_another_file_is_not_used(void **state)
 {
     char *folder = test_scratch_create();
     char prefix[NTK_PATH_BYTES];
@@ -83,7 +83,7 @@ static void a_name_that_is_taken_is_not_used(void **state)
     (void)state;
 }
 
-static void the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root(void **state)
+static void the_owner_of_the_service_folder_is_a_trusted_user(void **state)
 {
     const uid_t own = geteuid();
 
@@ -105,9 +105,9 @@ static void the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_processes_of_a_user_choose_one_folder),
-        cmocka_unit_test(a_name_that_is_taken_is_not_used),
-        cmocka_unit_test(the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root),
+        cmocka_unit_test(two_processes_of_a_user_choose_the_same_folder),
+        cmocka_unit_test(a_folder_name_taken_by_another_file_is_not_used),
+        cmocka_unit_test(the_owner_of_the_service_folder_is_a_trusted_user),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void assert_value(const char *text, enum ntk_aws_file file, const char *n
     ntk_aws_profile_fini(&profile);
 }
 
-static void sections_are_named_by_the_rules_of_their_file(void **state)
+static void section_names_follow_the_rules_of_the_file_kind(void **state)
 {
     static const char config[] = "[default]\nregion=d\n[profile a b]\nregion = ab\n"
                                  "[profile  \"q\"]\nregion = q\n[plain]\nregion = no\n"
@@ -87,7 +87,7 @@ static void sections_with_one_name_are_merged(void **state)
     assert_false(profile.is_found);
 }
 
-static void invalid_lines_are_rejected_with_their_number(void **state)
+static void invalid_lines_are_rejected_with_their_line_number(void **state)
 {
     static const struct {
         const char *text;
@@ -161,10 +161,10 @@ static void a_missing_file_counts_as_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_are_named_by_the_rules_of_their_file),
+        cmocka_unit_test(section_names_follow_the_rules_of_the_file_kind),
         cmocka_unit_test(blanks_comments_and_nested_lines_are_not_values),
         cmocka_unit_test(sections_with_one_name_are_merged),
-        cmocka_unit_test(invalid_lines_are_rejected_with_their_number),
+        cmocka_unit_test(invalid_lines_are_rejected_with_their_line_number),
         cmocka_unit_test(huge_and_binary_files_are_rejected),
         cmocka_unit_test(a_missing_file_counts_as_empty),
     };

@@ -154,7 +154,7 @@ static void assert_found(struct world *world, const char *profile, const char *e
     ntk_aws_credentials_destroy(credentials);
 }
 
-static void keys_of_the_environment_come_first(void **state)
+static void keys_in_the_environment_are_used_before_other_sources(void **state)
 {
     struct world world = { .variables = { "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=s",
                                           "AWS_WEB_IDENTITY_TOKEN_FILE=/none" } };
@@ -169,7 +169,7 @@ static void keys_of_the_environment_come_first(void **state)
     assert_found(&bad, NULL, "environment: invalid access key id");
 }
 
-static void profiles_of_files(void **state)
+static void a_profile_is_read_from_credentials_and_config_files(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "credentials");
@@ -243,7 +243,7 @@ static void a_container_provides_keys(void **state)
     assert_found(&world, NULL, "http://169.254.170.2/v2/x: status 401");
 }
 
-static void a_token_is_sent_to_no_other_host(void **state)
+static void a_container_address_on_another_host_is_rejected(void **state)
 {
     static const char *const urls[] = {
         "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.org/",
@@ -293,7 +293,7 @@ static void hostile_answers_are_rejected(void **state)
     }
 }
 
-static void a_web_identity_is_exchanged(void **state)
+static void a_web_identity_token_is_exchanged_for_keys(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "token");
@@ -408,7 +408,7 @@ static void a_role_is_assumed_with_the_keys_of_another_profile(void **state)
     assert_found(world, "role", STS ": the response has no keys");
 }
 
-static void a_role_is_assumed_with_keys_of_a_source(void **state)
+static void a_role_is_assumed_with_keys_from_its_credential_source(void **state)
 {
     struct roles *f = *state;
     struct world *world = &f->world;
@@ -571,7 +571,7 @@ static void keys_are_renewed_before_they_expire(void **state)
     ntk_aws_credentials_destroy(credentials);
 }
 
-static void keys_of_the_instance_outlive_an_outage(void **state)
+static void instance_keys_are_used_during_an_outage_of_the_service(void **state)
 {
     struct world world = { .services = { { IMDS "api/token", "tok", NULL },
                                          { ROLES, "r", NULL },
@@ -586,7 +586,7 @@ static void keys_of_the_instance_outlive_an_outage(void **state)
     ntk_aws_credentials_destroy(credentials);
 }
 
-static void endpoints_by_region(void **state)
+static void an_endpoint_follows_from_region_and_environment(void **state)
 {
     static const struct {
         const char *region;
@@ -617,7 +617,7 @@ static void endpoints_by_region(void **state)
     assert_false(ntk_aws_region_is_good("US"));
 }
 
-static void times_and_errors_are_read(void **state)
+static void times_and_error_responses_are_parsed(void **state)
 {
     static const char *const bad[] = { "",
                                        "2023-11-14",
@@ -651,16 +651,16 @@ static void times_and_errors_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_of_the_environment_come_first),
-        cmocka_unit_test(profiles_of_files),
+        cmocka_unit_test(keys_in_the_environment_are_used_before_other_sources),
+        cmocka_unit_test(a_profile_is_read_from_credentials_and_config_files),
         cmocka_unit_test(a_container_provides_keys),
-        cmocka_unit_test(a_token_is_sent_to_no_other_host),
+        cmocka_unit_test(a_container_address_on_another_host_is_rejected),
         cmocka_unit_test(hostile_answers_are_rejected),
-        cmocka_unit_test(a_web_identity_is_exchanged),
+        cmocka_unit_test(a_web_identity_token_is_exchanged_for_keys),
         cmocka_unit_test_setup_teardown(a_role_is_assumed_with_the_keys_of_another_profile,
                                         set_up_roles, tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_role_is_assumed_with_keys_of_a_source, set_up_roles,
-                                        tear_down_roles),
+        cmocka_unit_test_setup_teardown(a_role_is_assumed_with_keys_from_its_credential_source,
+                                        set_up_roles, tear_down_roles),
         cmocka_unit_test_setup_teardown(failure_to_assume_a_role_reports_the_reason, set_up_roles,
                                         tear_down_roles),
         cmocka_unit_test_setup_teardown(a_chain_has_at_most_nine_profiles, set_up_roles,
@@ -668,9 +668,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_command_provides_keys, set_up_roles, tear_down_roles),
         cmocka_unit_test(an_instance_provides_keys),
         cmocka_unit_test(keys_are_renewed_before_they_expire),
-        cmocka_unit_test(keys_of_the_instance_outlive_an_outage),
-        cmocka_unit_test(endpoints_by_region),
-        cmocka_unit_test(times_and_errors_are_read),
+        cmocka_unit_test(instance_keys_are_used_during_an_outage_of_the_service),
+        cmocka_unit_test(an_endpoint_follows_from_region_and_environment),
+        cmocka_unit_test(times_and_error_responses_are_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

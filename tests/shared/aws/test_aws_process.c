@@ -76,7 +76,7 @@ static int run(const char *command, uint64_t timeout_ns, bool cancelled, struct 
     return ntk_aws_process_run(command, timeout_ns, is_cancelled, &is_over, out, err);
 }
 
-static void the_exit_of_a_command_is_reported(void **state)
+static void output_and_exit_status_of_a_command_are_reported(void **state)
 {
     static const struct {
         const char *command;
@@ -136,7 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_split_as_a_shell_would),
-        cmocka_unit_test(the_exit_of_a_command_is_reported),
+        cmocka_unit_test(output_and_exit_status_of_a_command_are_reported),
         cmocka_unit_test(commands_that_do_not_exit_are_killed),
         cmocka_unit_test(commands_that_close_the_pipe_and_continue_are_killed),
     };

@@ -73,7 +73,7 @@ static void a_changed_byte_changes_the_signature(void **state)
     ntk_buf_fini(&second);
 }
 
-static void dates_have_their_form(void **state)
+static void dates_have_the_iso_8601_basic_form(void **state)
 {
     char text[NTK_AWS_DATE_BYTES];
 
@@ -85,7 +85,7 @@ static void dates_have_their_form(void **state)
     assert_string_equal(text, "");
 }
 
-static void only_paths_in_encoded_form_are_accepted(void **state)
+static void only_normalized_paths_without_escapes_are_accepted(void **state)
 {
     static const char *const good[] = { "/", "/prefix", "/a-b_c.d~e/f" };
     static const char *const bad[] = { "",     "a",     "//",   "/a//b",    "/a b",
@@ -104,8 +104,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors_are_reproduced),
         cmocka_unit_test(a_changed_byte_changes_the_signature),
-        cmocka_unit_test(dates_have_their_form),
-        cmocka_unit_test(only_paths_in_encoded_form_are_accepted),
+        cmocka_unit_test(dates_have_the_iso_8601_basic_form),
+        cmocka_unit_test(only_normalized_paths_without_escapes_are_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

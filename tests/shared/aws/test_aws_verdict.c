@@ -7,7 +7,7 @@
 #include "shared/http/http_client.h"
 #include "tests/support/unit.h"
 
-static void each_answer_has_its_meaning(void **state)
+static void each_response_is_accepted_retried_or_rejected(void **state)
 {
     static const struct {
         long status;
@@ -40,7 +40,7 @@ static void each_answer_has_its_meaning(void **state)
     }
 }
 
-static void the_service_sets_the_waiting_time(void **state)
+static void a_retry_after_header_sets_the_pause(void **state)
 {
     static const struct {
         const char *head;
@@ -65,8 +65,8 @@ static void the_service_sets_the_waiting_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_answer_has_its_meaning),
-        cmocka_unit_test(the_service_sets_the_waiting_time),
+        cmocka_unit_test(each_response_is_accepted_retried_or_rejected),
+        cmocka_unit_test(a_retry_after_header_sets_the_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

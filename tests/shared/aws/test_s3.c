@@ -88,7 +88,7 @@ static uint64_t waited_ns(struct fixture *f, int busy, int expected)
     return test_clock_now_ns(&f->clock) - begin_ns;
 }
 
-static void a_busy_server_is_asked_again_after_pauses_that_double(void **state)
+static void a_request_to_a_busy_server_is_retried_with_doubling_pauses(void **state)
 {
     struct fixture *f = *state;
 
@@ -98,7 +98,7 @@ static void a_busy_server_is_asked_again_after_pauses_that_double(void **state)
     assert_int_equal(atomic_load(&f->asked), 4);
 }
 
-static void a_server_that_stays_busy_is_given_up(void **state)
+static void a_request_fails_after_the_maximum_number_of_retries(void **state)
 {
     struct fixture *f = *state;
 
@@ -110,8 +110,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(a_busy_server_is_asked_again_after_pauses_that_double),
-        CASE(a_server_that_stays_busy_is_given_up),
+        CASE(a_request_to_a_busy_server_is_retried_with_doubling_pauses),
+        CASE(a_request_fails_after_the_maximum_number_of_retries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void work_release(void *ctx)
     atomic_store(&((struct work *)ctx)->is_released, true);
 }
 
-static void work_is_done_on_request(void **state)
+static void work_runs_on_each_request(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -52,7 +52,7 @@ static int is_released(void *work)
     return atomic_load(&((struct work *)work)->is_released);
 }
 
-static void work_that_blocks_is_waited_for_once(void **state)
+static void a_request_during_blocked_work_returns_at_once(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -70,7 +70,7 @@ static void work_that_blocks_is_waited_for_once(void **state)
 }
 
 /* Method: the work ends only between two calls. */
-static void work_that_is_always_late_has_results(void **state)
+static void a_late_result_is_returned_by_the_next_request(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -85,7 +85,7 @@ static void work_that_is_always_late_has_results(void **state)
     ntk_aside_destroy(aside);
 }
 
-static void work_that_blocks_at_the_end_is_abandoned(void **state)
+static void work_that_blocks_during_destruction_is_abandoned(void **state)
 {
     static struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -100,10 +100,10 @@ static void work_that_blocks_at_the_end_is_abandoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_done_on_request),
-        cmocka_unit_test(work_that_blocks_is_waited_for_once),
-        cmocka_unit_test(work_that_is_always_late_has_results),
-        cmocka_unit_test(work_that_blocks_at_the_end_is_abandoned),
+        cmocka_unit_test(work_runs_on_each_request),
+        cmocka_unit_test(a_request_during_blocked_work_returns_at_once),
+        cmocka_unit_test(a_late_result_is_returned_by_the_next_request),
+        cmocka_unit_test(work_that_blocks_during_destruction_is_abandoned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

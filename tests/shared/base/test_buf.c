@@ -7,7 +7,7 @@
 #include "shared/base/buf.h"
 #include "tests/support/unit.h"
 
-static void grows_and_always_ends_with_nul(void **state)
+static void a_growing_buffer_always_ends_with_nul(void **state)
 {
     struct ntk_buf buf = { 0 };
 
@@ -37,7 +37,7 @@ static void an_impossible_size_is_a_permanent_failure(void **state)
     assert_true(ntk_buf_ok(&buf));
 }
 
-static void binary_is_little_endian(void **state)
+static void integers_are_appended_in_little_endian_order(void **state)
 {
     struct ntk_buf buf = { 0 };
     const uint8_t expected[] = { 1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8 };
@@ -98,9 +98,9 @@ static void a_csv_field_is_never_a_formula_and_numbers_stay_numbers(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_and_always_ends_with_nul),
+        cmocka_unit_test(a_growing_buffer_always_ends_with_nul),
         cmocka_unit_test(an_impossible_size_is_a_permanent_failure),
-        cmocka_unit_test(binary_is_little_endian),
+        cmocka_unit_test(integers_are_appended_in_little_endian_order),
         cmocka_unit_test(a_csv_field_is_quoted_if_necessary),
         cmocka_unit_test(a_csv_field_is_never_a_formula_and_numbers_stay_numbers),
     };

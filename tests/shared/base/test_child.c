@@ -78,7 +78,7 @@ static uint64_t stop(struct watcher *watcher)
     return took_ns;
 }
 
-static void without_a_child_there_is_no_wait(void **state)
+static void stopping_without_a_child_returns_at_once(void **state)
 {
     struct watcher watcher = { .polite = 0 };
 
@@ -94,7 +94,7 @@ static void the_wait_for_a_child_ends_when_it_exits(void **state)
     assert_true(stop(&watcher) <= STEP_NS);
 }
 
-static void a_child_that_keeps_running_is_killed_after_its_time(void **state)
+static void a_child_that_ignores_sigterm_is_killed_after_the_timeout(void **state)
 {
     struct watcher watcher = { .polite = child_start(true), .deaf = child_start(false) };
 
@@ -106,9 +106,9 @@ static void a_child_that_keeps_running_is_killed_after_its_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_child_there_is_no_wait),
+        cmocka_unit_test(stopping_without_a_child_returns_at_once),
         cmocka_unit_test(the_wait_for_a_child_ends_when_it_exits),
-        cmocka_unit_test(a_child_that_keeps_running_is_killed_after_its_time),
+        cmocka_unit_test(a_child_that_ignores_sigterm_is_killed_after_the_timeout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_reported;
 
-static void a_wait_ends_at_its_time(void **state)
+static void a_wait_times_out_at_its_deadline(void **state)
 {
     uint64_t until_ns = ntk_cond_until(10 * NTK_NS_PER_MS);
     int ret = 0;
@@ -40,7 +40,7 @@ static void *tell(void *ctx)
     return NULL;
 }
 
-static void a_signaled_thread_continues_before_the_time(void **state)
+static void a_signal_ends_a_wait_before_its_deadline(void **state)
 {
     const uint64_t times_ns[] = { NTK_COND_FOREVER, ntk_cond_until(3600 * NTK_NS_PER_SECOND) };
 
@@ -60,7 +60,7 @@ static void a_signaled_thread_continues_before_the_time(void **state)
     }
 }
 
-static void times_too_far_away_count_as_forever(void **state)
+static void deadlines_beyond_the_clock_range_mean_forever(void **state)
 {
     assert_true(ntk_cond_until(NTK_COND_FOREVER) == NTK_COND_FOREVER);
     assert_true(ntk_cond_until(NTK_COND_FOREVER - 1) == NTK_COND_FOREVER);
@@ -68,7 +68,7 @@ static void times_too_far_away_count_as_forever(void **state)
 }
 
 /* Method: a clock on which waits end at once. */
-static void a_sleep_ends_at_the_time_of_its_clock(void **state)
+static void a_sleep_ends_at_its_deadline_on_the_given_clock(void **state)
 {
     struct test_clock clock;
 
@@ -84,7 +84,7 @@ static void a_sleep_ends_at_the_time_of_its_clock(void **state)
 }
 
 /* Method: a pipe, and a clock on which waits end at once. */
-static void a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor(void **state)
+static void a_poll_ends_at_its_deadline_or_with_a_ready_descriptor(void **state)
 {
     struct test_clock clock;
     int ends[2];
@@ -131,7 +131,7 @@ static int round_at(void *ctx)
 }
 
 /* Method: a clock on which waits end at once. */
-static void rounds_repeat_at_the_interval_until_one_answers_or_the_time_is_up(void **state)
+static void rounds_repeat_at_the_interval_until_a_result_or_the_timeout(void **state)
 {
     static const struct {
         uint64_t for_ms, step_ms;
@@ -162,12 +162,12 @@ static void rounds_repeat_at_the_interval_until_one_answers_or_the_time_is_up(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_ends_at_its_time),
-        cmocka_unit_test(a_signaled_thread_continues_before_the_time),
-        cmocka_unit_test(times_too_far_away_count_as_forever),
-        cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
-        cmocka_unit_test(a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor),
-        cmocka_unit_test(rounds_repeat_at_the_interval_until_one_answers_or_the_time_is_up),
+        cmocka_unit_test(a_wait_times_out_at_its_deadline),
+        cmocka_unit_test(a_signal_ends_a_wait_before_its_deadline),
+        cmocka_unit_test(deadlines_beyond_the_clock_range_mean_forever),
+        cmocka_unit_test(a_sleep_ends_at_its_deadline_on_the_given_clock),
+        cmocka_unit_test(a_poll_ends_at_its_deadline_or_with_a_ready_descriptor),
+        cmocka_unit_test(rounds_repeat_at_the_interval_until_a_result_or_the_timeout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "shared/base/cursor.h"
 #include "tests/support/unit.h"
 
-static void reads_little_endian_fields_in_order(void **state)
+static void little_endian_fields_are_read_in_order(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     struct ntk_cursor cursor;
@@ -21,7 +21,7 @@ static void reads_little_endian_fields_in_order(void **state)
     assert_int_equal(ntk_cursor_left(&cursor), 0);
 }
 
-static void a_read_beyond_the_end_is_a_permanent_failure_and_keeps_its_position(void **state)
+static void a_read_beyond_the_end_fails_permanently_and_records_its_offset(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3 };
     struct ntk_cursor cursor;
@@ -36,7 +36,7 @@ static void a_read_beyond_the_end_is_a_permanent_failure_and_keeps_its_position(
     assert_int_equal(ntk_cursor_left(&cursor), 0);
 }
 
-static void a_huge_length_does_not_wrap(void **state)
+static void a_huge_length_fails_instead_of_overflowing(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3 };
     struct ntk_cursor cursor;
@@ -50,9 +50,9 @@ static void a_huge_length_does_not_wrap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_little_endian_fields_in_order),
-        cmocka_unit_test(a_read_beyond_the_end_is_a_permanent_failure_and_keeps_its_position),
-        cmocka_unit_test(a_huge_length_does_not_wrap),
+        cmocka_unit_test(little_endian_fields_are_read_in_order),
+        cmocka_unit_test(a_read_beyond_the_end_fails_permanently_and_records_its_offset),
+        cmocka_unit_test(a_huge_length_fails_instead_of_overflowing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "shared/base/err.h"
 #include "tests/support/unit.h"
 
-static void set_returns_its_code_and_keeps_the_message(void **state)
+static void setting_an_error_returns_its_code_and_stores_the_message(void **state)
 {
     struct ntk_err err = { 0 };
     char text[64];
@@ -18,7 +18,7 @@ static void set_returns_its_code_and_keeps_the_message(void **state)
     assert_int_equal(ntk_err_set(NULL, -ENOMEM, 0, "ignored"), -ENOMEM);
 }
 
-static void prefix_names_the_object_and_never_overflows(void **state)
+static void a_prefix_is_added_and_a_long_message_is_truncated(void **state)
 {
     struct ntk_err err = { 0 };
     char longest[2 * NTK_ERR_TEXT_BYTES];
@@ -33,7 +33,7 @@ static void prefix_names_the_object_and_never_overflows(void **state)
     assert_int_equal(strlen(err.text), NTK_ERR_TEXT_BYTES - 1);
 }
 
-static void out_of_memory_has_one_message_everywhere(void **state)
+static void out_of_memory_always_has_the_same_message(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -46,9 +46,9 @@ static void out_of_memory_has_one_message_everywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_returns_its_code_and_keeps_the_message),
-        cmocka_unit_test(prefix_names_the_object_and_never_overflows),
-        cmocka_unit_test(out_of_memory_has_one_message_everywhere),
+        cmocka_unit_test(setting_an_error_returns_its_code_and_stores_the_message),
+        cmocka_unit_test(a_prefix_is_added_and_a_long_message_is_truncated),
+        cmocka_unit_test(out_of_memory_always_has_the_same_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static int remove_scratch(void **state)
     return 0;
 }
 
-static void a_written_file_reads_back_and_limits_hold(void **state)
+static void a_written_file_reads_back_unless_it_exceeds_the_limit(void **state)
 {
     char *path = test_scratch_path(*state, "file");
     struct ntk_err err = { 0 };
@@ -215,7 +215,7 @@ static bool count_file(const char *name, const struct stat *status, void *ctx)
     return ++*(unsigned *)ctx < 100;
 }
 
-static void a_walk_ends_at_its_limits(void **state)
+static void a_walk_stops_at_its_depth_and_entry_limits(void **state)
 {
     const char *folder = *state;
     unsigned count = 0;
@@ -240,7 +240,7 @@ static void a_walk_ends_at_its_limits(void **state)
     assert_int_equal(ntk_fs_walk("/nonexistent", &walk), -ENOENT);
 }
 
-static void short_text_loses_its_line_break(void **state)
+static void a_line_read_from_a_file_has_no_line_break(void **state)
 {
     char *path = test_scratch_path(*state, "value");
     char text[8];
@@ -274,7 +274,7 @@ static void an_unnamed_file_is_written_and_read_at_any_offset(void **state)
     assert_non_null(strstr(err.text, "/nonexistent"));
 }
 
-static void large_temporary_files_go_where_tmpdir_says(void **state)
+static void the_temporary_folder_is_tmpdir_or_a_system_default(void **state)
 {
     const char *folder = *state;
     char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
@@ -293,8 +293,8 @@ static void large_temporary_files_go_where_tmpdir_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_written_file_reads_back_and_limits_hold, make_scratch,
-                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_written_file_reads_back_unless_it_exceeds_the_limit,
+                                        make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_fifo_is_rejected_at_once, make_scratch, remove_scratch),
@@ -308,12 +308,13 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(removal_of_an_endless_tree_stops_at_a_limit, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_walk_ends_at_its_limits, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_walk_stops_at_its_depth_and_entry_limits, make_scratch,
+                                        remove_scratch),
         cmocka_unit_test_setup_teardown(an_unnamed_file_is_written_and_read_at_any_offset,
                                         make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(large_temporary_files_go_where_tmpdir_says, make_scratch,
-                                        remove_scratch),
-        cmocka_unit_test_setup_teardown(short_text_loses_its_line_break, make_scratch,
+        cmocka_unit_test_setup_teardown(the_temporary_folder_is_tmpdir_or_a_system_default,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_line_read_from_a_file_has_no_line_break, make_scratch,
                                         remove_scratch),
     };
 

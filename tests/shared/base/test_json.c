@@ -11,7 +11,7 @@
 #include "shared/base/json.h"
 #include "tests/support/unit.h"
 
-static void writes_nested_values_with_commas_and_escapes(void **state)
+static void nested_values_are_written_with_commas_and_escapes(void **state)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
@@ -34,7 +34,7 @@ static void writes_nested_values_with_commas_and_escapes(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void pretty_breaks_lines(void **state)
+static void pretty_output_has_line_breaks_and_indentation(void **state)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
@@ -66,7 +66,7 @@ static void give_away(void *ctx)
 
 /* The output is taken out at the end of each object and array; the parts together are the same
  * text. */
-static void finished_parts_can_be_removed(void **state)
+static void finished_parts_can_be_taken_from_the_buffer(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_json json;
@@ -92,7 +92,7 @@ static void finished_parts_can_be_removed(void **state)
     ntk_buf_fini(&taken.given);
 }
 
-static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
+static void doubles_are_written_as_shortest_text_in_the_format_of_go(void **state)
 {
     static const struct {
         double value;
@@ -125,7 +125,7 @@ static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
     assert_string_equal(text, "null");
 }
 
-static void every_double_reads_back(void **state)
+static void every_written_double_reads_back_unchanged(void **state)
 {
     uint64_t bits = 1;
 
@@ -145,7 +145,7 @@ static void every_double_reads_back(void **state)
 }
 
 /* Whole nanoseconds, their neighbours, which have 16 and 17 digits, and shares. */
-static void seconds_and_shares_are_the_shortest_text(void **state)
+static void seconds_and_ratios_are_written_as_shortest_text(void **state)
 {
     uint64_t bits = 1;
 
@@ -170,7 +170,7 @@ static void seconds_and_shares_are_the_shortest_text(void **state)
     }
 }
 
-static void floats_are_the_shortest_text_of_24_bits(void **state)
+static void floats_are_written_as_shortest_text_for_24_bits(void **state)
 {
     static const struct {
         float value;
@@ -231,7 +231,7 @@ static void strings_are_utf8_without_terminal_controls(void **state)
 
 /* Texts are scanned eight bytes at a time, so a character must be handled alike at every
  * position. */
-static void a_character_is_quoted_the_same_at_each_position(void **state)
+static void a_character_is_quoted_the_same_way_at_every_position(void **state)
 {
     (void)state;
     for (int c = 1; c < 256; c++) {
@@ -265,15 +265,15 @@ static void a_character_is_quoted_the_same_at_each_position(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
-        cmocka_unit_test(a_character_is_quoted_the_same_at_each_position),
+        cmocka_unit_test(nested_values_are_written_with_commas_and_escapes),
+        cmocka_unit_test(a_character_is_quoted_the_same_way_at_every_position),
         cmocka_unit_test(strings_are_utf8_without_terminal_controls),
-        cmocka_unit_test(pretty_breaks_lines),
-        cmocka_unit_test(finished_parts_can_be_removed),
-        cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
-        cmocka_unit_test(every_double_reads_back),
-        cmocka_unit_test(seconds_and_shares_are_the_shortest_text),
-        cmocka_unit_test(floats_are_the_shortest_text_of_24_bits),
+        cmocka_unit_test(pretty_output_has_line_breaks_and_indentation),
+        cmocka_unit_test(finished_parts_can_be_taken_from_the_buffer),
+        cmocka_unit_test(doubles_are_written_as_shortest_text_in_the_format_of_go),
+        cmocka_unit_test(every_written_double_reads_back_unchanged),
+        cmocka_unit_test(seconds_and_ratios_are_written_as_shortest_text),
+        cmocka_unit_test(floats_are_written_as_shortest_text_for_24_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

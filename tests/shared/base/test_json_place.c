@@ -20,7 +20,7 @@ static const char text[] = "\n"                                        /* 1 */
                            "    } ],\n"                                /* 10 */
                            "  \"last\": false }\n";                    /* 11 */
 
-static void a_place_has_the_line_of_its_key_or_item(void **state)
+static void the_line_of_a_key_or_item_is_found(void **state)
 {
     static const struct {
         const char *path;
@@ -54,7 +54,7 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
 }
 
 /* Method: every prefix of the text, in memory of exactly that size (for the sanitizers). */
-static void any_position_has_a_line(void **state)
+static void a_truncated_text_yields_a_line_within_the_text(void **state)
 {
     for (size_t bytes = 0; bytes < sizeof text; bytes++) {
         char *cut = malloc(bytes + 1);
@@ -115,8 +115,8 @@ static void a_list_returns_its_elements_one_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_has_the_line_of_its_key_or_item),
-        cmocka_unit_test(any_position_has_a_line),
+        cmocka_unit_test(the_line_of_a_key_or_item_is_found),
+        cmocka_unit_test(a_truncated_text_yields_a_line_within_the_text),
         cmocka_unit_test(a_list_returns_its_elements_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

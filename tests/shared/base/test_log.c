@@ -45,7 +45,7 @@ static void write_lines(enum journal journal, char *out, size_t out_bytes)
     (void)fclose(file);
 }
 
-static void test_lines(void **state)
+static void log_lines_have_program_module_and_priority(void **state)
 {
     char out[512];
 
@@ -67,7 +67,7 @@ static void test_lines(void **state)
                              "<7>test: store: it is at it\n");
 }
 
-static void test_a_module_that_the_program_is_named_after(void **state)
+static void a_module_in_the_program_name_is_not_repeated(void **state)
 {
     char out[512];
 
@@ -80,7 +80,7 @@ static void test_a_module_that_the_program_is_named_after(void **state)
     assert_string_equal(out, "store: store: it breaks\nstore: it is slow\n");
 }
 
-static void test_failure(void **state)
+static void a_logged_failure_has_its_message_and_byte_offset(void **state)
 {
     const struct ntk_err err = { .offset = 12, .text = "bad magic" };
     char out[512];
@@ -100,7 +100,7 @@ static void test_failure(void **state)
 }
 
 /* Text from a peer may contain anything: it stays on one line without control characters. */
-static void test_control_characters(void **state)
+static void control_characters_in_log_lines_are_replaced(void **state)
 {
     char out[512];
     FILE *file = tmpfile();
@@ -131,7 +131,7 @@ static void sink(enum ntk_log_level level, const char *module, const char *text)
                    text);
 }
 
-static void test_sink(void **state)
+static void a_sink_receives_log_lines_instead_of_stderr(void **state)
 {
     char out[512];
 
@@ -151,10 +151,11 @@ static void test_sink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_a_module_that_the_program_is_named_after),
-        cmocka_unit_test(test_failure), cmocka_unit_test(test_control_characters),
-        cmocka_unit_test(test_sink)
+        cmocka_unit_test(log_lines_have_program_module_and_priority),
+        cmocka_unit_test(a_module_in_the_program_name_is_not_repeated),
+        cmocka_unit_test(a_logged_failure_has_its_message_and_byte_offset),
+        cmocka_unit_test(control_characters_in_log_lines_are_replaced),
+        cmocka_unit_test(a_sink_receives_log_lines_instead_of_stderr)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

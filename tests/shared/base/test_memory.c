@@ -59,7 +59,7 @@ static int code_of(bool keeps)
     return WEXITSTATUS(status);
 }
 
-static void kept_memory_is_used_again(void **state)
+static void retained_memory_is_reused(void **state)
 {
     (void)state;
     if (HAS_OWN_ALLOCATOR || ntk_memory_available() < NEEDED_BYTES) {
@@ -86,7 +86,7 @@ static void a_large_array_keeps_its_content(void **state)
     ntk_memory_is_large(NULL, ARRAY_BYTES);
 }
 
-static void some_memory_is_available(void **state)
+static void available_memory_is_reported(void **state)
 {
     (void)state;
     assert_true(ntk_memory_available() > ARRAY_BYTES);
@@ -95,9 +95,9 @@ static void some_memory_is_available(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_memory_is_used_again),
+        cmocka_unit_test(retained_memory_is_reused),
         cmocka_unit_test(a_large_array_keeps_its_content),
-        cmocka_unit_test(some_memory_is_available),
+        cmocka_unit_test(available_memory_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static int parse(char **argv, int *out_argc)
     return parse_by(ntk_opt_parse, argv, out_argc);
 }
 
-static void accepts_every_form_and_keeps_the_order_of_operands(void **state)
+static void every_option_form_is_accepted_and_operands_keep_their_order(void **state)
 {
     char *argv[] = { "prog", "a", "-fo", "--text=x y", "b", "-n12", "-d", "2s", "--", "-z", NULL };
     int argc;
@@ -88,7 +88,7 @@ static void accepts_every_form_and_keeps_the_order_of_operands(void **state)
     assert_true(got.count == 12 && got.delay_ns == UINT64_C(2000000000));
 }
 
-static void a_value_may_be_omitted(void **state)
+static void an_optional_value_may_be_omitted(void **state)
 {
     char *without[] = { "prog", "--push", "operand", NULL };
     char *with[] = { "prog", "--push=http://a=b", NULL };
@@ -100,7 +100,7 @@ static void a_value_may_be_omitted(void **state)
     assert_string_equal(got.push, "http://a=b");
 }
 
-static void rejects_unknown_options(void **state)
+static void unknown_options_are_rejected(void **state)
 {
     char *bad[][4] = {
         { "prog", "--nope", NULL },
@@ -122,7 +122,7 @@ static void rejects_unknown_options(void **state)
     }
 }
 
-static void a_choice_is_one_of_its_words(void **state)
+static void a_choice_accepts_only_its_listed_words(void **state)
 {
     char *good[] = { "prog", "--fill", "ones", NULL };
     char *bad[][4] = {
@@ -175,7 +175,7 @@ static void a_program_without_operands_rejects_operands(void **state)
     }
 }
 
-static void help_version_and_completion_end_with_success(void **state)
+static void help_version_and_completion_exit_with_0(void **state)
 {
     char *asked[][4] = {
         { "prog", "--help", NULL },
@@ -190,7 +190,7 @@ static void help_version_and_completion_end_with_success(void **state)
     }
 }
 
-static void stops_at_the_first_operand_on_request(void **state)
+static void parsing_stops_at_the_first_operand_on_request(void **state)
 {
     char *argv[] = { "prog", "-f", "verb", "-n", "5", NULL };
     int argc;
@@ -203,7 +203,7 @@ static void stops_at_the_first_operand_on_request(void **state)
 }
 
 /* Rows in the order of the tables; a table without rows adds nothing. */
-static void tables_of_several_parts_act_as_one(void **state)
+static void joined_option_tables_behave_like_one_table(void **state)
 {
     static bool first;
     static bool second;
@@ -229,15 +229,15 @@ static void tables_of_several_parts_act_as_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts_every_form_and_keeps_the_order_of_operands),
-        cmocka_unit_test(a_value_may_be_omitted),
-        cmocka_unit_test(rejects_unknown_options),
-        cmocka_unit_test(a_choice_is_one_of_its_words),
+        cmocka_unit_test(every_option_form_is_accepted_and_operands_keep_their_order),
+        cmocka_unit_test(an_optional_value_may_be_omitted),
+        cmocka_unit_test(unknown_options_are_rejected),
+        cmocka_unit_test(a_choice_accepts_only_its_listed_words),
         cmocka_unit_test(a_command_runs_with_the_arguments_after_it),
         cmocka_unit_test(a_program_without_operands_rejects_operands),
-        cmocka_unit_test(help_version_and_completion_end_with_success),
-        cmocka_unit_test(stops_at_the_first_operand_on_request),
-        cmocka_unit_test(tables_of_several_parts_act_as_one),
+        cmocka_unit_test(help_version_and_completion_exit_with_0),
+        cmocka_unit_test(parsing_stops_at_the_first_operand_on_request),
+        cmocka_unit_test(joined_option_tables_behave_like_one_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ NTK_ORDER(by_length_and_core, struct item, NTK_BY(by_length, name) NTK_THEN(by_c
 NTK_ORDER_POINTERS(pointers_by_start, struct item, NTK_UP(start));
 NTK_ORDER_NUMBERS(smallest_first, uint64_t);
 
-static void the_first_member_that_differs_decides(void **state)
+static void the_first_different_member_determines_the_order(void **state)
 {
     struct item items[] = { { 2, 5, 0, "" }, { 1, 5, 0, "" }, { 2, 9, 0, "" }, { 1, 9, 0, "" } };
 
@@ -58,7 +58,7 @@ static void strings_are_compared_by_their_bytes(void **state)
     assert_true(by_share_and_name(&largest, &a) < 0);
 }
 
-static void functions_of_members_and_elements_decide(void **state)
+static void key_and_comparison_functions_determine_the_order(void **state)
 {
     const struct item near = { 1, 0, 0, "zz" };
     const struct item far = { 2, 0, 0, "aa" };
@@ -86,10 +86,10 @@ static void numbers_and_pointers_are_sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_member_that_differs_decides),
+        cmocka_unit_test(the_first_different_member_determines_the_order),
         cmocka_unit_test(equal_elements_compare_as_zero),
         cmocka_unit_test(strings_are_compared_by_their_bytes),
-        cmocka_unit_test(functions_of_members_and_elements_decide),
+        cmocka_unit_test(key_and_comparison_functions_determine_the_order),
         cmocka_unit_test(numbers_and_pointers_are_sorted),
     };
 

@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void a_mapping_of_a_file_has_all_its_fields(void **state)
+static void every_field_of_a_file_mapping_is_parsed(void **state)
 {
     char line[] = "7f00a000-7f00c000 rw-s 00003000 fe:01 4711       /tmp/a b (deleted)\n";
     struct ntk_process_mapping mapping;
@@ -34,7 +34,7 @@ static void a_mapping_without_a_file_has_an_empty_path(void **state)
     assert_string_equal(mapping.path, "");
 }
 
-static void lines_without_a_field_are_rejected(void **state)
+static void mapping_lines_with_a_missing_field_are_rejected(void **state)
 {
     static const char *const lines[] = { "", "\n", "7f00a000", "7f00a000-7f00c000 rw-p 00000000",
                                          "7f00a000-7f00c000 rw-p 00000000 00:00 \n" };
@@ -51,9 +51,9 @@ static void lines_without_a_field_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mapping_of_a_file_has_all_its_fields),
+        cmocka_unit_test(every_field_of_a_file_mapping_is_parsed),
         cmocka_unit_test(a_mapping_without_a_file_has_an_empty_path),
-        cmocka_unit_test(lines_without_a_field_are_rejected),
+        cmocka_unit_test(mapping_lines_with_a_missing_field_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void expect(struct screen *screen, const char *text)
     free(screen->text);
 }
 
-static void work_of_two_seconds_shows_nothing(void **state)
+static void work_under_two_seconds_shows_no_progress_bar(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
@@ -66,7 +66,7 @@ static void work_beyond_the_delay_shows_a_progress_bar_that_disappears(void **st
     expect(&screen, "\rexecuting [###############...............]  50 %\r\033[K");
 }
 
-static void the_variable_shows_everything_at_once(void **state)
+static void an_environment_variable_shows_the_bar_without_delay(void **state)
 {
     struct screen screen;
 
@@ -113,9 +113,9 @@ static void without_a_terminal_no_bar_is_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_of_two_seconds_shows_nothing),
+        cmocka_unit_test(work_under_two_seconds_shows_no_progress_bar),
         cmocka_unit_test(work_beyond_the_delay_shows_a_progress_bar_that_disappears),
-        cmocka_unit_test(the_variable_shows_everything_at_once),
+        cmocka_unit_test(an_environment_variable_shows_the_bar_without_delay),
         cmocka_unit_test(the_bar_is_drawn_ten_times_per_second),
         cmocka_unit_test(without_a_terminal_no_bar_is_drawn),
     };

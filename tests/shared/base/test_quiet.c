@@ -39,7 +39,7 @@ static int write_past_the_limit(void)
     return pwrite(fd, "x", 1, 4096) == -1 ? 5 : 6; /* the signal ends it here */
 }
 
-static void writing_fails_without_a_signal_between_enter_and_leave_only(void **state)
+static void signals_of_failed_writes_are_suppressed_until_leave(void **state)
 {
     int status = 0;
     pid_t child = fork();
@@ -53,7 +53,7 @@ static void writing_fails_without_a_signal_between_enter_and_leave_only(void **s
     assert_int_equal(WTERMSIG(status), SIGXFSZ);
 }
 
-static void an_earlier_pending_signal_stays(void **state)
+static void a_signal_pending_before_enter_stays_pending(void **state)
 {
     struct ntk_quiet quiet = { 0 };
     sigset_t pipe_only;
@@ -74,8 +74,8 @@ static void an_earlier_pending_signal_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writing_fails_without_a_signal_between_enter_and_leave_only),
-        cmocka_unit_test(an_earlier_pending_signal_stays),
+        cmocka_unit_test(signals_of_failed_writes_are_suppressed_until_leave),
+        cmocka_unit_test(a_signal_pending_before_enter_stays_pending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void check_conversation(const char *name)
     ntk_service_destroy(service);
 }
 
-static void test_conversation(void **state)
+static void states_are_sent_to_the_service_manager(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "notify");
@@ -78,7 +78,7 @@ static void test_conversation(void **state)
     test_scratch_destroy(folder);
 }
 
-static void test_watchdog(void **state)
+static void the_watchdog_period_is_half_of_its_timeout(void **state)
 {
     static const struct {
         const char *usec;
@@ -116,7 +116,7 @@ static void test_watchdog(void **state)
     unsetenv("WATCHDOG_PID");
 }
 
-static void test_without_a_manager(void **state)
+static void no_service_manager_is_accepted_and_invalid_sockets_are_rejected(void **state)
 {
     static const char *const bad[] = { "relative", "/", "@" };
     struct ntk_service *service = NULL;
@@ -152,7 +152,7 @@ static int has_heard(void *ctx)
     return 0;
 }
 
-static void test_agent(void **state)
+static void the_agent_notifies_the_manager_of_start_watchdog_and_stop(void **state)
 {
     static const char *const argv[] = { "neuron-monitor", "--quiet", NULL };
     static const char *const expected[] = { "READY=1\n", "WATCHDOG=1\n", "WATCHDOG=1\n" };
@@ -181,10 +181,10 @@ static void test_agent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conversation),
-        cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_without_a_manager),
-        cmocka_unit_test(test_agent),
+        cmocka_unit_test(states_are_sent_to_the_service_manager),
+        cmocka_unit_test(the_watchdog_period_is_half_of_its_timeout),
+        cmocka_unit_test(no_service_manager_is_accepted_and_invalid_sockets_are_rejected),
+        cmocka_unit_test(the_agent_notifies_the_manager_of_start_watchdog_and_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

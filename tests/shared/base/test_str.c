@@ -7,7 +7,7 @@
 #include "shared/base/str.h"
 #include "tests/support/unit.h"
 
-static void durations_have_the_form_of_go_and_plain_numbers_are_seconds(void **state)
+static void durations_follow_go_syntax_and_plain_numbers_are_seconds(void **state)
 {
     static const struct {
         const char *text;
@@ -57,7 +57,7 @@ static void sizes_take_binary_suffixes(void **state)
     }
 }
 
-static void numbers_use_the_whole_text_or_fail(void **state)
+static void numbers_followed_by_other_text_are_rejected(void **state)
 {
     uint64_t u = 7;
     int64_t i = 7;
@@ -142,7 +142,7 @@ static void clean_copies_replace_bytes_that_are_not_text(void **state)
 
 /* Every code point: Unicode's categories Cc, Zl, Zp, the annotations, Bidi_Control and
  * Default_Ignorable_Code_Point, nothing else. */
-static void unsafe_characters_move_the_cursor_or_show_nothing(void **state)
+static void control_and_invisible_characters_are_unsafe(void **state)
 {
     static const struct {
         uint32_t first;
@@ -191,14 +191,14 @@ static void cleaning_in_place_keeps_the_length(void **state)
     assert_int_equal(ended[2], '\t');
 }
 
-static void the_base_of_a_path_follows_its_last_slash(void **state)
+static void the_base_name_follows_the_last_slash_of_a_path(void **state)
 {
     assert_string_equal(ntk_str_base_name("a/b.neff"), "b.neff");
     assert_string_equal(ntk_str_base_name("b.neff"), "b.neff");
     assert_string_equal(ntk_str_base_name("a/"), "");
 }
 
-static void utf8_is_read_as_it_is_written(void **state)
+static void every_code_point_round_trips_through_utf8(void **state)
 {
     static const char *const unsound[] = {
         "\x80",
@@ -253,7 +253,7 @@ static void code_points_are_written_as_utf8(void **state)
     }
 }
 
-static void names_of_a_list_are_bits_of_its_rows(void **state)
+static void a_list_of_names_is_parsed_to_a_bit_mask(void **state)
 {
     static const struct {
         const char *name;
@@ -279,17 +279,17 @@ static void names_of_a_list_are_bits_of_its_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_a_list_are_bits_of_its_rows),
-        cmocka_unit_test(durations_have_the_form_of_go_and_plain_numbers_are_seconds),
+        cmocka_unit_test(a_list_of_names_is_parsed_to_a_bit_mask),
+        cmocka_unit_test(durations_follow_go_syntax_and_plain_numbers_are_seconds),
         cmocka_unit_test(sizes_take_binary_suffixes),
-        cmocka_unit_test(numbers_use_the_whole_text_or_fail),
+        cmocka_unit_test(numbers_followed_by_other_text_are_rejected),
         cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_bytes_that_are_not_text),
-        cmocka_unit_test(unsafe_characters_move_the_cursor_or_show_nothing),
+        cmocka_unit_test(control_and_invisible_characters_are_unsafe),
         cmocka_unit_test(cleaning_in_place_keeps_the_length),
-        cmocka_unit_test(the_base_of_a_path_follows_its_last_slash),
-        cmocka_unit_test(utf8_is_read_as_it_is_written),
+        cmocka_unit_test(the_base_name_follows_the_last_slash_of_a_path),
+        cmocka_unit_test(every_code_point_round_trips_through_utf8),
         cmocka_unit_test(code_points_are_written_as_utf8),
     };
 

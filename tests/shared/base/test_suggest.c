@@ -15,7 +15,7 @@ static void expect(const char *word, const char *text)
     assert_string_equal(ntk_suggest_text(&near), text);
 }
 
-static void a_word_with_few_wrong_letters_gets_its_name(void **state)
+static void a_misspelled_word_gets_a_suggestion(void **state)
 {
     expect("lins", " (did you mean 'lines'?)");        /* a missing letter */
     expect("linees", " (did you mean 'lines'?)");      /* an additional letter */
@@ -33,7 +33,7 @@ static void a_word_unlike_all_others_gets_no_suggestion(void **state)
     expect("diff", " (did you mean 'diff'?)"); /* callers ask only about unknown words */
 }
 
-static void dashes_resemble_no_option(void **state)
+static void dashes_alone_get_no_suggestion(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("--"); /* the part of "--=value" before '=' */
 
@@ -44,7 +44,7 @@ static void dashes_resemble_no_option(void **state)
     assert_string_equal(ntk_suggest_text(&near), " (did you mean '--x'?)");
 }
 
-static void the_nearest_name_wins_and_of_equals_the_first(void **state)
+static void the_first_of_the_nearest_names_is_suggested(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("core-x");
 
@@ -52,7 +52,7 @@ static void the_nearest_name_wins_and_of_equals_the_first(void **state)
     assert_string_equal(ntk_suggest_text(&near), " (did you mean 'core-a'?)");
 }
 
-static void a_match_requires_the_same_letters(void **state)
+static void a_known_word_matches_a_name_exactly(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("View");
 
@@ -65,7 +65,7 @@ static void a_match_requires_the_same_letters(void **state)
     assert_true(ntk_suggest_is_known(&near));
 }
 
-static void words_and_names_of_any_length_are_safe(void **state)
+static void words_and_names_of_any_length_are_handled(void **state)
 {
     char word[1000] = "";
 
@@ -88,12 +88,12 @@ static void words_and_names_of_any_length_are_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_with_few_wrong_letters_gets_its_name),
+        cmocka_unit_test(a_misspelled_word_gets_a_suggestion),
         cmocka_unit_test(a_word_unlike_all_others_gets_no_suggestion),
-        cmocka_unit_test(dashes_resemble_no_option),
-        cmocka_unit_test(the_nearest_name_wins_and_of_equals_the_first),
-        cmocka_unit_test(a_match_requires_the_same_letters),
-        cmocka_unit_test(words_and_names_of_any_length_are_safe),
+        cmocka_unit_test(dashes_alone_get_no_suggestion),
+        cmocka_unit_test(the_first_of_the_nearest_names_is_suggested),
+        cmocka_unit_test(a_known_word_matches_a_name_exactly),
+        cmocka_unit_test(words_and_names_of_any_length_are_handled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

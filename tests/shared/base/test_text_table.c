@@ -34,7 +34,7 @@ static void strings_are_left_aligned_and_numbers_right_aligned(void **state)
                        "attention  982.6  -\n");
 }
 
-static void a_frame_has_rules_where_requested(void **state)
+static void a_framed_table_has_rules_at_the_requested_rows(void **state)
 {
     struct ntk_text_table table;
 
@@ -57,7 +57,7 @@ static void a_frame_has_rules_where_requested(void **state)
                        "+------+---+\n");
 }
 
-static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
+static void column_width_is_measured_in_terminal_cells(void **state)
 {
     struct ntk_text_table table;
 
@@ -72,7 +72,7 @@ static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
     assert_put(&table, "\xc3\xa9t\xc3\xa9   x\n\xe6\x97\xa5\xe6\x9c\xac  x\n");
 }
 
-static void a_colour_takes_no_space_and_ends_with_its_cell(void **state)
+static void a_cell_colour_adds_no_width_and_is_reset_after_the_cell(void **state)
 {
     struct ntk_text_table table;
 
@@ -98,9 +98,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_left_aligned_and_numbers_right_aligned),
-        cmocka_unit_test(a_frame_has_rules_where_requested),
-        cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
-        cmocka_unit_test(a_colour_takes_no_space_and_ends_with_its_cell),
+        cmocka_unit_test(a_framed_table_has_rules_at_the_requested_rows),
+        cmocka_unit_test(column_width_is_measured_in_terminal_cells),
+        cmocka_unit_test(a_cell_colour_adds_no_width_and_is_reset_after_the_cell),
         cmocka_unit_test(a_long_cell_is_truncated),
     };
 

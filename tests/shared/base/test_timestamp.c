@@ -12,7 +12,7 @@
 #define SECOND NTK_NS_PER_SECOND
 #define T0 (1700000040 * SECOND) /* 2023-11-14T22:14:00Z */
 
-static void times_are_read_in_every_usual_form(void **state)
+static void common_timestamp_forms_are_parsed_and_invalid_ones_rejected(void **state)
 {
     static const struct {
         const char *text;
@@ -58,7 +58,7 @@ static void times_are_read_in_every_usual_form(void **state)
     }
 }
 
-static void a_written_time_reads_back(void **state)
+static void a_formatted_time_parses_to_the_same_time(void **state)
 {
     char text[NTK_TIMESTAMP_BYTES];
     uint64_t ns;
@@ -75,7 +75,9 @@ static void a_written_time_reads_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read_in_every_usual_form),
-                                        cmocka_unit_test(a_written_time_reads_back) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(common_timestamp_forms_are_parsed_and_invalid_ones_rejected),
+        cmocka_unit_test(a_formatted_time_parses_to_the_same_time)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "shared/base/units.h"
 #include "tests/support/unit.h"
 
-static void formatted_values_change_unit_before_they_grow_too_long(void **state)
+static void values_are_formatted_with_the_unit_that_fits(void **state)
 {
     char buf[NTK_UNITS_TEXT_BYTES];
 
@@ -27,7 +27,7 @@ static void formatted_values_change_unit_before_they_grow_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formatted_values_change_unit_before_they_grow_too_long),
+        cmocka_unit_test(values_are_formatted_with_the_unit_that_fits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

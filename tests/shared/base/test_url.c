@@ -5,7 +5,7 @@
 #include "shared/base/url.h"
 #include "tests/support/unit.h"
 
-static void an_address_is_shown_without_its_secrets(void **state)
+static void an_address_is_shown_without_credentials(void **state)
 {
     static const char *const rows[][2] = {
         { "http://host:8000", "http://host:8000" },
@@ -31,7 +31,7 @@ static void an_address_is_shown_without_its_secrets(void **state)
     assert_string_equal(ntk_url_redact(shown, 9, "http://u:p@host"), "http://h");
 }
 
-static void every_message_loses_its_passwords(void **state)
+static void passwords_in_error_messages_are_removed(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -46,8 +46,8 @@ static void every_message_loses_its_passwords(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_shown_without_its_secrets),
-        cmocka_unit_test(every_message_loses_its_passwords),
+        cmocka_unit_test(an_address_is_shown_without_credentials),
+        cmocka_unit_test(passwords_in_error_messages_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

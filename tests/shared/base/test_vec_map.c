@@ -10,7 +10,7 @@
 #include "shared/base/vec.h"
 #include "tests/support/unit.h"
 
-static void vec_keeps_order_over_growth_and_removal(void **state)
+static void a_vector_keeps_its_order_during_growth_and_removal(void **state)
 {
     struct ntk_vec vec = NTK_VEC_INIT(int);
 
@@ -28,7 +28,7 @@ static void vec_keeps_order_over_growth_and_removal(void **state)
     ntk_vec_fini(&vec);
 }
 
-static void map_finds_replaces_and_removes_among_many(void **state)
+static void map_entries_are_found_replaced_and_removed(void **state)
 {
     struct ntk_map map = { 0 };
     int values[1000];
@@ -64,7 +64,7 @@ static size_t longest_run(const struct ntk_map *map)
 }
 
 /* Numbers that a constant factor would hash to one slot: multiples of its inverse. */
-static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
+static void hostile_map_keys_do_not_collide(void **state)
 {
     static const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
     struct ntk_map map = { 0 };
@@ -88,7 +88,7 @@ static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
     ntk_map_fini(&map);
 }
 
-static void map_numbers_and_strings_do_not_collide(void **state)
+static void number_and_string_keys_of_a_map_are_distinct(void **state)
 {
     struct ntk_map map = { 0 };
     int a;
@@ -106,10 +106,10 @@ static void map_numbers_and_strings_do_not_collide(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vec_keeps_order_over_growth_and_removal),
-        cmocka_unit_test(map_finds_replaces_and_removes_among_many),
-        cmocka_unit_test(map_numbers_of_a_hostile_file_do_not_collide),
-        cmocka_unit_test(map_numbers_and_strings_do_not_collide),
+        cmocka_unit_test(a_vector_keeps_its_order_during_growth_and_removal),
+        cmocka_unit_test(map_entries_are_found_replaced_and_removed),
+        cmocka_unit_test(hostile_map_keys_do_not_collide),
+        cmocka_unit_test(number_and_string_keys_of_a_map_are_distinct),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

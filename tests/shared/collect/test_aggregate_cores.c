@@ -9,7 +9,7 @@
 
 /* ---- cores, models, memory ---- */
 
-static void logical_cores_of_a_pair_show_each_physical_core(void **state)
+static void a_logical_core_aggregates_its_two_physical_cores(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -48,7 +48,7 @@ static void logical_cores_of_a_pair_show_each_physical_core(void **state)
     assert_int_equal(logical.in_flight, 3);
 }
 
-static void a_released_core_is_listed_while_it_has_something_to_report(void **state)
+static void a_released_core_is_listed_until_its_last_counts_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -65,7 +65,7 @@ static void a_released_core_is_listed_while_it_has_something_to_report(void **st
     assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].total, 2);
 }
 
-static void an_unloaded_model_is_listed_once_more_and_its_series_stays(void **state)
+static void an_unloaded_model_is_listed_once_more_and_keeps_its_totals(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -107,7 +107,7 @@ static void an_unloaded_model_is_listed_once_more_and_its_series_stays(void **st
     assert_int_equal(f->snapshot->runtimes[0].series[0].total.count, 7);
 }
 
-static void memory_groups_keep_the_highest_sum_seen(void **state)
+static void the_peak_of_a_memory_group_is_its_highest_sum(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -149,7 +149,7 @@ static void memory_groups_keep_the_highest_sum_seen(void **state)
     assert_int_equal(runtime->memory_by_category[0].peak_bytes, 150);
 }
 
-static void hooks_around_another_runtime_leave_the_inside_absent(void **state)
+static void device_figures_are_absent_for_a_runtime_without_software_cores(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -173,11 +173,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(logical_cores_of_a_pair_show_each_physical_core),
-        TEST(a_released_core_is_listed_while_it_has_something_to_report),
-        TEST(an_unloaded_model_is_listed_once_more_and_its_series_stays),
-        TEST(memory_groups_keep_the_highest_sum_seen),
-        TEST(hooks_around_another_runtime_leave_the_inside_absent),
+        TEST(a_logical_core_aggregates_its_two_physical_cores),
+        TEST(a_released_core_is_listed_until_its_last_counts_are_reported),
+        TEST(an_unloaded_model_is_listed_once_more_and_keeps_its_totals),
+        TEST(the_peak_of_a_memory_group_is_its_highest_sum),
+        TEST(device_figures_are_absent_for_a_runtime_without_software_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ static void driver_counts_shared_by_two_processes_are_assigned_to_neither(void *
     assert_int_equal(f->snapshot->cores[3].effective_flops.period, 77);
 }
 
-static void counts_of_executions_that_are_given_up_are_partial(void **state)
+static void execution_counts_become_partial_if_counting_is_abandoned(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_foreign(f, 0, 42, NTK_PROCESS_ATTACHED);
@@ -179,7 +179,7 @@ static void counts_of_executions_that_are_given_up_are_partial(void **state)
     assert_int_equal(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS, 0);
 }
 
-static void executions_that_are_not_observed_are_absent_and_not_zero(void **state)
+static void unobserved_executions_are_absent_rather_than_zero(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -220,7 +220,7 @@ static void executions_that_are_not_observed_are_absent_and_not_zero(void **stat
 
 /* Method: two processes on a machine with the tree of a software machine, one of them not on a
  * software core. */
-static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void **state)
+static void a_core_used_by_another_runtime_is_not_shown_as_idle(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -252,7 +252,7 @@ static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void *
 }
 
 /* After its last process has exited, the tree is no longer written. A driver would continue. */
-static void old_power_of_a_software_machine_is_not_shown(void **state)
+static void stale_power_of_a_software_machine_is_omitted(void **state)
 {
     static const enum ntk_device_origin origins[] = { NTK_DEVICE_ORIGIN_DRIVER,
                                                       NTK_DEVICE_ORIGIN_SOFTWARE };
@@ -278,7 +278,7 @@ static void old_power_of_a_software_machine_is_not_shown(void **state)
     }
 }
 
-static void stored_totals_of_another_runtime_continue_without_unwatched_time(void **state)
+static void stored_totals_continue_for_a_process_of_another_runtime(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -361,7 +361,7 @@ static void estimated_model_memory_is_a_row_without_a_category(void **state)
 
 /* Method: the driver's files are cleared while the core keeps working; then the values drop by an
  * hour's worth, as if the counters of an exited process were not added up yet. */
-static void a_cleared_driver_file_counts_for_the_period_when_possible(void **state)
+static void a_cleared_driver_counter_counts_up_to_the_period_length(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
@@ -411,7 +411,7 @@ static void a_cleared_driver_file_counts_for_the_period_when_possible(void **sta
     assert_true(f->snapshot->cores[0].utilization == 0.5);
 }
 
-static void an_empty_result_has_a_reason(void **state)
+static void a_snapshot_without_devices_has_an_error_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_tree none = { 0 };
@@ -431,14 +431,14 @@ int main(void)
         TEST(core_use_comes_from_the_driver_and_results_from_the_calls),
         TEST(without_a_driver_counter_busy_time_comes_from_calls_and_is_marked),
         TEST(driver_counts_shared_by_two_processes_are_assigned_to_neither),
-        TEST(counts_of_executions_that_are_given_up_are_partial),
-        TEST(executions_that_are_not_observed_are_absent_and_not_zero),
-        TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
-        TEST(old_power_of_a_software_machine_is_not_shown),
-        TEST(stored_totals_of_another_runtime_continue_without_unwatched_time),
+        TEST(execution_counts_become_partial_if_counting_is_abandoned),
+        TEST(unobserved_executions_are_absent_rather_than_zero),
+        TEST(a_core_used_by_another_runtime_is_not_shown_as_idle),
+        TEST(stale_power_of_a_software_machine_is_omitted),
+        TEST(stored_totals_continue_for_a_process_of_another_runtime),
         TEST(estimated_model_memory_is_a_row_without_a_category),
-        TEST(a_cleared_driver_file_counts_for_the_period_when_possible),
-        TEST(an_empty_result_has_a_reason),
+        TEST(a_cleared_driver_counter_counts_up_to_the_period_length),
+        TEST(a_snapshot_without_devices_has_an_error_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
 }
 
 /* If totals are kept, unwatched time adds nothing to them. */
-static void an_unknown_older_process_was_unwatched_until_now(void **state)
+static void earlier_work_of_a_process_without_stored_totals_is_unwatched(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -86,7 +86,7 @@ static void a_process_older_than_the_collector_is_counted_from_now_on(void **sta
 }
 
 /* Method: the store has 900 executions of a process that has made 1,000 by now. */
-static void an_older_process_counts_from_its_stored_totals(void **state)
+static void counting_of_an_older_process_continues_from_its_stored_totals(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -128,7 +128,7 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
 
 /* Method: the store and the process have counts beyond what a baseline keeps, as a broken process
  * can report them. */
-static void a_stored_count_of_any_size_is_never_taken_for_a_smaller_one(void **state)
+static void a_stored_count_beyond_the_baseline_limit_is_not_counted_again(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -149,7 +149,7 @@ static void a_stored_count_of_any_size_is_never_taken_for_a_smaller_one(void **s
 
 /* Method: busy for 40 s that the store does not have, then for a quarter of the first second, then
  * for half of one. */
-static void work_before_observation_counts_in_no_share(void **state)
+static void work_before_observation_is_excluded_from_utilization(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -193,7 +193,7 @@ static void work_before_observation_counts_in_no_share(void **state)
 
 /* ---- the end ---- */
 
-static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void **state)
+static void an_exited_process_is_in_one_more_snapshot_with_its_last_counts(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -242,7 +242,7 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     assert_false(ntk_aggregate_knows(f->aggregate, fake->key));
 }
 
-static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
+static void the_totals_of_a_tag_continue_in_the_next_process(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -264,7 +264,7 @@ static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
 }
 
 /* Nothing else has its name, so that a day of such processes leaves nothing. */
-static void the_totals_of_a_process_without_a_name_end_with_it(void **state)
+static void the_totals_of_an_untagged_process_end_at_its_exit(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -289,7 +289,7 @@ static void the_totals_of_a_process_without_a_name_end_with_it(void **state)
 }
 
 /* Method: the same pid with another start time is another process and starts at 0. */
-static void a_pid_that_is_used_again_is_another_process(void **state)
+static void a_reused_pid_is_a_different_process(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -311,7 +311,7 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].total, 1);
 }
 
-static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
+static void each_runtime_life_in_a_period_has_separate_totals(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_life(f, 0, BEGIN + 1);
@@ -343,7 +343,7 @@ static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
 }
 
 /* Method: the store has 7 executions of an earlier life; the current one performed 10 unwatched. */
-static void an_older_process_counts_from_the_totals_of_this_life(void **state)
+static void stored_totals_of_an_earlier_runtime_life_are_not_continued(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_life(f, 0, BEGIN - 1);
@@ -364,17 +364,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_process_younger_than_the_collector_counts_from_zero),
-        TEST(an_unknown_older_process_was_unwatched_until_now),
+        TEST(earlier_work_of_a_process_without_stored_totals_is_unwatched),
         TEST(a_process_older_than_the_collector_is_counted_from_now_on),
-        TEST(an_older_process_counts_from_its_stored_totals),
-        TEST(a_stored_count_of_any_size_is_never_taken_for_a_smaller_one),
-        TEST(work_before_observation_counts_in_no_share),
-        TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
-        TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
-        TEST(the_totals_of_a_process_without_a_name_end_with_it),
-        TEST(a_pid_that_is_used_again_is_another_process),
-        TEST(lives_of_a_process_in_one_period_keep_their_totals),
-        TEST(an_older_process_counts_from_the_totals_of_this_life),
+        TEST(counting_of_an_older_process_continues_from_its_stored_totals),
+        TEST(a_stored_count_beyond_the_baseline_limit_is_not_counted_again),
+        TEST(work_before_observation_is_excluded_from_utilization),
+        TEST(an_exited_process_is_in_one_more_snapshot_with_its_last_counts),
+        TEST(the_totals_of_a_tag_continue_in_the_next_process),
+        TEST(the_totals_of_an_untagged_process_end_at_its_exit),
+        TEST(a_reused_pid_is_a_different_process),
+        TEST(each_runtime_life_in_a_period_has_separate_totals),
+        TEST(stored_totals_of_an_earlier_runtime_life_are_not_continued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

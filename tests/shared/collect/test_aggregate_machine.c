@@ -43,7 +43,7 @@ static void ecc_is_reported_per_period_and_as_a_total_since_the_start(void **sta
 
 /* Method: 12 errors while no agent ran; then the same after a reboot, for which the store has a
  * counter of 0. */
-static void ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period(void **state)
+static void ecc_errors_while_no_agent_ran_are_only_in_totals(void **state)
 {
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
     struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
@@ -76,7 +76,7 @@ static void ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period(vo
 
 /* Method: the agent starts while the driver is unreachable; then its tree appears with the stored
  * counter or, for a reloaded driver, with a smaller one. */
-static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
+static void ecc_errors_are_counted_once_if_the_device_tree_appears_late(void **state)
 {
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
     struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
@@ -105,7 +105,7 @@ static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
 }
 
 /* Method: a driver's tree without a segment; then a segment appears that counts the same core. */
-static void cores_without_a_segment_are_reported_by_the_tree(void **state)
+static void cores_without_a_segment_are_reported_from_the_device_tree(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_info info = { .index = 0, .core_count = 4, .name = "Inferentia" };
@@ -150,7 +150,7 @@ static void cores_without_a_segment_are_reported_by_the_tree(void **state)
 
 /* ---- host ---- */
 
-static void cpu_shares_are_ticks_of_the_period(void **state)
+static void cpu_shares_are_computed_from_the_ticks_of_the_period(void **state)
 {
     struct fixture *f = *state;
     struct ntk_cpu_reading cpus[2] = { { .cpu = 0 }, { .cpu = 1 } };
@@ -224,10 +224,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
         TEST(ecc_is_reported_per_period_and_as_a_total_since_the_start),
-        cmocka_unit_test(ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period),
-        cmocka_unit_test(ecc_of_a_tree_that_appears_is_counted_once),
-        TEST(cores_without_a_segment_are_reported_by_the_tree),
-        TEST(cpu_shares_are_ticks_of_the_period),
+        cmocka_unit_test(ecc_errors_while_no_agent_ran_are_only_in_totals),
+        cmocka_unit_test(ecc_errors_are_counted_once_if_the_device_tree_appears_late),
+        TEST(cores_without_a_segment_are_reported_from_the_device_tree),
+        TEST(cpu_shares_are_computed_from_the_ticks_of_the_period),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 /* ---- periods ---- */
 
-static void period_differences_sum_to_the_total(void **state)
+static void counts_per_period_sum_to_the_total(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -43,7 +43,7 @@ static void period_differences_sum_to_the_total(void **state)
 
 /* Method: the counter of executions changes before its histogram, and a period ends in between;
  * then nothing else happens. */
-static void a_histogram_that_comes_late_is_not_lost(void **state)
+static void a_histogram_updated_after_its_counter_is_not_lost(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -64,7 +64,7 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
 
 /* Method: a process that works in every period; latency is not needed, then needed, then not needed
  * again. */
-static void latency_is_read_while_a_view_needs_it(void **state)
+static void latency_is_read_only_while_a_view_needs_it(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -123,7 +123,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->total_latency.count, 0);
 }
 
-static void a_core_whose_process_has_others_shares_its_latency_with_none(void **state)
+static void each_core_of_a_process_has_separate_latencies(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -155,7 +155,7 @@ static void a_core_whose_process_has_others_shares_its_latency_with_none(void **
 }
 
 /* Method: a sum is written after its count, and a period ends in between. */
-static void a_sum_that_comes_late_is_not_lost(void **state)
+static void a_latency_sum_updated_after_its_count_is_not_lost(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -173,7 +173,7 @@ static void a_sum_that_comes_late_is_not_lost(void **state)
     assert_int_equal(finish(f)->runtimes[0].total_latency.sum_ns, 1500);
 }
 
-static void a_counter_seen_smaller_starts_anew_from_its_value(void **state)
+static void a_decreased_counter_is_counted_from_zero(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -189,7 +189,7 @@ static void a_counter_seen_smaller_starts_anew_from_its_value(void **state)
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 14);
 }
 
-static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **state)
+static void decreased_busy_time_counts_no_time_twice(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -214,7 +214,7 @@ static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **s
 
 /* Method: a period of 1 s with two readings 1.25 s apart, then 0.75 s, as on a loaded
  * machine. */
-static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
+static void a_busy_core_has_full_utilization_at_uneven_read_times(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -241,7 +241,7 @@ static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **st
     assert_true(f->snapshot->cores[3].utilization == 0.25);
 }
 
-static void two_runtimes_on_one_core_are_summed_in_the_machine(void **state)
+static void the_work_of_two_runtimes_on_one_core_is_summed(void **state)
 {
     struct fixture *f = *state;
     struct fake *a = make_fake(f, 0, 42, BEGIN + 1);
@@ -269,15 +269,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(period_differences_sum_to_the_total),
-        TEST(a_histogram_that_comes_late_is_not_lost),
-        TEST(latency_is_read_while_a_view_needs_it),
-        TEST(a_core_whose_process_has_others_shares_its_latency_with_none),
-        TEST(a_sum_that_comes_late_is_not_lost),
-        TEST(a_counter_seen_smaller_starts_anew_from_its_value),
-        TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
-        TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
-        TEST(two_runtimes_on_one_core_are_summed_in_the_machine),
+        TEST(counts_per_period_sum_to_the_total),
+        TEST(a_histogram_updated_after_its_counter_is_not_lost),
+        TEST(latency_is_read_only_while_a_view_needs_it),
+        TEST(each_core_of_a_process_has_separate_latencies),
+        TEST(a_latency_sum_updated_after_its_count_is_not_lost),
+        TEST(a_decreased_counter_is_counted_from_zero),
+        TEST(decreased_busy_time_counts_no_time_twice),
+        TEST(a_busy_core_has_full_utilization_at_uneven_read_times),
+        TEST(the_work_of_two_runtimes_on_one_core_is_summed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

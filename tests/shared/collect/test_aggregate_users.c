@@ -8,7 +8,7 @@
 #include "tests/shared/collect/aggregate_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_tag_of_two_users_is_two_tags(void **state)
+static void equal_tags_of_two_users_are_counted_separately(void **state)
 {
     struct fixture *f = *state;
     struct fake *fakes[2];
@@ -44,7 +44,7 @@ static void rank_sample(struct fixture *f, struct fake *fake, uint32_t rank,
     assert_int_equal(ntk_aggregate_runtime(f->aggregate, &reading), 0);
 }
 
-static void communicators_of_two_users_have_two_keys(void **state)
+static void equal_communicators_of_two_users_have_different_keys(void **state)
 {
     struct fixture *f = *state;
     uint64_t keys[3];
@@ -62,7 +62,7 @@ static void communicators_of_two_users_have_two_keys(void **state)
     assert_true(keys[0] != 77 && keys[2] != 77);
 }
 
-static void a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered(void **state)
+static void a_rank_that_left_a_communicator_with_a_lost_rank_is_recorded(void **state)
 {
     struct fixture *f = *state;
 
@@ -97,7 +97,7 @@ static void a_rank_ends(struct fixture *f, uint32_t pid, uint32_t rank, uint64_t
 
 /* Method: a job breaks, and another one with the same rendezvous ends in order, in the next period
  * or over two. */
-static void a_job_that_ends_in_order_replaces_one_that_broke(void **state)
+static void a_later_job_that_exits_cleanly_clears_lost_ranks(void **state)
 {
     struct fixture *f = *state;
 
@@ -166,7 +166,7 @@ static size_t count_events(const struct fixture *f, uint32_t uid)
     return count;
 }
 
-static void a_user_with_many_events_leaves_others_theirs(void **state)
+static void a_user_with_many_events_does_not_displace_events_of_others(void **state)
 {
     struct fixture *f = *state;
 
@@ -190,7 +190,7 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
 
 /* Events of processes of three users: 1 floods with memory log and marks, 2 with errors, 3 has one
  * error. */
-static void a_process_with_many_events_leaves_others_theirs_and_errors_come_first(void **state)
+static void a_process_with_many_events_does_not_displace_errors_of_others(void **state)
 {
     struct fixture *f = *state;
     static const struct {
@@ -260,7 +260,7 @@ static const struct ntk_runtime_sample *find_tag(const struct fixture *f, const 
     return NULL;
 }
 
-static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
+static void excess_processes_of_a_user_are_summed_in_one_row(void **state)
 {
     enum { MANY = NTK_AGGREGATE_ROWS_OF_USER + 500 };
     struct fixture *f = *state;
@@ -299,7 +299,7 @@ static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
     assert_string_equal(ntk_aggregate_note(f->aggregate), "");
 }
 
-static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
+static void a_process_without_a_row_keeps_its_counts_until_it_gets_one(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake;
@@ -323,7 +323,7 @@ static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
 }
 
 /* Method: readings of random nonsense; sanitizers check accesses, and ratios must stay in range. */
-static void nonsense_readings_produce_bounded_snapshots(void **state)
+static void random_readings_produce_bounded_snapshots(void **state)
 {
     struct fixture *f = *state;
     uint64_t seed = 12345;
@@ -364,7 +364,7 @@ static void nonsense_readings_produce_bounded_snapshots(void **state)
 }
 
 /* Method: more tags than are kept, one after another. */
-static void the_oldest_tag_is_forgotten_first(void **state)
+static void the_totals_of_the_oldest_tag_are_dropped_first(void **state)
 {
     struct fixture *f = *state;
 
@@ -398,17 +398,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_tag_of_two_users_is_two_tags),
-        TEST(communicators_of_two_users_have_two_keys),
-        TEST(a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered),
-        TEST(a_job_that_ends_in_order_replaces_one_that_broke),
+        TEST(equal_tags_of_two_users_are_counted_separately),
+        TEST(equal_communicators_of_two_users_have_different_keys),
+        TEST(a_rank_that_left_a_communicator_with_a_lost_rank_is_recorded),
+        TEST(a_later_job_that_exits_cleanly_clears_lost_ranks),
         TEST(events_are_sorted_by_time_and_those_without_room_are_counted),
-        TEST(a_user_with_many_events_leaves_others_theirs),
-        TEST(a_process_with_many_events_leaves_others_theirs_and_errors_come_first),
-        TEST(a_user_with_too_many_processes_has_the_rest_in_one_row),
-        TEST(a_process_without_a_row_waits_for_one_with_all_it_did),
-        TEST(nonsense_readings_produce_bounded_snapshots),
-        TEST(the_oldest_tag_is_forgotten_first),
+        TEST(a_user_with_many_events_does_not_displace_events_of_others),
+        TEST(a_process_with_many_events_does_not_displace_errors_of_others),
+        TEST(excess_processes_of_a_user_are_summed_in_one_row),
+        TEST(a_process_without_a_row_keeps_its_counts_until_it_gets_one),
+        TEST(random_readings_produce_bounded_snapshots),
+        TEST(the_totals_of_the_oldest_tag_are_dropped_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

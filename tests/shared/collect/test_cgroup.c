@@ -69,7 +69,7 @@ static const struct {
     { "0::/.slice/.scope/pod/-pod/pod.slice\n", "", "" },
 };
 
-static void each_form_yields_its_container_and_pod(void **state)
+static void container_and_pod_are_found_in_every_cgroup_path_form(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_cgroup_place place;
@@ -86,7 +86,7 @@ static void each_form_yields_its_container_and_pod(void **state)
 
 /* Every prefix of every form: nothing is read beyond the end (asan checks), and nothing is made
  * up. */
-static void a_truncated_path_has_fewer_but_never_different_values(void **state)
+static void a_truncated_cgroup_path_yields_no_wrong_id(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t bytes = 0; bytes <= strlen(rows[i].text); bytes++) {
@@ -104,7 +104,7 @@ static void a_truncated_path_has_fewer_but_never_different_values(void **state)
     }
 }
 
-static void bytes_that_are_not_text_do_no_harm(void **state)
+static void non_text_bytes_in_a_cgroup_file_are_skipped(void **state)
 {
     static const char text[] = "0::/a\0b/" ID "/\xff\xfe\n0::/\0" ID "\n";
     struct ntk_cgroup_place place;
@@ -116,9 +116,9 @@ static void bytes_that_are_not_text_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_form_yields_its_container_and_pod),
-        cmocka_unit_test(a_truncated_path_has_fewer_but_never_different_values),
-        cmocka_unit_test(bytes_that_are_not_text_do_no_harm),
+        cmocka_unit_test(container_and_pod_are_found_in_every_cgroup_path_form),
+        cmocka_unit_test(a_truncated_cgroup_path_yields_no_wrong_id),
+        cmocka_unit_test(non_text_bytes_in_a_cgroup_file_are_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-static void executions_of_all_periods_are_summed(void **state)
+static void execution_counts_of_all_periods_sum_to_the_total(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -92,7 +92,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
 
 /* Method: a process older than the collector with a wrapped ring; then it wraps
  * again. */
-static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
+static void events_enabled_later_start_with_those_still_in_the_ring(void **state)
 {
     struct fixture *f = *state;
     struct observed child = child_start();
@@ -119,7 +119,7 @@ static void events_that_are_wanted_later_begin_with_those_still_there(void **sta
     child_end(&child, 0);
 }
 
-static void a_process_between_two_polls_loses_no_counts(void **state)
+static void a_process_that_ran_between_two_polls_loses_no_counts(void **state)
 {
     struct fixture *f = *state;
 
@@ -146,7 +146,7 @@ static uint64_t completed_of_period(struct fixture *f)
                : snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
 }
 
-static void a_process_that_closes_and_begins_again_loses_no_count(void **state)
+static void a_process_that_reopens_its_runtime_loses_no_counts(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -191,12 +191,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(executions_of_all_periods_are_summed),
+        TEST(execution_counts_of_all_periods_sum_to_the_total),
         TEST(a_process_older_than_the_collector_is_counted_from_now_on_by_outcome),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
-        TEST(events_that_are_wanted_later_begin_with_those_still_there),
-        TEST(a_process_between_two_polls_loses_no_counts),
-        TEST(a_process_that_closes_and_begins_again_loses_no_count),
+        TEST(events_enabled_later_start_with_those_still_in_the_ring),
+        TEST(a_process_that_ran_between_two_polls_loses_no_counts),
+        TEST(a_process_that_reopens_its_runtime_loses_no_counts),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -13,7 +13,7 @@
  * their common moment less exactly. */
 #define CLOCKS_NS NTK_NS_PER_SECOND
 
-static void the_period_has_an_event_for_each_action(void **state)
+static void each_recorded_action_is_an_event_of_the_period(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -89,7 +89,7 @@ static size_t errors_listed(const struct fixture *f, uint64_t first_execution)
     return count;
 }
 
-static void of_executions_that_fail_the_newest_are_listed_and_the_rest_counted(void **state)
+static void the_newest_failed_executions_are_listed_and_the_rest_counted(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -121,7 +121,7 @@ static void of_executions_that_fail_the_newest_are_listed_and_the_rest_counted(v
 }
 
 /* Method: a second collector starts while executions fail; both show the same time. */
-static void all_readers_see_since_when_a_core_fails(void **state)
+static void all_readers_report_the_same_start_of_core_failures(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -164,7 +164,7 @@ static size_t codes_listed(const struct fixture *f, uint16_t core, uint32_t code
 
 /* A memory that corrects a bit in each execution must not fill the lists; a rare event among them
  * is listed. */
-static void errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted(void **state)
+static void hardware_errors_are_listed_up_to_a_limit_and_the_rest_counted(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -191,10 +191,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_period_has_an_event_for_each_action),
-        TEST(of_executions_that_fail_the_newest_are_listed_and_the_rest_counted),
-        TEST(all_readers_see_since_when_a_core_fails),
-        TEST(errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted),
+        TEST(each_recorded_action_is_an_event_of_the_period),
+        TEST(the_newest_failed_executions_are_listed_and_the_rest_counted),
+        TEST(all_readers_report_the_same_start_of_core_failures),
+        TEST(hardware_errors_are_listed_up_to_a_limit_and_the_rest_counted),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -156,7 +156,7 @@ static const struct ntk_snapshot *period(struct fixture *f)
 
 /* ---- clocks ---- */
 
-static void a_clock_that_is_set_changes_no_period(void **state)
+static void a_wall_clock_jump_does_not_change_the_period_length(void **state)
 {
     static const int64_t jumps_ns[] = { 3600 * (int64_t)SECOND, -7200 * (int64_t)SECOND,
                                         -(int64_t)SECOND / 2, 86400 * (int64_t)SECOND };
@@ -178,7 +178,7 @@ static void a_clock_that_is_set_changes_no_period(void **state)
 }
 
 /* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, makes it leap. */
-static void a_machine_that_slept_counts_each_execution_once(void **state)
+static void executions_are_counted_once_when_the_machine_sleeps(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, run_observed, NULL);
@@ -337,7 +337,7 @@ static void work_during_clock_jumps_is_complete_in_the_database_and_on_the_page(
 
 /* ---- a reader that falls behind ---- */
 
-static void a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execution(void **state)
+static void a_slow_reader_counts_lost_events_and_all_executions(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, run_observed, NULL);
@@ -406,7 +406,7 @@ static int is_caught_up(void *ctx)
 
 /* Method: a process that works all the time, and a thousand others that come and go; after the
  * first hundred periods the allocated memory does not grow. */
-static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(void **state)
+static void memory_and_descriptors_do_not_grow_over_two_thousand_periods(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, run_observed, NULL);
@@ -460,7 +460,7 @@ static void make_file(const struct fixture *f, const char *name, off_t bytes)
     free(path);
 }
 
-static void unrelated_files_in_the_folder_do_not_hide_segments(void **state)
+static void segments_are_found_among_unrelated_files(void **state)
 {
     struct fixture *f = *state;
     char *fifo = test_scratch_path(f->folder, "11-11");
@@ -547,7 +547,7 @@ static char *only_segment(const struct fixture *f)
 
 /* Method: two processes; the segment of one is overwritten while it is read, finally including its
  * header. The figures of the other one stay exact, and reports and database can still be made. */
-static void a_segment_that_is_spoilt_while_it_is_read_harms_only_itself(void **state)
+static void a_segment_corrupted_while_read_does_not_affect_others(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_store_options store_options = { .keep_ns = { UINT64_MAX, UINT64_MAX,
@@ -618,13 +618,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_clock_that_is_set_changes_no_period),
-        TEST(a_machine_that_slept_counts_each_execution_once),
+        TEST(a_wall_clock_jump_does_not_change_the_period_length),
+        TEST(executions_are_counted_once_when_the_machine_sleeps),
         TEST(work_during_clock_jumps_is_complete_in_the_database_and_on_the_page),
-        TEST(a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execution),
-        TEST(two_thousand_periods_and_a_thousand_processes_leave_nothing_behind),
-        TEST(unrelated_files_in_the_folder_do_not_hide_segments),
-        TEST(a_segment_that_is_spoilt_while_it_is_read_harms_only_itself),
+        TEST(a_slow_reader_counts_lost_events_and_all_executions),
+        TEST(memory_and_descriptors_do_not_grow_over_two_thousand_periods),
+        TEST(segments_are_found_among_unrelated_files),
+        TEST(a_segment_corrupted_while_read_does_not_affect_others),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -20,7 +20,7 @@
 
 /* Method: an execution begins and the process is killed during it; its file is removed only after
  * the collector has reported the end. */
-static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void **state)
+static void a_killed_process_is_reported_once_with_its_last_counts(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -55,7 +55,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     assert_int_equal(files_in_folder(f), 0);
 }
 
-static void a_clean_end_is_reported_by_a_collector_that_only_watches(void **state)
+static void a_collector_that_does_not_clean_up_reports_a_clean_exit(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -122,7 +122,7 @@ static void two_collectors_see_the_same_counts(void **state)
     child_end(&child, 0);
 }
 
-static void an_empty_machine_has_a_host_and_nothing_else(void **state)
+static void a_machine_without_devices_reports_only_host_figures(void **state)
 {
     struct fixture *f = *state;
 
@@ -213,7 +213,7 @@ static void a_full_segment_is_listed_in_the_note(void **state)
 
 /* Method: forty processes one after another, half of them killed; everything that each did is
  * reported, in whatever period it falls. */
-static void processes_that_come_and_go_lose_no_count(void **state)
+static void counts_of_short_lived_processes_are_complete(void **state)
 {
     struct fixture *f = *state;
     uint64_t expected = 0;
@@ -240,14 +240,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
-        TEST(a_clean_end_is_reported_by_a_collector_that_only_watches),
+        TEST(a_killed_process_is_reported_once_with_its_last_counts),
+        TEST(a_collector_that_does_not_clean_up_reports_a_clean_exit),
         TEST(a_running_execution_shows_a_busy_core),
         TEST(two_collectors_see_the_same_counts),
-        TEST(an_empty_machine_has_a_host_and_nothing_else),
+        TEST(a_machine_without_devices_reports_only_host_figures),
         TEST(a_file_that_is_not_a_segment_is_listed_in_the_note),
         TEST(a_full_segment_is_listed_in_the_note),
-        TEST(processes_that_come_and_go_lose_no_count),
+        TEST(counts_of_short_lived_processes_are_complete),
     };
 
     signal(SIGPIPE, SIG_IGN);

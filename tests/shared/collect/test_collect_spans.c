@@ -37,7 +37,7 @@ static bool is_root(const struct ntk_span *span)
            span->parent.span == 0 && span->parent.flags == 0;
 }
 
-static void loads_and_chosen_executions_are_spans(void **state)
+static void model_loads_and_sampled_executions_are_spans(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -89,7 +89,7 @@ static void no_rules_produce_no_spans(void **state)
     child_end(&child, 0);
 }
 
-static void executions_after_a_traceparent_are_its_children(void **state)
+static void executions_after_a_traceparent_have_it_as_parent_span(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -111,7 +111,7 @@ static void executions_after_a_traceparent_are_its_children(void **state)
     child_end(&child, 0);
 }
 
-static void the_callers_flag_decides_if_the_rule_requires_it(void **state)
+static void the_parent_rule_selects_executions_with_the_sampled_flag(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -132,7 +132,7 @@ static void the_callers_flag_decides_if_the_rule_requires_it(void **state)
 }
 
 /* The end of a trace may be among lost records: rather no parent than a wrong one. */
-static void lost_records_end_a_trace(void **state)
+static void spans_after_lost_records_have_no_parent(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -153,7 +153,7 @@ static void lost_records_end_a_trace(void **state)
     child_end(&child, 0);
 }
 
-static void a_trace_belongs_to_one_thread_and_ends_with_it(void **state)
+static void a_trace_applies_to_one_thread_until_its_exit(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -183,7 +183,7 @@ static void a_trace_belongs_to_one_thread_and_ends_with_it(void **state)
     child_end(&child, 0);
 }
 
-static void spans_beyond_the_room_are_counted(void **state)
+static void spans_beyond_the_limit_are_counted_as_lost(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -216,13 +216,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
-        CASE(loads_and_chosen_executions_are_spans),
+        CASE(model_loads_and_sampled_executions_are_spans),
         CASE(no_rules_produce_no_spans),
-        CASE(executions_after_a_traceparent_are_its_children),
-        CASE(the_callers_flag_decides_if_the_rule_requires_it),
-        CASE(lost_records_end_a_trace),
-        CASE(a_trace_belongs_to_one_thread_and_ends_with_it),
-        CASE(spans_beyond_the_room_are_counted),
+        CASE(executions_after_a_traceparent_have_it_as_parent_span),
+        CASE(the_parent_rule_selects_executions_with_the_sampled_flag),
+        CASE(spans_after_lost_records_have_no_parent),
+        CASE(a_trace_applies_to_one_thread_until_its_exit),
+        CASE(spans_beyond_the_limit_are_counted_as_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

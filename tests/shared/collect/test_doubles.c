@@ -161,7 +161,7 @@ static void assert_period(struct fixture *f, enum ntk_hooks_kind hooks, uint64_t
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_process_that_begins_to_report_itself_is_counted_once(void **state)
+static void a_process_is_counted_once_when_built_in_hooks_replace_attached_ones(void **state)
 {
     struct fixture *f = *state;
 
@@ -189,7 +189,7 @@ static void a_process_that_begins_to_report_itself_is_counted_once(void **state)
     free(path);
 }
 
-static void an_attached_program_reports_a_process_until_it_reports_itself(void **state)
+static void a_process_without_built_in_hooks_is_counted_by_attached_hooks(void **state)
 {
     struct fixture *f = *state;
 
@@ -206,8 +206,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_process_that_begins_to_report_itself_is_counted_once),
-        TEST(an_attached_program_reports_a_process_until_it_reports_itself),
+        TEST(a_process_is_counted_once_when_built_in_hooks_replace_attached_ones),
+        TEST(a_process_without_built_in_hooks_is_counted_by_attached_hooks),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

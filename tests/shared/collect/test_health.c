@@ -318,7 +318,7 @@ static void play(struct fixture *f, const char *kind, const struct step *steps)
     }
 }
 
-static void a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero(void **state)
+static void an_error_counter_is_a_fault_until_it_stays_zero(void **state)
 {
     static const struct step steps[] = {
         { 0, "", "healthy" },
@@ -337,7 +337,7 @@ static void a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero
     play(*state, "new", steps);
 }
 
-static void errors_from_before_the_collector_count_and_statuses_do_not(void **state)
+static void earlier_ecc_errors_are_faults_but_earlier_statuses_are_not(void **state)
 {
     static const struct step steps[] = {
         { 0, "", "unhealthy: sram_uncorrectable" },
@@ -358,7 +358,7 @@ static void errors_from_before_the_collector_count_and_statuses_do_not(void **st
     assert_string_equal(text, steps[1].expected);
 }
 
-static void unhealthy_components_are_reported_and_intermittent_ones_remain(void **state)
+static void unhealthy_components_are_reported_until_healthy_for_30_s(void **state)
 {
     static const struct step steps[] = {
         { 0, "components=link_host", "unhealthy: link_host" },
@@ -378,7 +378,7 @@ static void unhealthy_components_are_reported_and_intermittent_ones_remain(void 
     play(*state, "new", steps);
 }
 
-static void an_empty_leaf_changes_nothing_until_it_is_lost(void **state)
+static void an_empty_counter_file_is_reported_as_lost_after_some_seconds(void **state)
 {
     static const struct step steps[] = {
         { 1, "mem!", "healthy" },
@@ -419,7 +419,7 @@ static void a_heartbeat_that_stops_makes_a_healthy_device_unknown(void **state)
     play(*state, "new", steps);
 }
 
-static void a_heart_that_was_never_seen_to_beat_gets_longer(void **state)
+static void an_initially_still_heartbeat_is_unknown_only_after_minutes(void **state)
 {
     static const struct step steps[] = {
         { 290, "", "healthy" },
@@ -444,7 +444,7 @@ static void a_heart_that_was_never_seen_to_beat_gets_longer(void **state)
     }
 }
 
-static void a_driver_that_is_loaded_again_begins_anew(void **state)
+static void reloading_the_driver_clears_faults(void **state)
 {
     static const struct step steps[] = {
         { 1, "mem=5 dma=1", "unhealthy: hbm_uncorrectable, dma_abort" },
@@ -465,7 +465,7 @@ static void a_driver_that_is_loaded_again_begins_anew(void **state)
     play(*state, "new", steps);
 }
 
-static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void **state)
+static void driver_statuses_are_faults_until_a_reset_or_completed_work(void **state)
 {
     static const struct step steps[] = {
         { 1, "dma=1", "unhealthy: dma_abort" },
@@ -499,7 +499,7 @@ static void big_tree_build(struct fixture *f)
 }
 
 /* Method: the intervals of neuron-top: one poll per second, busy cores. */
-static void a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s(void **state)
+static void top_shows_device_faults_at_once_and_core_faults_within_5_s(void **state)
 {
     struct fixture *f = *state;
     char text[512];
@@ -521,7 +521,7 @@ static void a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s
 }
 
 /* With 128 cores, a sign of an unused one is seen within 5 s, of a busy one within 1 s. */
-static void many_cores_are_read_rarely_while_they_are_unused(void **state)
+static void unused_cores_of_a_large_machine_are_checked_every_5_s(void **state)
 {
     struct fixture *f = *state;
     char text[512];
@@ -552,7 +552,7 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
     assert_non_null(strstr(text, "hbm_uncorrectable"));
 }
 
-static void an_old_driver_is_judged_by_the_files_it_has(void **state)
+static void health_on_an_old_driver_is_derived_from_ecc_counters(void **state)
 {
     static const struct step steps[] = {
         { 400, "", "healthy" },
@@ -568,7 +568,7 @@ static void an_old_driver_is_judged_by_the_files_it_has(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_device_without_counters_of_errors_is_judged_by_statuses(void **state)
+static void health_without_error_counters_is_derived_from_statuses(void **state)
 {
     static const struct step steps[] = {
         { 1, "", "healthy" },
@@ -579,7 +579,7 @@ static void a_device_without_counters_of_errors_is_judged_by_statuses(void **sta
     play(*state, "inf1", steps);
 }
 
-static void a_device_that_tells_nothing_is_unknown(void **state)
+static void a_device_without_health_files_is_unknown(void **state)
 {
     static const struct step steps[] = {
         { 1, "", "no verdict" },
@@ -591,7 +591,7 @@ static void a_device_that_tells_nothing_is_unknown(void **state)
     play(*state, "bare", steps);
 }
 
-static void a_change_is_reported_once_and_long_before_the_period_ends(void **state)
+static void a_health_change_is_reported_once_and_before_the_period_ends(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = NULL;
@@ -647,7 +647,7 @@ static unsigned int looks_that_read(struct fixture *f, const char *key, unsigned
     return count;
 }
 
-static void counters_of_cores_are_read_once_per_report_of_a_second(void **state)
+static void core_counters_are_read_once_per_report_or_every_7_s(void **state)
 {
     struct fixture *f = *state;
     char text[512];
@@ -661,7 +661,7 @@ static void counters_of_cores_are_read_once_per_report_of_a_second(void **state)
     assert_int_equal(looks_that_read(f, "dma", 70, 0), 10);
 }
 
-static void a_collector_that_polls_often_enough_reads_health_with_its_polls_alone(void **state)
+static void health_is_read_only_by_polls_if_they_are_frequent(void **state)
 {
     struct fixture *f = *state;
     char text[512];
@@ -690,22 +690,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero),
-        TEST(errors_from_before_the_collector_count_and_statuses_do_not),
-        TEST(unhealthy_components_are_reported_and_intermittent_ones_remain),
-        TEST(an_empty_leaf_changes_nothing_until_it_is_lost),
+        TEST(an_error_counter_is_a_fault_until_it_stays_zero),
+        TEST(earlier_ecc_errors_are_faults_but_earlier_statuses_are_not),
+        TEST(unhealthy_components_are_reported_until_healthy_for_30_s),
+        TEST(an_empty_counter_file_is_reported_as_lost_after_some_seconds),
         TEST(a_heartbeat_that_stops_makes_a_healthy_device_unknown),
-        TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
-        TEST(a_driver_that_is_loaded_again_begins_anew),
-        TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
-        TEST(a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s),
-        TEST(many_cores_are_read_rarely_while_they_are_unused),
-        TEST(an_old_driver_is_judged_by_the_files_it_has),
-        TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
-        TEST(a_device_that_tells_nothing_is_unknown),
-        TEST(a_change_is_reported_once_and_long_before_the_period_ends),
-        TEST(counters_of_cores_are_read_once_per_report_of_a_second),
-        TEST(a_collector_that_polls_often_enough_reads_health_with_its_polls_alone),
+        TEST(an_initially_still_heartbeat_is_unknown_only_after_minutes),
+        TEST(reloading_the_driver_clears_faults),
+        TEST(driver_statuses_are_faults_until_a_reset_or_completed_work),
+        TEST(top_shows_device_faults_at_once_and_core_faults_within_5_s),
+        TEST(unused_cores_of_a_large_machine_are_checked_every_5_s),
+        TEST(health_on_an_old_driver_is_derived_from_ecc_counters),
+        TEST(health_without_error_counters_is_derived_from_statuses),
+        TEST(a_device_without_health_files_is_unknown),
+        TEST(a_health_change_is_reported_once_and_before_the_period_ends),
+        TEST(core_counters_are_read_once_per_report_or_every_7_s),
+        TEST(health_is_read_only_by_polls_if_they_are_frequent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

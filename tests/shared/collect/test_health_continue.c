@@ -33,7 +33,7 @@ static void judge(uint64_t errors, const struct ntk_health_stored *stored,
     ntk_health_destroy(health);
 }
 
-static void a_verdict_that_is_still_true_began_when_it_was_stored(void **state)
+static void an_unchanged_verdict_keeps_its_stored_start_time(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_health_stored stored = { .verdict = NTK_HEALTH_UNHEALTHY,
@@ -54,7 +54,7 @@ static void a_verdict_that_is_still_true_began_when_it_was_stored(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_different_verdict_and_a_future_time_are_not_used(void **state)
+static void a_stored_verdict_that_differs_or_is_in_the_future_is_ignored(void **state)
 {
     const struct ntk_health_stored rows[] = {
         { .verdict = NTK_HEALTH_UNHEALTHY, .since_ns = NOW_NS - HOUR_NS },
@@ -77,8 +77,8 @@ static void a_different_verdict_and_a_future_time_are_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_that_is_still_true_began_when_it_was_stored),
-        cmocka_unit_test(a_different_verdict_and_a_future_time_are_not_used),
+        cmocka_unit_test(an_unchanged_verdict_keeps_its_stored_start_time),
+        cmocka_unit_test(a_stored_verdict_that_differs_or_is_in_the_future_is_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void work(struct judge *judge, double seconds, struct ntk_health_work don
     ntk_health_work(judge->health, 3, 1, &done, judge->now);
 }
 
-static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void **state)
+static void a_hardware_error_remains_until_its_core_completes_work(void **state)
 {
     struct judge judge = judge_open();
 
@@ -82,7 +82,7 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
 }
 
 /* Method: the counter of a core in the tree and its process see the same overflows. */
-static void an_error_that_driver_and_process_report_counts_once(void **state)
+static void an_error_reported_by_driver_and_process_counts_once(void **state)
 {
     struct judge judge = judge_open();
     struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
@@ -105,7 +105,7 @@ static void an_error_that_driver_and_process_report_counts_once(void **state)
 }
 
 /* Method: one error in a counter of the device, which has no core, and in one of a core. */
-static void an_error_of_the_device_has_the_core_with_the_counter(void **state)
+static void a_device_error_names_the_core_with_the_same_error(void **state)
 {
     struct judge judge = judge_open();
     struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
@@ -120,7 +120,7 @@ static void an_error_of_the_device_has_the_core_with_the_counter(void **state)
     ntk_health_destroy(judge.health);
 }
 
-static void faults_of_a_process_end_some_time_after_its_exit(void **state)
+static void faults_of_a_process_clear_30_s_after_its_exit(void **state)
 {
     struct judge judge = judge_open();
 
@@ -136,7 +136,7 @@ static void faults_of_a_process_end_some_time_after_its_exit(void **state)
 }
 
 /* Any process can write a segment, so its claims must not cause a machine to be replaced. */
-static void a_process_never_requires_more_than_a_restart(void **state)
+static void errors_claimed_by_a_process_recommend_at_most_a_restart(void **state)
 {
     for (uint32_t status = 1; status < 2000; status++) {
         struct judge judge = judge_open();
@@ -155,7 +155,7 @@ static void a_process_never_requires_more_than_a_restart(void **state)
     }
 }
 
-static void the_names_of_reasons_are_valid_label_values(void **state)
+static void health_reason_names_are_valid_label_values(void **state)
 {
     for (int i = 0; i < NTK_HEALTH_REASON_COUNT; i++) {
         const struct ntk_health_reason_row *row = &ntk_health_reasons[i];
@@ -171,12 +171,12 @@ static void the_names_of_reasons_are_valid_label_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
-        cmocka_unit_test(an_error_that_driver_and_process_report_counts_once),
-        cmocka_unit_test(an_error_of_the_device_has_the_core_with_the_counter),
-        cmocka_unit_test(faults_of_a_process_end_some_time_after_its_exit),
-        cmocka_unit_test(a_process_never_requires_more_than_a_restart),
-        cmocka_unit_test(the_names_of_reasons_are_valid_label_values),
+        cmocka_unit_test(a_hardware_error_remains_until_its_core_completes_work),
+        cmocka_unit_test(an_error_reported_by_driver_and_process_counts_once),
+        cmocka_unit_test(a_device_error_names_the_core_with_the_same_error),
+        cmocka_unit_test(faults_of_a_process_clear_30_s_after_its_exit),
+        cmocka_unit_test(errors_claimed_by_a_process_recommend_at_most_a_restart),
+        cmocka_unit_test(health_reason_names_are_valid_label_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

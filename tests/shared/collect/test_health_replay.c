@@ -437,7 +437,7 @@ static void random_trees_follow_the_rules_and_recover_at_the_end(void **state)
 }
 
 /* A heartbeat every 20 s, 40 s and so on is not reported as new, even repeatedly. */
-static void a_slow_heartbeat_is_healthy(void **state)
+static void a_device_with_a_slow_heartbeat_is_healthy(void **state)
 {
     (void)state;
     test_scratch_in_memory();
@@ -450,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_trees_follow_the_rules_and_recover_at_the_end),
-        cmocka_unit_test(a_slow_heartbeat_is_healthy),
+        cmocka_unit_test(a_device_with_a_slow_heartbeat_is_healthy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void the_counters_of_a_skipped_core_are_not_read(void **state)
 }
 
 /* Method: a status is read once, then skipped for a minute, finally with another value. */
-static void a_skipped_core_is_neither_lost_nor_forgotten(void **state)
+static void a_skipped_core_keeps_its_last_status(void **state)
 {
     static struct ntk_device_info info = { .index = 0, .core_count = 2 };
     const struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
@@ -104,7 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counters_of_a_skipped_core_are_not_read),
-        cmocka_unit_test(a_skipped_core_is_neither_lost_nor_forgotten),
+        cmocka_unit_test(a_skipped_core_keeps_its_last_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void a_process_holds_the_cores_of_its_open_devices(void **state)
 
 /* Method: the kernel knows the number of /dev/null as device 1, and no other. One process has an
  * open file with the name of a node, as a user with a private /dev could. */
-static void a_node_is_known_by_its_number(void **state)
+static void a_device_node_is_identified_by_its_device_number(void **state)
 {
     static struct ntk_device_tree numbered = { .device_count = 2, .cores_per_device = 2 };
     const char *proc = test_scratch_folder;
@@ -89,7 +89,7 @@ static void a_node_is_known_by_its_number(void **state)
     close(dev);
 }
 
-static void a_device_that_is_opened_later_is_seen(void **state)
+static void a_device_opened_later_is_detected(void **state)
 {
     const char *proc = test_scratch_folder;
     struct ntk_holders holders;
@@ -153,8 +153,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_holds_the_cores_of_its_open_devices),
-        cmocka_unit_test(a_node_is_known_by_its_number),
-        cmocka_unit_test(a_device_that_is_opened_later_is_seen),
+        cmocka_unit_test(a_device_node_is_identified_by_its_device_number),
+        cmocka_unit_test(a_device_opened_later_is_detected),
         cmocka_unit_test(a_core_of_the_software_machine_belongs_to_the_process_that_locked_it),
     };
 

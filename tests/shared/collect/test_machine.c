@@ -5,7 +5,7 @@
 #include "shared/collect/machine.h"
 #include "tests/support/unit.h"
 
-static void the_tree_comes_first_then_a_process_of_its_family(void **state)
+static void the_machine_type_is_from_the_tree_or_a_process_of_its_family(void **state)
 {
     struct ntk_device_info device = { .name = "Trainium2" };
     struct ntk_device_tree tree = { .devices = &device, .device_count = 1 };
@@ -30,7 +30,7 @@ static void the_tree_comes_first_then_a_process_of_its_family(void **state)
     assert_int_equal(answer.machine->device_count, 1);
 }
 
-static void without_a_tree_a_process_names_the_machine(void **state)
+static void a_process_determines_the_machine_type_without_a_device_tree(void **state)
 {
     const struct ntk_device_tree tree = { 0 };
     struct ntk_machine_answer answer = ntk_machine_of_tree(&tree);
@@ -44,8 +44,8 @@ static void without_a_tree_a_process_names_the_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tree_comes_first_then_a_process_of_its_family),
-        cmocka_unit_test(without_a_tree_a_process_names_the_machine),
+        cmocka_unit_test(the_machine_type_is_from_the_tree_or_a_process_of_its_family),
+        cmocka_unit_test(a_process_determines_the_machine_type_without_a_device_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

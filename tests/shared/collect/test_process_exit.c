@@ -65,7 +65,7 @@ static void a_running_process_has_not_exited(void **state)
     (void)reaped(&child);
 }
 
-static void a_zombie_shows_its_signal_and_its_code_on_every_kernel(void **state)
+static void signal_and_exit_code_of_a_zombie_are_read(void **state)
 {
     struct child killed = start(0);
     struct child failed = start(3);
@@ -85,7 +85,7 @@ static void a_zombie_shows_its_signal_and_its_code_on_every_kernel(void **state)
 }
 
 /* Zero is also what the kernel shows to readers without permission. */
-static void a_zombie_without_a_code_shows_nothing(void **state)
+static void a_zombie_with_exit_code_0_has_an_unknown_exit(void **state)
 {
     struct child child = start(0);
 
@@ -95,7 +95,7 @@ static void a_zombie_without_a_code_shows_nothing(void **state)
     (void)reaped(&child);
 }
 
-static void an_exited_process_is_known_if_the_kernel_keeps_it(void **state)
+static void the_exit_of_a_reaped_process_is_read_if_the_kernel_keeps_it(void **state)
 {
     struct child well = start(0);
     struct child killed = start(0);
@@ -112,7 +112,7 @@ static void an_exited_process_is_known_if_the_kernel_keeps_it(void **state)
     assert_int_equal(how.value, test_kernel_keeps_exits() ? SIGTERM : 0);
 }
 
-static void the_numbers_of_another_proc_are_not_ours(void **state)
+static void pids_of_another_proc_mount_are_not_watched(void **state)
 {
     (void)state;
     assert_int_equal(ntk_process_exit_watch("/host/proc", (uint32_t)getpid()), -1);
@@ -122,10 +122,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_process_has_not_exited),
-        cmocka_unit_test(a_zombie_shows_its_signal_and_its_code_on_every_kernel),
-        cmocka_unit_test(a_zombie_without_a_code_shows_nothing),
-        cmocka_unit_test(an_exited_process_is_known_if_the_kernel_keeps_it),
-        cmocka_unit_test(the_numbers_of_another_proc_are_not_ours),
+        cmocka_unit_test(signal_and_exit_code_of_a_zombie_are_read),
+        cmocka_unit_test(a_zombie_with_exit_code_0_has_an_unknown_exit),
+        cmocka_unit_test(the_exit_of_a_reaped_process_is_read_if_the_kernel_keeps_it),
+        cmocka_unit_test(pids_of_another_proc_mount_are_not_watched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

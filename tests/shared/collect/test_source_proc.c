@@ -92,7 +92,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void stat_and_meminfo_become_shares_and_bytes(void **state)
+static void stat_and_meminfo_are_read_as_cpu_shares_and_bytes(void **state)
 {
     struct fixture *f = *state;
 
@@ -121,7 +121,7 @@ static void stat_and_meminfo_become_shares_and_bytes(void **state)
     assert_int_equal(f->snapshot->system.swap_used_bytes, 30 * 1024);
 }
 
-static void missing_or_broken_files_are_absent_with_a_reason(void **state)
+static void figures_from_missing_or_invalid_files_are_absent_with_an_error(void **state)
 {
     struct fixture *f = *state;
 
@@ -148,7 +148,7 @@ static void put_stat(struct fixture *f, const char *format, unsigned int user, u
     put(f, "7/stat", text);
 }
 
-static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
+static void cpu_time_memory_command_and_container_of_a_process_are_read(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_runtime_sample *runtime;
@@ -197,7 +197,7 @@ static void arguments_are_shown_only_on_request(void **state)
     assert_string_equal(f->snapshot->runtimes[0].command, "serve");
 }
 
-static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
+static void the_cpu_time_of_a_process_counts_from_its_first_sample(void **state)
 {
     struct fixture *f = *state;
     struct ntk_runtime_reading reading = { .key = "7-900", .process = &f->process };
@@ -217,7 +217,7 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
 
 /* Method: the process is known for two periods before its usage is needed, in the middle of the
  * third; it uses CPU all the time. Then its file disappears, which only a reading can notice. */
-static void usage_is_read_only_while_it_is_wanted(void **state)
+static void process_usage_is_read_only_while_requested(void **state)
 {
     struct fixture *f = *state;
     const uint32_t usage = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS;
@@ -272,7 +272,7 @@ static void the_user_of_an_exited_process_is_reported_too(void **state)
 }
 
 /* Method: the highest user id that no entry of the user database has. */
-static void a_user_without_a_name_is_shown_as_number(void **state)
+static void a_user_without_a_name_is_shown_by_number(void **state)
 {
     struct fixture *f = *state;
     uint32_t uid = UINT32_C(4000000000);
@@ -289,7 +289,7 @@ static void a_user_without_a_name_is_shown_as_number(void **state)
 }
 
 /* Method: the pid belongs to another process by now, so it gives no figures. */
-static void a_pid_of_another_process_returns_no_figures(void **state)
+static void a_reused_pid_yields_no_figures(void **state)
 {
     struct fixture *f = *state;
     char expected[1024];
@@ -314,15 +314,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(stat_and_meminfo_become_shares_and_bytes),
-        TEST(missing_or_broken_files_are_absent_with_a_reason),
-        TEST(a_runtime_has_cpu_time_memory_command_and_container),
+        TEST(stat_and_meminfo_are_read_as_cpu_shares_and_bytes),
+        TEST(figures_from_missing_or_invalid_files_are_absent_with_an_error),
+        TEST(cpu_time_memory_command_and_container_of_a_process_are_read),
         TEST(arguments_are_shown_only_on_request),
-        TEST(cpu_time_counts_from_when_a_process_is_first_seen),
-        TEST(usage_is_read_only_while_it_is_wanted),
+        TEST(the_cpu_time_of_a_process_counts_from_its_first_sample),
+        TEST(process_usage_is_read_only_while_requested),
         TEST(the_user_of_an_exited_process_is_reported_too),
-        TEST(a_user_without_a_name_is_shown_as_number),
-        TEST(a_pid_of_another_process_returns_no_figures),
+        TEST(a_user_without_a_name_is_shown_by_number),
+        TEST(a_reused_pid_yields_no_figures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

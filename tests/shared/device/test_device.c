@@ -247,7 +247,7 @@ static void fault_indicators_are_read_separately(void **state)
     assert_string_equal(reading.unhealthy_components, "sram");
 }
 
-static void the_old_layout_is_read(void **state)
+static void the_old_device_tree_layout_is_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -259,7 +259,7 @@ static void the_old_layout_is_read(void **state)
     assert_string_equal(ntk_device_source_tree(f->source)->driver_version, "2.30.2.0");
 }
 
-static void the_new_layout_is_read_alike(void **state)
+static void the_new_device_tree_layout_has_the_same_values(void **state)
 {
     struct fixture *f = *state;
 
@@ -313,7 +313,7 @@ static bool is_opened_by_reading(struct fixture *f, unsigned int read_parts)
 }
 
 /* Method: one device with 7 leaves of errors, health and power, and 3 per core, is read twice. */
-static void leaves_that_report_faults_are_opened_once(void **state)
+static void fault_files_are_opened_only_once(void **state)
 {
     const unsigned int parts = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
     struct fixture *f = *state;
@@ -341,7 +341,7 @@ static void leaves_that_report_faults_are_opened_once(void **state)
     free(path);
 }
 
-static void a_process_short_of_descriptors_opens_leaves_each_time(void **state)
+static void fault_files_are_reopened_if_descriptors_are_scarce(void **state)
 {
     const unsigned int parts = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
     struct fixture *f = *state;
@@ -359,7 +359,7 @@ static void a_process_short_of_descriptors_opens_leaves_each_time(void **state)
     assert_int_equal(open_leaves(f), 8);
 }
 
-static void counters_are_read_anew_at_each_sample(void **state)
+static void counters_are_read_again_for_each_sample(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_reading reading;
@@ -381,7 +381,7 @@ static void counters_are_read_anew_at_each_sample(void **state)
     assert_false(reading.mem_ecc_uncorrected.present);
 }
 
-static void missing_and_odd_leaves_are_absent(void **state)
+static void values_from_missing_and_malformed_files_are_absent(void **state)
 {
     static const char *const odd[] = {
         "", "\n", "-1\n", "12x\n", "NaN\n", " \n", "99999999999999999999999\n"
@@ -410,7 +410,7 @@ static void missing_and_odd_leaves_are_absent(void **state)
 
 /* Of cores that look alike not all are walked; one with other folders is, and values are never
  * swapped. */
-static void a_core_that_differs_from_the_others_is_read_as_it_is(void **state)
+static void a_core_with_different_folders_is_read_correctly(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_reading readings[2];
@@ -449,7 +449,7 @@ static void a_core_that_differs_from_the_others_is_read_as_it_is(void **state)
     }
 }
 
-static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
+static void a_refresh_detects_added_and_removed_devices(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -475,7 +475,7 @@ static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
 }
 
 /* Method: the three places, filled one after another. */
-static void a_given_tree_precedes_the_driver_which_precedes_the_software_machine(void **state)
+static void a_given_tree_is_preferred_over_driver_and_software_machine(void **state)
 {
     struct fixture *f = *state;
     struct ntk_soft_header header = { .magic = NTK_SOFT_MAGIC,
@@ -526,7 +526,7 @@ static void a_given_tree_precedes_the_driver_which_precedes_the_software_machine
 
 /* ---- hostile trees ---- */
 
-static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **state)
+static void links_fifos_and_folders_in_place_of_files_are_not_read(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_reading reading;
@@ -578,7 +578,7 @@ static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **s
     free(secret);
 }
 
-static void deep_wide_and_long_trees_are_cut(void **state)
+static void excessively_deep_wide_and_long_trees_are_truncated(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_device_tree *tree;
@@ -616,7 +616,7 @@ static void deep_wide_and_long_trees_are_cut(void **state)
     }
 }
 
-static void control_characters_do_not_come_through(void **state)
+static void control_characters_in_device_strings_are_replaced(void **state)
 {
     struct fixture *f = *state;
 
@@ -637,7 +637,7 @@ static const struct ntk_device_tree *open_driver(struct fixture *f)
     return ntk_device_source_tree(f->source);
 }
 
-static void the_firmware_names_the_machine_of_a_drivers_tree(void **state)
+static void the_machine_type_of_a_driver_tree_is_read_from_firmware(void **state)
 {
     struct fixture *f = *state;
 
@@ -651,7 +651,7 @@ static void the_firmware_names_the_machine_of_a_drivers_tree(void **state)
 }
 
 /* Method: a link to /dev/null is a character device with the number 1:3. */
-static void devices_with_a_node_are_known_by_number_or_name(void **state)
+static void device_nodes_are_matched_by_number_or_name(void **state)
 {
     struct fixture *f = *state;
     char *dev = test_scratch_path(f->folder, "dev");
@@ -729,7 +729,7 @@ DIR *fdopendir(int fd)
 }
 
 /* Method: the reader lists devices, and before it reads them, another machine takes their place. */
-static void a_machine_that_is_replaced_during_the_walk_is_walked_again(void **state)
+static void a_machine_replaced_while_its_tree_is_read_is_read_again(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_device_tree *tree;
@@ -766,23 +766,23 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_old_layout_is_read),
-        TEST(the_new_layout_is_read_alike),
+        TEST(the_old_device_tree_layout_is_read),
+        TEST(the_new_device_tree_layout_has_the_same_values),
         TEST(fault_indicators_are_read_separately),
-        TEST(counters_are_read_anew_at_each_sample),
-        TEST(leaves_that_report_faults_are_opened_once),
-        TEST(a_process_short_of_descriptors_opens_leaves_each_time),
-        TEST(missing_and_odd_leaves_are_absent),
-        TEST(a_core_that_differs_from_the_others_is_read_as_it_is),
-        TEST(missing_and_odd_leaves_are_absent),
-        TEST(a_tree_that_comes_goes_and_changes_is_noticed),
-        TEST(a_given_tree_precedes_the_driver_which_precedes_the_software_machine),
-        TEST(links_fifos_and_folders_in_place_of_leaves_are_not_followed),
-        TEST(deep_wide_and_long_trees_are_cut),
-        TEST(control_characters_do_not_come_through),
-        TEST(the_firmware_names_the_machine_of_a_drivers_tree),
-        TEST(devices_with_a_node_are_known_by_number_or_name),
-        TEST(a_machine_that_is_replaced_during_the_walk_is_walked_again),
+        TEST(counters_are_read_again_for_each_sample),
+        TEST(fault_files_are_opened_only_once),
+        TEST(fault_files_are_reopened_if_descriptors_are_scarce),
+        TEST(values_from_missing_and_malformed_files_are_absent),
+        TEST(a_core_with_different_folders_is_read_correctly),
+        TEST(values_from_missing_and_malformed_files_are_absent),
+        TEST(a_refresh_detects_added_and_removed_devices),
+        TEST(a_given_tree_is_preferred_over_driver_and_software_machine),
+        TEST(links_fifos_and_folders_in_place_of_files_are_not_read),
+        TEST(excessively_deep_wide_and_long_trees_are_truncated),
+        TEST(control_characters_in_device_strings_are_replaced),
+        TEST(the_machine_type_of_a_driver_tree_is_read_from_firmware),
+        TEST(device_nodes_are_matched_by_number_or_name),
+        TEST(a_machine_replaced_while_its_tree_is_read_is_read_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

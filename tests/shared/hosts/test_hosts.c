@@ -227,7 +227,7 @@ static void the_uncertainty_of_a_clock_covers_the_age_of_the_report(void **state
     }
 }
 
-static void a_clock_without_a_date_is_unknown(void **state)
+static void the_clock_error_of_a_response_without_a_date_is_unknown(void **state)
 {
     static const char *const heads[] = { "", "date: \n", "date: yesterday\n",
                                          "date: Tue, 24 Nov 2026 04:00:00\n" };
@@ -244,7 +244,7 @@ static void a_clock_without_a_date_is_unknown(void **state)
 }
 
 /* Far more hosts than are asked at once. */
-static void all_of_many_hosts_are_queried(void **state)
+static void every_host_of_a_large_set_is_queried(void **state)
 {
     enum { COUNT = 200 };
     struct ntk_host hosts[COUNT] = { 0 };
@@ -270,8 +270,8 @@ int main(void)
         cmocka_unit_test(hostile_and_silent_hosts_do_not_block_other_hosts),
         cmocka_unit_test(a_host_that_does_not_answer_is_abandoned),
         cmocka_unit_test(the_uncertainty_of_a_clock_covers_the_age_of_the_report),
-        cmocka_unit_test(a_clock_without_a_date_is_unknown),
-        cmocka_unit_test(all_of_many_hosts_are_queried),
+        cmocka_unit_test(the_clock_error_of_a_response_without_a_date_is_unknown),
+        cmocka_unit_test(every_host_of_a_large_set_is_queried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

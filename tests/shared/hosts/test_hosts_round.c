@@ -23,7 +23,7 @@ static void hosts_are_queried_once_per_period(void **state)
     assert_true(ntk_hosts_round_is_due(&round, 1200)); /* not a period after 1101 */
 }
 
-static void a_late_caller_skips_periods(void **state)
+static void periods_missed_by_a_late_caller_are_skipped(void **state)
 {
     struct ntk_hosts_round round = begun(false);
 
@@ -85,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_queried_once_per_period),
-        cmocka_unit_test(a_late_caller_skips_periods),
+        cmocka_unit_test(periods_missed_by_a_late_caller_are_skipped),
         cmocka_unit_test(an_update_arrives_when_every_host_has_answered),
         cmocka_unit_test(an_update_waits_for_half_a_period_at_most),
         cmocka_unit_test(the_first_update_waits_for_all_hosts_on_request),

@@ -39,13 +39,13 @@ static void a_cause_above_its_threshold_has_advice_with_evidence(void **state)
     assert_true(strlen(advice[0].text) > 0);
 }
 
-static void a_cause_at_its_threshold_has_none(void **state)
+static void a_cause_at_its_threshold_has_no_advice(void **state)
 {
     result.causes[NTK_HOST_READ].ns = 10 * MS;
     assert_int_equal(ntk_host_advise(&result, advice), 0);
 }
 
-static void a_wait_for_other_ranks_leads_to_the_commands_that_name_them(void **state)
+static void advice_for_collective_waits_names_the_slow_and_hang_commands(void **state)
 {
     result.causes[NTK_HOST_COLLECTIVE].ns = 40 * MS;
     assert_int_equal(ntk_host_advise(&result, advice), 1);
@@ -53,7 +53,7 @@ static void a_wait_for_other_ranks_leads_to_the_commands_that_name_them(void **s
     assert_non_null(strstr(advice[0].text, "neuron-monitor hang"));
 }
 
-static void a_busy_core_needs_no_advice(void **state)
+static void a_mostly_busy_core_has_no_advice(void **state)
 {
     result.idle_ns = 50 * MS;
     result.causes[NTK_HOST_READ].ns = 50 * MS;
@@ -74,9 +74,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_cause_above_its_threshold_has_advice_with_evidence),
-        TEST(a_cause_at_its_threshold_has_none),
-        TEST(a_wait_for_other_ranks_leads_to_the_commands_that_name_them),
-        TEST(a_busy_core_needs_no_advice),
+        TEST(a_cause_at_its_threshold_has_no_advice),
+        TEST(advice_for_collective_waits_names_the_slow_and_hang_commands),
+        TEST(a_mostly_busy_core_has_no_advice),
         TEST(the_largest_cause_comes_first),
     };
 

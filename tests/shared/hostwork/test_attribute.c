@@ -80,7 +80,7 @@ static void assert_cause(enum ntk_host_cause cause, uint64_t ms, uint32_t gaps, 
 
 /* ---- one thread ---- */
 
-static void a_thread_without_slices_runs(void **state)
+static void idle_time_of_a_thread_without_slices_is_running_time(void **state)
 {
     attribute();
     assert_int_equal(result.idle_ns, 100 * MS);
@@ -91,7 +91,7 @@ static void a_thread_without_slices_runs(void **state)
     assert_string_equal(row(0)->function, "");
 }
 
-static void a_blocked_thread_is_the_call_that_it_is_blocked_in(void **state)
+static void idle_time_during_a_blocking_call_has_the_cause_of_the_call(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 20, 90, SYS_read);
 
@@ -107,7 +107,7 @@ static void a_blocked_thread_is_the_call_that_it_is_blocked_in(void **state)
     assert_int_equal(row(0)->tid, MAIN);
 }
 
-static void a_slice_counts_only_inside_the_gap(void **state)
+static void a_slice_counts_only_within_the_gap(void **state)
 {
     records.end_ns = 400 * MS;
     ((struct ntk_host_thread *)ntk_vec_at(&records.threads, 0))->last_ns = 400 * MS;
@@ -148,7 +148,7 @@ static void quota_and_preemption_are_different_causes(void **state)
     assert_cause(NTK_HOST_RUNNING, 55, 1, 55);
 }
 
-static void running_time_is_divided_as_its_samples(void **state)
+static void running_time_is_divided_in_proportion_to_samples(void **state)
 {
     uint32_t tokenize = stack_of("tokenize");
     uint32_t pad = stack_of("pad");
@@ -165,7 +165,7 @@ static void running_time_is_divided_as_its_samples(void **state)
     assert_int_equal(row(1)->share.ns, 30 * MS);
 }
 
-static void samples_in_faults_take_their_share_of_running_time(void **state)
+static void page_fault_samples_reduce_running_time(void **state)
 {
     for (uint64_t at = 5; at < 100; at += 10) {
         sample(MAIN, at, 0, at < 40 ? NTK_HOST_PAGE_FAULT : NTK_HOST_RUNNING);
@@ -186,7 +186,7 @@ static struct ntk_host_slice waiting(uint32_t tid, uint64_t from_ms, uint64_t to
     return slice;
 }
 
-static void a_wait_for_a_thread_has_the_cause_of_that_thread(void **state)
+static void a_wait_for_another_thread_has_the_cause_of_that_thread(void **state)
 {
     struct ntk_host_slice slice = blocked(WORKER, 10, 80, SYS_pread64);
 
@@ -213,7 +213,7 @@ static void a_chain_of_waits_is_followed_to_its_end(void **state)
     assert_int_equal(row(0)->tid, OTHER);
 }
 
-static void threads_that_wait_for_one_another_end_the_chain(void **state)
+static void a_cycle_of_waiting_threads_ends_the_chain(void **state)
 {
     add(waiting(MAIN, 0, 100, WORKER));
     add(waiting(WORKER, 0, 100, MAIN));
@@ -221,7 +221,7 @@ static void threads_that_wait_for_one_another_end_the_chain(void **state)
     assert_cause(NTK_HOST_WAIT, 100, 1, 100);
 }
 
-static void a_lock_names_its_holder_and_ends_the_chain(void **state)
+static void a_lock_wait_records_its_holder_and_ends_the_chain(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 10, 90, SYS_futex);
 
@@ -257,7 +257,7 @@ static void take_part(uint64_t from_ms, uint64_t to_ms, bool is_asynchronous)
     assert_int_equal(ntk_vec_push(&records.collectives, &collective), 0);
 }
 
-static void a_wait_in_a_collective_operation_is_for_other_ranks(void **state)
+static void a_wait_in_a_collective_operation_is_a_wait_for_other_ranks(void **state)
 {
     take_part(10, 60, false);
     take_part(70, 90, false);
@@ -271,7 +271,7 @@ static void a_wait_in_a_collective_operation_is_for_other_ranks(void **state)
     assert_cause(NTK_HOST_RUNNING, 15, 1, 15);
 }
 
-static void a_lock_in_a_collective_operation_stays_a_lock(void **state)
+static void a_lock_wait_in_a_collective_operation_remains_a_lock_wait(void **state)
 {
     struct ntk_host_slice slice = waiting(MAIN, 0, 100, 0);
 
@@ -283,7 +283,7 @@ static void a_lock_in_a_collective_operation_stays_a_lock(void **state)
 }
 
 /* Another operation of the thread may be what it waits for. */
-static void an_asynchronous_operation_needs_the_stack_as_a_proof(void **state)
+static void an_asynchronous_collective_requires_a_stack_in_the_runtime(void **state)
 {
     struct ntk_host_slice slice = waiting(MAIN, 0, 40, 0);
 
@@ -299,7 +299,7 @@ static void an_asynchronous_operation_needs_the_stack_as_a_proof(void **state)
     assert_cause(NTK_HOST_COLLECTIVE, 60, 1, 60);
 }
 
-static void a_waker_of_another_job_ends_the_chain(void **state)
+static void a_waker_from_another_job_ends_the_chain(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);
 
@@ -311,14 +311,14 @@ static void a_waker_of_another_job_ends_the_chain(void **state)
 
 /* ---- unknown states, and invalid records ---- */
 
-static void an_unknown_submitter_is_not_guessed(void **state)
+static void idle_time_without_a_known_submitter_has_an_unknown_cause(void **state)
 {
     ((struct ntk_host_gap *)ntk_vec_at(&records.gaps, 0))->tid = 0;
     attribute();
     assert_cause(NTK_HOST_UNKNOWN, 100, 1, 100);
 }
 
-static void a_core_without_work_is_not_a_thread_that_waits(void **state)
+static void idle_time_of_an_unused_core_is_reported_as_unused(void **state)
 {
     ((struct ntk_host_gap *)ntk_vec_at(&records.gaps, 0))->is_unused = true;
     attribute();
@@ -326,7 +326,7 @@ static void a_core_without_work_is_not_a_thread_that_waits(void **state)
 }
 
 /* It lost its CPU there, but did not wait for the file. */
-static void a_thread_that_is_preempted_in_a_call_has_no_file(void **state)
+static void preemption_during_a_call_does_not_report_its_file(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);
 
@@ -339,7 +339,7 @@ static void a_thread_that_is_preempted_in_a_call_has_no_file(void **state)
     assert_null(row(0)->syscall);
 }
 
-static void a_gap_without_an_execution_belongs_to_the_last_submitter(void **state)
+static void a_gap_without_a_submitter_is_assigned_to_the_last_one(void **state)
 {
     ntk_vec_push(&records.gaps, &(struct ntk_host_gap){ 150 * MS, 200 * MS, CORE, 0 });
     attribute();
@@ -382,7 +382,7 @@ static void causes_sum_to_the_idle_time(void **state)
     assert_int_equal(sum_ns, result.idle_ns);
 }
 
-static void steps_have_their_own_sums(void **state)
+static void each_step_has_separate_sums(void **state)
 {
     const char *step = ntk_host_stacks_text(&records.stacks, "step");
 
@@ -403,7 +403,7 @@ static void steps_have_their_own_sums(void **state)
     assert_int_equal(steps_read[1].gap_count, 1);
 }
 
-static void the_order_of_causes_is_by_time(void **state)
+static void causes_are_sorted_by_time(void **state)
 {
     enum ntk_host_cause order[NTK_HOST_CAUSE_COUNT];
 
@@ -416,7 +416,7 @@ static void the_order_of_causes_is_by_time(void **state)
     assert_int_equal(order[2], NTK_HOST_WRITE);
 }
 
-static void the_function_of_a_call_is_its_caller_outside_of_the_c_library(void **state)
+static void a_call_is_assigned_to_its_caller_outside_the_c_library(void **state)
 {
     uint32_t stack = stack_of("load");
     struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);
@@ -453,32 +453,32 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_thread_without_slices_runs),
-        TEST(a_blocked_thread_is_the_call_that_it_is_blocked_in),
-        TEST(a_slice_counts_only_inside_the_gap),
+        TEST(idle_time_of_a_thread_without_slices_is_running_time),
+        TEST(idle_time_during_a_blocking_call_has_the_cause_of_the_call),
+        TEST(a_slice_counts_only_within_the_gap),
         TEST(time_after_the_wakeup_is_a_wait_for_the_cpu),
         TEST(quota_and_preemption_are_different_causes),
-        TEST(running_time_is_divided_as_its_samples),
-        TEST(samples_in_faults_take_their_share_of_running_time),
-        TEST(a_wait_for_a_thread_has_the_cause_of_that_thread),
+        TEST(running_time_is_divided_in_proportion_to_samples),
+        TEST(page_fault_samples_reduce_running_time),
+        TEST(a_wait_for_another_thread_has_the_cause_of_that_thread),
         TEST(a_chain_of_waits_is_followed_to_its_end),
-        TEST(threads_that_wait_for_one_another_end_the_chain),
-        TEST(a_lock_names_its_holder_and_ends_the_chain),
+        TEST(a_cycle_of_waiting_threads_ends_the_chain),
+        TEST(a_lock_wait_records_its_holder_and_ends_the_chain),
         TEST(the_interpreter_lock_is_a_separate_cause),
-        TEST(a_waker_of_another_job_ends_the_chain),
-        TEST(a_wait_in_a_collective_operation_is_for_other_ranks),
-        TEST(a_lock_in_a_collective_operation_stays_a_lock),
-        TEST(an_asynchronous_operation_needs_the_stack_as_a_proof),
-        TEST(an_unknown_submitter_is_not_guessed),
-        TEST(a_core_without_work_is_not_a_thread_that_waits),
-        TEST(a_thread_that_is_preempted_in_a_call_has_no_file),
-        TEST(a_gap_without_an_execution_belongs_to_the_last_submitter),
+        TEST(a_waker_from_another_job_ends_the_chain),
+        TEST(a_wait_in_a_collective_operation_is_a_wait_for_other_ranks),
+        TEST(a_lock_wait_in_a_collective_operation_remains_a_lock_wait),
+        TEST(an_asynchronous_collective_requires_a_stack_in_the_runtime),
+        TEST(idle_time_without_a_known_submitter_has_an_unknown_cause),
+        TEST(idle_time_of_an_unused_core_is_reported_as_unused),
+        TEST(preemption_during_a_call_does_not_report_its_file),
+        TEST(a_gap_without_a_submitter_is_assigned_to_the_last_one),
         TEST(time_before_a_thread_existed_is_unknown),
         TEST(overlapping_slices_and_reversed_times_count_once),
         TEST(causes_sum_to_the_idle_time),
-        TEST(steps_have_their_own_sums),
-        TEST(the_order_of_causes_is_by_time),
-        TEST(the_function_of_a_call_is_its_caller_outside_of_the_c_library),
+        TEST(each_step_has_separate_sums),
+        TEST(causes_are_sorted_by_time),
+        TEST(a_call_is_assigned_to_its_caller_outside_the_c_library),
         TEST(python_functions_are_preferred_over_native_ones),
         TEST(control_bytes_in_untrusted_text_are_replaced),
     };

@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 
-static void the_event_of_a_wait_has_all_recorded_data(void **state)
+static void a_wait_event_has_all_recorded_fields(void **state)
 {
     const struct ntk_host_bpf_waiting wait = { .start_ns = 1,
                                                .ready_ns = 2,
@@ -42,8 +42,7 @@ static void the_event_of_a_wait_has_all_recorded_data(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(
-        the_event_of_a_wait_has_all_recorded_data) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_wait_event_has_all_recorded_fields) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,7 +189,7 @@ static void assert_between(uint64_t value, uint64_t least, uint64_t most)
     assert_true(value <= most + CLOCK_SLACK_NS);
 }
 
-static void a_gap_lies_between_executions(void **state)
+static void gaps_are_the_times_between_executions(void **state)
 {
     struct observation *o = *state;
     struct stamps stamps[RUNS];
@@ -233,7 +233,7 @@ static void an_execution_in_progress_at_the_end_is_not_a_gap(void **state)
     }
 }
 
-static void marks_of_the_job_are_steps(void **state)
+static void marks_set_by_the_job_are_steps(void **state)
 {
     struct observation *o = *state;
     struct ntk_host_result result;
@@ -258,7 +258,7 @@ static void meet_at(struct observation *o, uint64_t order, uint64_t out_between[
     out_between[1] = observed_receive(&o->child);
 }
 
-static void collective_operations_have_their_thread_and_time(void **state)
+static void collective_operations_have_thread_and_time(void **state)
 {
     struct observation *o = *state;
     uint64_t enter[2][2];
@@ -299,7 +299,7 @@ static void a_model_on_several_cores_keeps_each_busy(void **state)
     }
 }
 
-static void the_first_thread_is_responsible_where_nothing_executes(void **state)
+static void a_gap_without_executions_is_assigned_to_the_first_thread(void **state)
 {
     struct observation *o = *state;
     uint32_t cores;
@@ -311,7 +311,7 @@ static void the_first_thread_is_responsible_where_nothing_executes(void **state)
     assert_false(gap->is_unused);
 }
 
-static void cores_without_executions_are_unused_if_others_have_some(void **state)
+static void a_core_without_executions_is_unused_if_other_cores_execute(void **state)
 {
     struct observation *o = *state;
     struct stamps stamps;
@@ -330,7 +330,7 @@ static void cores_without_executions_are_unused_if_others_have_some(void **state
 }
 
 /* It releases its cores, or is killed: the answer covers the time until then. */
-static void gaps_of_a_process_that_ended_end_with_it(void **state)
+static void the_gaps_of_an_exited_process_end_at_its_exit(void **state)
 {
     struct observation *o = *state;
     struct ntk_host_result result;
@@ -382,14 +382,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_gap_lies_between_executions),
+        TEST(gaps_are_the_times_between_executions),
         TEST(an_execution_in_progress_at_the_end_is_not_a_gap),
-        TEST(marks_of_the_job_are_steps),
-        TEST(collective_operations_have_their_thread_and_time),
-        TEST(gaps_of_a_process_that_ended_end_with_it),
+        TEST(marks_set_by_the_job_are_steps),
+        TEST(collective_operations_have_thread_and_time),
+        TEST(the_gaps_of_an_exited_process_end_at_its_exit),
         TEST(time_of_lost_executions_is_neither_idle_nor_held),
-        TEST(the_first_thread_is_responsible_where_nothing_executes),
-        cmocka_unit_test_setup_teardown(cores_without_executions_are_unused_if_others_have_some,
+        TEST(a_gap_without_executions_is_assigned_to_the_first_thread),
+        cmocka_unit_test_setup_teardown(a_core_without_executions_is_unused_if_other_cores_execute,
                                         begin_wide, end),
         cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
     };

@@ -96,7 +96,7 @@ static void begin_of(uint32_t minor, struct ntk_python *python)
     make(&python->offsets);
 }
 
-static void each_version_reads_its_threads_and_frames(void **state)
+static void threads_and_frames_of_each_python_version_are_read(void **state)
 {
     struct ntk_python_thread threads[4];
     struct ntk_python_frame frames[8];
@@ -119,7 +119,7 @@ static void each_version_reads_its_threads_and_frames(void **state)
     }
 }
 
-static void versions_without_offsets_are_rejected(void **state)
+static void python_versions_without_known_offsets_are_rejected(void **state)
 {
     struct ntk_python python;
 
@@ -129,7 +129,7 @@ static void versions_without_offsets_are_rejected(void **state)
     assert_false(ntk_python_init(&python, 4000000000u, BASE, &memory));
 }
 
-static void a_published_table_must_be_valid(void **state)
+static void an_invalid_offset_table_of_the_interpreter_is_rejected(void **state)
 {
     struct ntk_python python;
 
@@ -147,7 +147,7 @@ static void a_published_table_must_be_valid(void **state)
     assert_false(ntk_python_init(&python, 13, BASE, &memory));
 }
 
-static void lists_that_form_a_ring_end(void **state)
+static void circular_thread_and_frame_lists_are_limited(void **state)
 {
     static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
     static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
@@ -198,10 +198,10 @@ static void wide_strings_are_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_version_reads_its_threads_and_frames),
-        cmocka_unit_test(versions_without_offsets_are_rejected),
-        cmocka_unit_test(a_published_table_must_be_valid),
-        cmocka_unit_test(lists_that_form_a_ring_end),
+        cmocka_unit_test(threads_and_frames_of_each_python_version_are_read),
+        cmocka_unit_test(python_versions_without_known_offsets_are_rejected),
+        cmocka_unit_test(an_invalid_offset_table_of_the_interpreter_is_rejected),
+        cmocka_unit_test(circular_thread_and_frame_lists_are_limited),
         cmocka_unit_test(strings_with_wrong_lengths_are_truncated),
         cmocka_unit_test(wide_strings_are_utf8),
     };

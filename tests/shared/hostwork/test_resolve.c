@@ -160,7 +160,7 @@ static void addresses_without_a_symbol_show_module_and_offset(void **state)
     ntk_buf_fini(&out);
 }
 
-static void an_answer_that_ends_early_is_refused(void **state)
+static void a_truncated_resolver_response_is_rejected(void **state)
 {
     static const uint8_t lies[] = { 0, 0xff, 0xff, 0, 4, 0, 'm', 'a' };
     struct fixture *f = *state;
@@ -169,7 +169,7 @@ static void an_answer_that_ends_early_is_refused(void **state)
     assert_false(ntk_host_resolve_read(lies, 0, 1, &f->records.stacks, &f->resolved));
 }
 
-static void a_map_file_names_code_of_a_compiler(void **state)
+static void jit_code_is_named_by_a_map_file(void **state)
 {
     struct ntk_host_modules modules = { 0 };
 
@@ -196,7 +196,7 @@ static void kernel_functions_are_found_by_address(void **state)
     assert_null(ntk_kernel_symbols_take("0000000000000000 T hidden\n"));
 }
 
-static void this_process_may_be_traced_and_lists_its_threads(void **state)
+static void the_own_process_may_be_traced_and_its_threads_are_listed(void **state)
 {
     struct fixture *f = *state;
     uint32_t pids[8];
@@ -223,7 +223,7 @@ static bool is_of_module(const struct ntk_host_modules *modules, int fd)
     return false;
 }
 
-static void the_child_has_no_descriptor_of_its_parent_but_modules(void **state)
+static void the_child_keeps_only_module_and_pipe_descriptors(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_host_modules *modules = ntk_vec_at(&f->processes, 0);
@@ -250,7 +250,7 @@ static void the_child_has_no_descriptor_of_its_parent_but_modules(void **state)
     close(other);
 }
 
-static void processes_share_the_files_that_both_have_mapped(void **state)
+static void files_mapped_by_several_processes_are_opened_once(void **state)
 {
     struct fixture *f = *state;
     struct ntk_host_modules again = { 0 };
@@ -272,7 +272,7 @@ static bool is_no_file(const char *name)
     return false;
 }
 
-static void files_that_are_not_wanted_stay_closed(void **state)
+static void module_files_excluded_by_the_filter_stay_closed(void **state)
 {
     struct ntk_host_modules modules = { 0 };
     struct ntk_host_files files = { 0 };
@@ -310,13 +310,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_stack_without_frame_pointers_is_unwound),
         TEST(addresses_without_a_symbol_show_module_and_offset),
-        TEST(an_answer_that_ends_early_is_refused),
-        TEST(a_map_file_names_code_of_a_compiler),
+        TEST(a_truncated_resolver_response_is_rejected),
+        TEST(jit_code_is_named_by_a_map_file),
         TEST(kernel_functions_are_found_by_address),
-        TEST(this_process_may_be_traced_and_lists_its_threads),
-        TEST(the_child_has_no_descriptor_of_its_parent_but_modules),
-        TEST(processes_share_the_files_that_both_have_mapped),
-        TEST(files_that_are_not_wanted_stay_closed),
+        TEST(the_own_process_may_be_traced_and_its_threads_are_listed),
+        TEST(the_child_keeps_only_module_and_pipe_descriptors),
+        TEST(files_mapped_by_several_processes_are_opened_once),
+        TEST(module_files_excluded_by_the_filter_stay_closed),
         TEST(a_fifo_in_place_of_a_map_file_is_not_opened),
     };
 

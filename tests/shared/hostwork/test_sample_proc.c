@@ -133,7 +133,7 @@ static void the_last_observed_state_counts_until_the_end(void **state)
     assert_int_equal(thread_of(f)->last_ns, now_ns);
 }
 
-static void a_thread_that_is_never_seen_has_no_state(void **state)
+static void a_thread_without_samples_has_no_state(void **state)
 {
     struct fixture *f = *state;
 
@@ -144,7 +144,7 @@ static void a_thread_that_is_never_seen_has_no_state(void **state)
     assert_int_equal(thread_of(f)->last_ns, 0);
 }
 
-static void an_exited_thread_has_its_state_until_it_was_last_seen(void **state)
+static void the_state_of_an_exited_thread_counts_until_its_last_sample(void **state)
 {
     struct fixture *f = *state;
 
@@ -170,7 +170,7 @@ static void *poll_twice(void *ctx)
     return NULL;
 }
 
-static void a_sample_of_a_running_thread_precedes_the_next_wait(void **state)
+static void a_running_sample_precedes_the_following_wait_slice(void **state)
 {
     struct fixture *f = *state;
     pthread_t other;
@@ -193,10 +193,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_observed_state_counts_until_the_end, begin, end),
-        cmocka_unit_test_setup_teardown(a_thread_that_is_never_seen_has_no_state, begin, end),
-        cmocka_unit_test_setup_teardown(an_exited_thread_has_its_state_until_it_was_last_seen,
+        cmocka_unit_test_setup_teardown(a_thread_without_samples_has_no_state, begin, end),
+        cmocka_unit_test_setup_teardown(the_state_of_an_exited_thread_counts_until_its_last_sample,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(a_sample_of_a_running_thread_precedes_the_next_wait, begin,
+        cmocka_unit_test_setup_teardown(a_running_sample_precedes_the_following_wait_slice, begin,
                                         end),
     };
 

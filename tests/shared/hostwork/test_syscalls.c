@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 
-static void a_call_has_its_name_and_cause(void **state)
+static void system_calls_have_a_name_and_a_cause(void **state)
 {
     static const uint64_t none[3] = { 0 };
 
@@ -17,7 +17,7 @@ static void a_call_has_its_name_and_cause(void **state)
     assert_false(ntk_host_syscall_has_descriptor(SYS_wait4));
 }
 
-static void an_unknown_call_is_other_and_has_no_name(void **state)
+static void an_unknown_system_call_has_no_name_and_the_cause_other(void **state)
 {
     static const uint64_t none[3] = { 0 };
 
@@ -28,7 +28,7 @@ static void an_unknown_call_is_other_and_has_no_name(void **state)
 }
 
 /* What glibc passes: pthread_mutex_lock waits while the word is 2, pthread_cond_wait by bitset. */
-static void a_mutex_is_a_lock_and_a_condition_is_a_wait(void **state)
+static void mutex_waits_are_locks_and_condition_waits_are_waits(void **state)
 {
     const uint64_t mutex[3] = { 0x1000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2 };
     const uint64_t inherits[3] = { 0x1000, FUTEX_LOCK_PI, 0 };
@@ -42,7 +42,7 @@ static void a_mutex_is_a_lock_and_a_condition_is_a_wait(void **state)
 }
 
 /* CPython before 3.11 sleeps with select() without files. */
-static void a_call_that_waits_without_descriptors_is_a_sleep(void **state)
+static void a_poll_without_descriptors_is_a_sleep(void **state)
 {
     const uint64_t none[3] = { 0, 0, 0 };
     const uint64_t three[3] = { 3, 3, 0 };
@@ -56,10 +56,10 @@ static void a_call_that_waits_without_descriptors_is_a_sleep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_has_its_name_and_cause),
-        cmocka_unit_test(an_unknown_call_is_other_and_has_no_name),
-        cmocka_unit_test(a_mutex_is_a_lock_and_a_condition_is_a_wait),
-        cmocka_unit_test(a_call_that_waits_without_descriptors_is_a_sleep),
+        cmocka_unit_test(system_calls_have_a_name_and_a_cause),
+        cmocka_unit_test(an_unknown_system_call_has_no_name_and_the_cause_other),
+        cmocka_unit_test(mutex_waits_are_locks_and_condition_waits_are_waits),
+        cmocka_unit_test(a_poll_without_descriptors_is_a_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

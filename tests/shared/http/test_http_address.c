@@ -8,7 +8,7 @@
 
 #include "tests/support/unit.h"
 
-static void every_form_yields_host_and_port(void **state)
+static void every_address_form_yields_host_and_port(void **state)
 {
     static const struct {
         const char *text;
@@ -54,7 +54,7 @@ static void a_host_name_that_is_too_long_is_rejected(void **state)
     assert_int_equal(ntk_http_address_parse(text, "", &address, NULL), -EINVAL);
 }
 
-static void loopback_is_known(void **state)
+static void loopback_addresses_are_recognized(void **state)
 {
     static const struct {
         const char *host;
@@ -73,10 +73,10 @@ static void loopback_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_yields_host_and_port),
+        cmocka_unit_test(every_address_form_yields_host_and_port),
         cmocka_unit_test(an_invalid_address_is_rejected_and_the_result_unchanged),
         cmocka_unit_test(a_host_name_that_is_too_long_is_rejected),
-        cmocka_unit_test(loopback_is_known),
+        cmocka_unit_test(loopback_addresses_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

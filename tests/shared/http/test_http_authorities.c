@@ -13,7 +13,7 @@
 #define OF_DEBIAN "/etc/ssl/certs/ca-certificates.crt"
 #define OF_FEDORA "/etc/pki/tls/certs/ca-bundle.crt"
 
-static void certificates_are_found_on_systems_other_than_the_build_system(void **state)
+static void ca_certificates_are_found_on_other_distributions(void **state)
 {
     char *root = test_scratch_create();
     char *folder = test_scratch_path(root, "etc/pki/tls/certs");
@@ -36,7 +36,7 @@ static void certificates_are_found_on_systems_other_than_the_build_system(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(certificates_are_found_on_systems_other_than_the_build_system),
+        cmocka_unit_test(ca_certificates_are_found_on_other_distributions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void test_get(void **state)
+static void a_get_request_returns_status_headers_and_body(void **state)
 {
     struct fixture *f = *state;
     const char *const headers[] = { "X-Who: test", NULL };
@@ -184,7 +184,7 @@ static void test_get(void **state)
 
 /* The first line of the file at the time of each request; without a file, the request is never
  * sent. */
-static void test_token_file(void **state)
+static void the_token_is_read_from_its_file_for_each_request(void **state)
 {
     static const char answer[] = "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n";
     struct fixture *f = *state;
@@ -214,7 +214,7 @@ static void test_token_file(void **state)
     test_scratch_destroy(folder);
 }
 
-static void test_retry_after(void **state)
+static void the_retry_after_header_is_parsed_as_seconds_or_date(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_question question = { .url = f->url };
@@ -248,7 +248,7 @@ static void test_retry_after(void **state)
     }
 }
 
-static void test_post_and_trailer(void **state)
+static void a_post_request_is_sent_and_trailers_are_read(void **state)
 {
     struct fixture *f = *state;
     const char *const headers[] = { "Content-Type: text/plain", NULL };
@@ -276,7 +276,7 @@ static void test_post_and_trailer(void **state)
 }
 
 /* Redirects are not followed: the second server would get data meant for the first. */
-static void test_redirect_is_an_answer(void **state)
+static void a_redirect_is_returned_and_not_followed(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_question question = { .url = f->url };
@@ -300,7 +300,7 @@ static void assert_error(struct fixture *f, const struct ntk_http_question *ques
     }
 }
 
-static void test_broken_connections(void **state)
+static void a_broken_connection_is_reported_as_an_error(void **state)
 {
     struct fixture *f = *state;
     char *body = calloc(1, 8 * 1024 * 1024);
@@ -323,7 +323,7 @@ static void test_broken_connections(void **state)
     peer_done(&f->peer);
 }
 
-static void test_bounds(void **state)
+static void responses_beyond_size_or_time_limits_are_errors(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_question question = { .url = f->url, .answer_bytes_max = 10000 };
@@ -340,7 +340,7 @@ static void test_bounds(void **state)
     peer_done(&f->peer);
 }
 
-static void test_wrong_addresses(void **state)
+static void invalid_addresses_are_reported_without_credentials(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_question question = { .url = "ftp://127.0.0.1/" };
@@ -372,7 +372,7 @@ static bool gather(const void *bytes, size_t bytes_count, void *ctx)
     return gathered->bytes_count < gathered->bytes_wanted;
 }
 
-static void test_feed_and_cancel(void **state)
+static void a_feed_is_delivered_until_the_receiver_cancels(void **state)
 {
     struct fixture *f = *state;
     struct gathered gathered = { .bytes_wanted = 5 };
@@ -400,7 +400,7 @@ static void *cancel_now(void *ctx)
 }
 
 /* A cancel while the peer is silent ends the wait; so does one before the request. */
-static void test_cancel(void **state)
+static void a_cancel_ends_a_request_to_a_silent_server(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_question question = { .url = f->url, .timeout_ns = UINT64_MAX };
@@ -417,7 +417,7 @@ static void test_cancel(void **state)
 }
 
 /* Request after request to a server that would keep the connection open. */
-static void test_http2_again(void **state)
+static void repeated_http2_requests_succeed(void **state)
 {
     static const char *const headers[] = { "Content-Type: application/grpc", "TE: trailers", NULL };
     static const char empty_message[5];
@@ -449,7 +449,7 @@ static void test_http2_again(void **state)
     test_scratch_destroy(folder);
 }
 
-static void test_unix_socket(void **state)
+static void a_request_over_a_unix_socket_succeeds(void **state)
 {
     struct fixture *f = *state;
     char *folder = test_scratch_create();
@@ -473,18 +473,27 @@ static void test_unix_socket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_get, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_token_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_retry_after, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_post_and_trailer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_redirect_is_an_answer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_broken_connections, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bounds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_wrong_addresses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_feed_and_cancel, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cancel, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_unix_socket, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http2_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_get_request_returns_status_headers_and_body, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_token_is_read_from_its_file_for_each_request, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_retry_after_header_is_parsed_as_seconds_or_date, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_post_request_is_sent_and_trailers_are_read, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_redirect_is_returned_and_not_followed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_broken_connection_is_reported_as_an_error, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(responses_beyond_size_or_time_limits_are_errors, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(invalid_addresses_are_reported_without_credentials, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_feed_is_delivered_until_the_receiver_cancels, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_cancel_ends_a_request_to_a_silent_server, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_request_over_a_unix_socket_succeeds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(repeated_http2_requests_succeed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void expect(uint16_t port, const char *path, const char *headers, const c
     free(text);
 }
 
-static void names_that_cannot_be_redirected_here_are_known(void **state)
+static void host_names_safe_from_dns_rebinding_are_accepted(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_http_guard_options options = { .host = "Monitor.example",
@@ -201,7 +201,7 @@ static void a_guessable_token_is_rejected_with_one_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_that_cannot_be_redirected_here_are_known, set_up,
+        cmocka_unit_test_setup_teardown(host_names_safe_from_dns_rebinding_are_accepted, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_foreign_host_is_rejected_on_every_path, set_up,
                                         tear_down),

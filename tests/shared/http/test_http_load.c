@@ -100,7 +100,7 @@ static void *scrape(void *ctx)
     return (void *)(uintptr_t)bytes;
 }
 
-static void a_hundred_scrapers_get_whole_pages(void **state)
+static void a_hundred_concurrent_scrapers_get_complete_pages(void **state)
 {
     pthread_t threads[SCRAPERS];
 
@@ -131,7 +131,7 @@ static void clients_that_never_finish_a_request_delay_no_others(void **state)
     assert_int_equal((uintptr_t)scrape(f), (uintptr_t)SCRAPES * PAGE_BYTES);
 }
 
-static void clients_that_read_nothing_or_hang_up_delay_no_others(void **state)
+static void clients_that_stop_reading_or_disconnect_delay_no_others(void **state)
 {
     struct fixture *f = *state;
     int fds[50];
@@ -159,7 +159,7 @@ static void all_are_taken(const struct fixture *f)
     }
 }
 
-static void a_slow_answer_delays_only_other_slow_ones(void **state)
+static void a_slow_response_delays_only_other_slow_responses(void **state)
 {
     struct fixture *f = *state;
     static const char *const names[] = { "a", "b" };
@@ -212,7 +212,7 @@ static void slow_queries_beyond_the_queue_are_rejected(void **state)
     assert_in_range(turned_away, 1, 6); /* 6: before the first one was accepted to be answered */
 }
 
-static void a_server_that_exits_answers_waiting_requests(void **state)
+static void a_stopping_server_answers_waiting_requests(void **state)
 {
     struct fixture *f = *state;
     int fds[8];
@@ -282,7 +282,7 @@ static void make_config(const char *path)
     assert_int_equal(ntk_fs_write(path, text, (size_t)count, NULL), 0);
 }
 
-static void most_wrong_passwords_are_not_computed_and_delay_no_others(void **state)
+static void wrong_passwords_are_rate_limited_and_delay_no_other_clients(void **state)
 {
     static const char mine[] = "Authorization: Basic bWU6czNjcmV0\r\n";
     char *folder = test_scratch_create();
@@ -333,7 +333,7 @@ static int connect_from(const char *address, uint16_t port)
     return fd;
 }
 
-static void a_guesser_displaces_no_other_clients_with_both_address_families(void **state)
+static void a_client_with_wrong_passwords_displaces_no_other_clients(void **state)
 {
     enum { GUESSES = 5 }; /* one at work, two wait, the others are too many */
     char *folder = test_scratch_create();
@@ -377,20 +377,21 @@ static void a_guesser_displaces_no_other_clients_with_both_address_families(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_hundred_scrapers_get_whole_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hundred_concurrent_scrapers_get_complete_pages, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_delay_no_others, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(clients_that_read_nothing_or_hang_up_delay_no_others,
+        cmocka_unit_test_setup_teardown(clients_that_stop_reading_or_disconnect_delay_no_others,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_slow_answer_delays_only_other_slow_ones, set_up,
+        cmocka_unit_test_setup_teardown(a_slow_response_delays_only_other_slow_responses, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(slow_queries_beyond_the_queue_are_rejected, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_guesser_displaces_no_other_clients_with_both_address_families, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_delay_no_others,
+        cmocka_unit_test_setup_teardown(a_client_with_wrong_passwords_displaces_no_other_clients,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_exits_answers_waiting_requests, set_up,
+        cmocka_unit_test_setup_teardown(wrong_passwords_are_rate_limited_and_delay_no_other_clients,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stopping_server_answers_waiting_requests, set_up,
                                         tear_down),
     };
 

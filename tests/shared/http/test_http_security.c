@@ -69,7 +69,7 @@ static void open_security(struct fixture *f, const char *text)
     }
 }
 
-static void test_users(void **state)
+static void users_are_authenticated_by_password(void **state)
 {
     struct fixture *f = *state;
 
@@ -113,7 +113,7 @@ static void *compute_right(void *ctx)
 }
 
 /* A line with a password stays nowhere in memory, even if it is too long for the cache. */
-static void test_stack_is_wiped(void **state)
+static void a_password_is_wiped_from_the_stack(void **state)
 {
     struct fixture *f = *state;
     pthread_attr_t attributes;
@@ -137,7 +137,7 @@ static void test_stack_is_wiped(void **state)
     free(f->stack);
 }
 
-static void test_read_again(void **state)
+static void a_changed_configuration_file_is_read_again(void **state)
 {
     struct fixture *f = *state;
 
@@ -157,7 +157,7 @@ static void test_read_again(void **state)
     assert_int_equal(check(f->security, "you", "s3cret"), 0);
 }
 
-static void test_rate(void **state)
+static void requests_beyond_the_rate_limit_get_status_429(void **state)
 {
     struct fixture *f = *state;
     struct test_clock clock;
@@ -191,7 +191,7 @@ static void collect(const char *name, const char *value, void *ctx)
     (void)snprintf(collected->text, sizeof collected->text, "%s=%s", name, value);
 }
 
-static void test_headers(void **state)
+static void configured_response_headers_are_listed(void **state)
 {
     struct fixture *f = *state;
     struct collected collected = { "" };
@@ -201,7 +201,7 @@ static void test_headers(void **state)
     assert_string_equal(collected.text, "X-Frame-Options=deny");
 }
 
-static void test_cannot_be_opened(void **state)
+static void a_missing_or_invalid_configuration_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -218,12 +218,15 @@ static void test_cannot_be_opened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_users, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stack_is_wiped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_read_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rate, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cannot_be_opened, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(users_are_authenticated_by_password, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_password_is_wiped_from_the_stack, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_changed_configuration_file_is_read_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(requests_beyond_the_rate_limit_get_status_429, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(configured_response_headers_are_listed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_or_invalid_configuration_is_reported, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

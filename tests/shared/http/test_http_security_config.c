@@ -10,7 +10,7 @@
 
 #define HASH "$2y$10$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"
 
-static void test_everything(void **state)
+static void every_configuration_key_is_parsed(void **state)
 {
     static const char text[] = "tls_server_config:\n"
                                "  cert_file: a.pem\n"
@@ -52,7 +52,7 @@ static void test_everything(void **state)
     ntk_http_security_config_fini(&config);
 }
 
-static void test_nothing(void **state)
+static void an_empty_configuration_has_defaults(void **state)
 {
     static const char *const texts[] = { "", "# nothing\n", "tls_server_config:\n",
                                          "tls_server_config: {}\nbasic_auth_users:\n", "---\n" };
@@ -70,7 +70,7 @@ static void test_nothing(void **state)
     }
 }
 
-static void test_refused(void **state)
+static void an_invalid_configuration_is_rejected_with_the_reason(void **state)
 {
     static const struct {
         const char *text;
@@ -124,9 +124,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(every_configuration_key_is_parsed),
+        cmocka_unit_test(an_empty_configuration_has_defaults),
+        cmocka_unit_test(an_invalid_configuration_is_rejected_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

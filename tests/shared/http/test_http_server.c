@@ -180,7 +180,7 @@ static void assert_contains(const char *text, const char *part)
     }
 }
 
-static void a_path_with_a_nul_is_not_a_path(void **state)
+static void a_path_with_a_nul_byte_is_rejected(void **state)
 {
     char *answer = ask(*state, "GET /%00.js HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -188,7 +188,7 @@ static void a_path_with_a_nul_is_not_a_path(void **state)
     free(answer);
 }
 
-static void http_1_1_needs_a_host(void **state)
+static void an_http_1_1_request_without_a_host_is_rejected(void **state)
 {
     char *answer = ask(*state, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
 
@@ -221,7 +221,7 @@ static void head_returns_no_body(void **state)
     free(answer);
 }
 
-static void a_handler_sees_path_header_and_query(void **state)
+static void a_handler_receives_path_header_and_query(void **state)
 {
     char *answer = ask(*state, "GET /echo/deep?q=a%20b HTTP/1.1\r\nHost: x\r\nX-Who: me\r\n"
                                "Connection: close\r\n\r\n");
@@ -244,7 +244,7 @@ static void unsupported_methods_and_paths_are_rejected(void **state)
 }
 
 /* A proxy before this server may use the other one. */
-static void a_second_host_is_refused(void **state)
+static void a_second_host_header_is_rejected(void **state)
 {
     static const char *const heads[] = {
         "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
@@ -309,7 +309,7 @@ static void an_upload_is_read_completely_and_answered(void **state)
     assert_int_equal(kept.end_count, 4);
 }
 
-static void unwanted_content_is_read_and_rejected(void **state)
+static void a_rejected_upload_is_read_to_its_end(void **state)
 {
     char *answer = put(*state, "/up?refuse=1", 50000, 50000);
 
@@ -337,7 +337,7 @@ static void a_disconnected_client_ends_its_upload(void **state)
     assert_int_equal(kept.count, 500);
 }
 
-static void a_request_head_beyond_the_bound_does_not_harm(void **state)
+static void a_request_head_beyond_the_limit_does_not_crash_the_server(void **state)
 {
     size_t size = 4 * NTK_HTTP_CONNECTION_BYTES;
     char *request = malloc(size + 1);
@@ -383,7 +383,7 @@ static char *ask_with_parameters(const struct fixture *f, const char *text, size
     return answer;
 }
 
-static void parameters_beyond_their_bounds_are_answered_414(void **state)
+static void too_many_or_too_long_parameters_are_answered_with_414(void **state)
 {
     static const struct {
         const char *text;
@@ -418,7 +418,7 @@ static void parameters_beyond_their_bounds_are_answered_414(void **state)
 
 /* Around the size that fills the memory of a connection: each has an answer, and from some size on
  * always the same one. */
-static void a_head_of_any_size_is_answered(void **state)
+static void a_request_head_of_any_size_is_answered(void **state)
 {
     const char *expected = "HTTP/1.1 200 ";
 
@@ -559,7 +559,7 @@ static void a_hundred_clients_at_once_get_the_whole_page(void **state)
     }
 }
 
-static void clients_that_send_a_byte_at_a_time_delay_no_other(void **state)
+static void clients_that_send_single_bytes_delay_no_others(void **state)
 {
     struct fixture *f = *state;
     int slow[50];
@@ -601,7 +601,7 @@ static bool becomes_readable(int fd, const int *slow, size_t slow_count)
 /* Method: more incomplete requests than allowed connections, each one byte at a time, so that
  * none is ever idle. Real requests are answered, each at the cost of the incomplete one that has
  * waited longest. */
-static void half_requests_that_fill_all_connections_make_room_for_whole_ones(void **state)
+static void the_oldest_incomplete_request_is_dropped_for_a_complete_one(void **state)
 {
     enum { HALF = NTK_HTTP_CONNECTIONS_MAX + 40, WHOLE = 60, FEEDS = 10 };
     static const char feed_request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -648,25 +648,25 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(get_returns_the_page_with_its_headers),
-        CASE(a_path_with_a_nul_is_not_a_path),
-        CASE(http_1_1_needs_a_host),
+        CASE(a_path_with_a_nul_byte_is_rejected),
+        CASE(an_http_1_1_request_without_a_host_is_rejected),
         CASE(head_returns_no_body),
-        CASE(a_handler_sees_path_header_and_query),
+        CASE(a_handler_receives_path_header_and_query),
         CASE(unsupported_methods_and_paths_are_rejected),
-        CASE(a_second_host_is_refused),
+        CASE(a_second_host_header_is_rejected),
         CASE(an_upload_is_read_completely_and_answered),
-        CASE(unwanted_content_is_read_and_rejected),
+        CASE(a_rejected_upload_is_read_to_its_end),
         CASE(a_disconnected_client_ends_its_upload),
-        CASE(a_request_head_beyond_the_bound_does_not_harm),
-        CASE(parameters_beyond_their_bounds_are_answered_414),
-        CASE(a_head_of_any_size_is_answered),
+        CASE(a_request_head_beyond_the_limit_does_not_crash_the_server),
+        CASE(too_many_or_too_long_parameters_are_answered_with_414),
+        CASE(a_request_head_of_any_size_is_answered),
         CASE(a_port_in_use_prints_one_message),
         CASE(an_unknown_host_prints_one_message),
         CASE(a_feed_returns_the_last_line_and_all_later_ones),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
         CASE(a_hundred_clients_at_once_get_the_whole_page),
-        CASE(clients_that_send_a_byte_at_a_time_delay_no_other),
-        CASE(half_requests_that_fill_all_connections_make_room_for_whole_ones),
+        CASE(clients_that_send_single_bytes_delay_no_others),
+        CASE(the_oldest_incomplete_request_is_dropped_for_a_complete_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,33 +121,33 @@ static void assert_whole(const char *path)
     ntk_buf_fini(&expected);
 }
 
-static void a_client_gets_all_parts(void **state)
+static void a_client_receives_all_parts(void **state)
 {
     (void)state;
     assert_whole("/plain");
 }
 
-static void parts_are_compressed_as_one_member(void **state)
+static void response_parts_are_compressed_as_one_gzip_member(void **state)
 {
     (void)state;
     assert_whole("/gzip");
 }
 
-static void an_empty_part_does_not_end_the_answer(void **state)
+static void an_empty_part_does_not_end_the_response(void **state)
 {
     (void)state;
     parts.empty_at = 3;
     assert_whole("/plain");
 }
 
-static void an_empty_part_does_not_end_the_compressed_answer(void **state)
+static void an_empty_part_does_not_end_the_compressed_response(void **state)
 {
     (void)state;
     parts.empty_at = PARTS;
     assert_whole("/gzip");
 }
 
-static void a_failing_source_does_not_produce_a_complete_answer(void **state)
+static void the_response_from_a_failing_source_is_incomplete(void **state)
 {
     static const char *const paths[] = { "/plain", "/gzip" };
 
@@ -162,7 +162,7 @@ static void a_failing_source_does_not_produce_a_complete_answer(void **state)
     }
 }
 
-static void a_client_that_goes_away_ends_the_source(void **state)
+static void the_source_is_closed_when_its_client_disconnects(void **state)
 {
     (void)state;
     parts.count = UINT32_MAX;
@@ -175,7 +175,7 @@ static void a_client_that_goes_away_ends_the_source(void **state)
     assert_int_equal(parts.end_count, 1);
 }
 
-static void head_makes_no_part(void **state)
+static void a_head_request_produces_no_response_part(void **state)
 {
     (void)state;
     int fd = test_http_connect((uint16_t)ntk_http_server_port_get(server));
@@ -192,13 +192,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(a_client_gets_all_parts),
-        CASE(parts_are_compressed_as_one_member),
-        CASE(an_empty_part_does_not_end_the_answer),
-        CASE(an_empty_part_does_not_end_the_compressed_answer),
-        CASE(a_failing_source_does_not_produce_a_complete_answer),
-        CASE(a_client_that_goes_away_ends_the_source),
-        CASE(head_makes_no_part),
+        CASE(a_client_receives_all_parts),
+        CASE(response_parts_are_compressed_as_one_gzip_member),
+        CASE(an_empty_part_does_not_end_the_response),
+        CASE(an_empty_part_does_not_end_the_compressed_response),
+        CASE(the_response_from_a_failing_source_is_incomplete),
+        CASE(the_source_is_closed_when_its_client_disconnects),
+        CASE(a_head_request_produces_no_response_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
 }
 
 /* So wrong passwords use at most a quarter of a core, whatever else the machine does. */
-static void after_useless_work_the_pause_is_proportional_to_it(void **state)
+static void the_worker_pauses_in_proportion_to_failed_work(void **state)
 {
     struct test_clock clock;
     struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3, .clock = &clock.clock };
@@ -120,7 +120,7 @@ static void jobs_beyond_the_limit_are_rejected_and_no_client_fills_the_queue(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_useless_work_the_pause_is_proportional_to_it),
+        cmocka_unit_test(the_worker_pauses_in_proportion_to_failed_work),
         cmocka_unit_test(shutdown_does_not_wait_for_the_pause),
         cmocka_unit_test(jobs_beyond_the_limit_are_rejected_and_no_client_fills_the_queue),
     };

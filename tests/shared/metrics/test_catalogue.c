@@ -180,7 +180,7 @@ static void render(struct ntk_buf *page)
     render_names(page);
 }
 
-static void the_page_of_metrics_matches_the_catalogue(void **state)
+static void the_metrics_page_matches_the_catalogue(void **state)
 {
     const char *source = getenv("NTK_SOURCE_DIR");
     struct ntk_buf page = { 0 };
@@ -248,7 +248,7 @@ static void alternative_names_are_unique_and_name_their_source(void **state)
     }
 }
 
-static void name_lists_are_parsed_and_unknown_ones_rejected(void **state)
+static void metric_lists_are_parsed_and_unknown_names_rejected(void **state)
 {
     struct ntk_err err = { 0 };
     unsigned lists = 0;
@@ -262,7 +262,7 @@ static void name_lists_are_parsed_and_unknown_ones_rejected(void **state)
         err.text, "expected own, classic, observer, mlu or otel, separated by commas, not 'dcgm'");
 }
 
-static void names_are_unique_and_follow_the_conventions(void **state)
+static void metric_names_are_unique_and_follow_conventions(void **state)
 {
     for (size_t i = 0; i < NTK_METRIC_COUNT; i++) {
         const struct ntk_metric_row *row = &ntk_metrics[i];
@@ -285,7 +285,7 @@ static void names_are_unique_and_follow_the_conventions(void **state)
 }
 
 /* Executions and their errors have series by outcome and class instead. */
-static void every_counter_of_a_core_has_a_series(void **state)
+static void every_core_counter_has_a_series(void **state)
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
@@ -302,11 +302,11 @@ static void every_counter_of_a_core_has_a_series(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_of_metrics_matches_the_catalogue),
+        cmocka_unit_test(the_metrics_page_matches_the_catalogue),
         cmocka_unit_test(alternative_names_are_unique_and_name_their_source),
-        cmocka_unit_test(name_lists_are_parsed_and_unknown_ones_rejected),
-        cmocka_unit_test(names_are_unique_and_follow_the_conventions),
-        cmocka_unit_test(every_counter_of_a_core_has_a_series),
+        cmocka_unit_test(metric_lists_are_parsed_and_unknown_names_rejected),
+        cmocka_unit_test(metric_names_are_unique_and_follow_conventions),
+        cmocka_unit_test(every_core_counter_has_a_series),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "shared/metrics/exit.h"
 #include "tests/support/unit.h"
 
-static void an_exit_code_and_a_signal_are_distinguished(void **state)
+static void exit_codes_and_signals_are_distinguished(void **state)
 {
     struct ntk_exit code = ntk_exit_of_status(3 << 8);
     struct ntk_exit killed = ntk_exit_of_status(SIGSEGV | 0x80); /* with a core dump */
@@ -18,7 +18,7 @@ static void an_exit_code_and_a_signal_are_distinguished(void **state)
     assert_int_equal(ntk_exit_of_status(SIGSTOP << 8 | 0x7f).kind, NTK_EXIT_UNKNOWN);
 }
 
-static void words_describe_only_known_facts(void **state)
+static void the_text_for_an_exit_contains_only_known_facts(void **state)
 {
     static const struct {
         struct ntk_exit how;
@@ -47,8 +47,8 @@ static void words_describe_only_known_facts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exit_code_and_a_signal_are_distinguished),
-        cmocka_unit_test(words_describe_only_known_facts),
+        cmocka_unit_test(exit_codes_and_signals_are_distinguished),
+        cmocka_unit_test(the_text_for_an_exit_contains_only_known_facts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

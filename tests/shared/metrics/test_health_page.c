@@ -111,7 +111,7 @@ static void replace(struct ntk_buf *page, const char *name, void (*render)(struc
     *page = out;
 }
 
-static void the_page_has_the_tables(void **state)
+static void the_health_page_has_the_tables_of_actions_and_reasons(void **state)
 {
     const char *source = getenv("NTK_SOURCE_DIR");
     struct ntk_buf page = { 0 };
@@ -137,7 +137,8 @@ static void the_page_has_the_tables(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_page_has_the_tables) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(
+        the_health_page_has_the_tables_of_actions_and_reasons) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "shared/metrics/snapshot.h"
 #include "tests/support/unit.h"
 
-static void times_of_the_first_polls_become_unknown(void **state)
+static void start_times_from_the_first_polls_become_unknown(void **state)
 {
     struct ntk_health_sample reasons[] = { { .since_ns = 99 }, { .since_ns = 100 } };
     struct ntk_device_sample devices[] = {
@@ -24,7 +24,7 @@ static void times_of_the_first_polls_become_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_of_the_first_polls_become_unknown),
+        cmocka_unit_test(start_times_from_the_first_polls_become_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void an_empty_histogram_has_no_percentiles(void **state)
 }
 
 /* Method: count exceeds the sum of the entries, as a line of JSON may claim. */
-static void percentiles_use_the_entries_and_not_the_stated_count(void **state)
+static void percentiles_use_the_entries_instead_of_the_stated_count(void **state)
 {
     static const struct ntk_histogram_entry entries[] = { { .bucket = 10, .count = 1 } };
     struct ntk_histogram lying = { .count = 1000, .entries = entries, .entry_count = 1 };
@@ -105,7 +105,7 @@ static void percentiles_use_the_entries_and_not_the_stated_count(void **state)
 
 /* Method: two halves of the values in two histograms, merged, compared with one histogram of
  * all. */
-static void merging_is_recording_into_one(void **state)
+static void merged_histograms_equal_one_with_all_values(void **state)
 {
     struct ntk_histogram_dense *parts = calloc(3, sizeof *parts);
     struct ntk_histogram_entry *entries = calloc(NTK_HISTOGRAM_BUCKETS, sizeof *entries);
@@ -129,7 +129,7 @@ static void merging_is_recording_into_one(void **state)
     free(parts);
 }
 
-static void a_difference_is_the_increase_and_a_smaller_counter_restarted(void **state)
+static void a_histogram_difference_handles_restarted_counters(void **state)
 {
     struct ntk_histogram_dense *d = calloc(3, sizeof *d);
     struct ntk_histogram_dense *before = &d[0];
@@ -153,7 +153,7 @@ static void a_difference_is_the_increase_and_a_smaller_counter_restarted(void **
 }
 
 /* Method: the cumulative edges, compared with a count of the values themselves. */
-static void series_count_exactly_at_powers_of_two(void **state)
+static void cumulative_counts_are_exact_at_powers_of_two(void **state)
 {
     struct ntk_histogram_dense *dense = calloc(1, sizeof *dense);
     struct ntk_histogram_entry *entries = calloc(NTK_HISTOGRAM_BUCKETS, sizeof *entries);
@@ -194,10 +194,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_within_0_8_percent_of_the_sorted_list),
         cmocka_unit_test(an_empty_histogram_has_no_percentiles),
-        cmocka_unit_test(percentiles_use_the_entries_and_not_the_stated_count),
-        cmocka_unit_test(merging_is_recording_into_one),
-        cmocka_unit_test(a_difference_is_the_increase_and_a_smaller_counter_restarted),
-        cmocka_unit_test(series_count_exactly_at_powers_of_two),
+        cmocka_unit_test(percentiles_use_the_entries_instead_of_the_stated_count),
+        cmocka_unit_test(merged_histograms_equal_one_with_all_values),
+        cmocka_unit_test(a_histogram_difference_handles_restarted_counters),
+        cmocka_unit_test(cumulative_counts_are_exact_at_powers_of_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

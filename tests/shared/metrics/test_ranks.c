@@ -93,7 +93,7 @@ static void the_missing_rank_is_reported(void **state)
     assert_int_equal(verdict->ranks[0].where, NTK_RANK_ARRIVED);
 }
 
-static void the_limit_is_learned_from_the_longest_or_given(void **state)
+static void the_hang_limit_follows_from_the_longest_operation_or_is_given(void **state)
 {
     struct fixture *f = *state;
 
@@ -111,7 +111,7 @@ static void the_limit_is_learned_from_the_longest_or_given(void **state)
     assert_int_equal(verdict->kind, NTK_COMM_HANGS);
 }
 
-static void nothing_learned_waits_for_a_minute(void **state)
+static void without_earlier_operations_the_hang_limit_is_a_minute(void **state)
 {
     struct fixture *f = *state;
 
@@ -123,7 +123,7 @@ static void nothing_learned_waits_for_a_minute(void **state)
     assert_int_equal(verdict->kind, NTK_COMM_GOES_ON);
 }
 
-static void an_operation_that_all_are_in_hangs_by_itself(void **state)
+static void an_operation_that_all_ranks_entered_hangs_without_missing_ranks(void **state)
 {
     const struct ntk_comm_verdict *verdict = judge(*state, 0);
 
@@ -164,7 +164,7 @@ static void ranks_that_left_died_or_were_never_seen_are_distinguished(void **sta
     assert_int_equal(ntk_comm_verdict_rank(verdict, 3).where, NTK_RANK_ARRIVED);
 }
 
-static void a_rank_that_was_lost_before_is_remembered(void **state)
+static void a_rank_lost_earlier_is_reported_as_lost(void **state)
 {
     struct fixture *f = *state;
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(f->snapshot, 1);
@@ -181,7 +181,7 @@ static void a_rank_that_was_lost_before_is_remembered(void **state)
     assert_int_equal(verdict->ranks[3].row->lost_for_ns, 3 * SECOND);
 }
 
-static void of_two_processes_of_a_rank_the_newer_counts(void **state)
+static void the_newer_of_two_processes_with_the_same_rank_is_used(void **state)
 {
     struct fixture *f = *state;
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(f->snapshot, 1);
@@ -195,7 +195,7 @@ static void of_two_processes_of_a_rank_the_newer_counts(void **state)
     assert_int_equal(verdict->ranks[2].row->pid, 102);
 }
 
-static void a_clock_that_may_be_wrong_claims_no_restart(void **state)
+static void a_large_clock_error_prevents_a_restart_verdict(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ranks_clock vague = { .error_ns = 300 * SECOND };
@@ -209,7 +209,7 @@ static void a_clock_that_may_be_wrong_claims_no_restart(void **state)
     assert_int_equal(verdict->ranks[2].where, NTK_RANK_ELSEWHERE);
 }
 
-static void ranks_that_wait_for_no_rank_are_idle_or_broke(void **state)
+static void a_communicator_without_waiting_ranks_is_idle_or_broken(void **state)
 {
     struct fixture *f = *state;
 
@@ -232,7 +232,7 @@ static void ranks_that_wait_for_no_rank_are_idle_or_broke(void **state)
     assert_int_equal(verdict->kind, NTK_COMM_IDLE);
 }
 
-static void ranks_between_two_operations_go_on(void **state)
+static void a_communicator_between_two_operations_is_not_hanging(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rank_verdict lost;
@@ -256,7 +256,7 @@ static void ranks_between_two_operations_go_on(void **state)
     assert_int_equal(lost.rank, 3);
 }
 
-static void the_worst_comes_first(void **state)
+static void the_worst_verdict_is_first(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ranks_clock own = { 0 };
@@ -278,7 +278,7 @@ static void the_worst_comes_first(void **state)
     assert_int_equal(verdicts[3].kind, NTK_COMM_IDLE);
 }
 
-static void rows_that_disagree_or_lie_do_no_harm(void **state)
+static void inconsistent_rank_rows_produce_a_bounded_verdict(void **state)
 {
     struct fixture *f = *state;
 
@@ -293,7 +293,7 @@ static void rows_that_disagree_or_lie_do_no_harm(void **state)
     assert_int_equal(verdict->kind, NTK_COMM_HANGS);
 }
 
-static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
+static void verdict_size_is_bounded_by_rows_and_not_by_claimed_rank_counts(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rank_verdict missing;
@@ -320,7 +320,7 @@ static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
     assert_int_equal(count, verdict->missing_count);
 }
 
-static void a_rank_that_left_waits_for_no_rank_whatever_was_in_flight(void **state)
+static void ranks_that_left_during_an_operation_are_not_waiting(void **state)
 {
     struct fixture *f = *state;
 
@@ -330,7 +330,7 @@ static void a_rank_that_left_waits_for_no_rank_whatever_was_in_flight(void **sta
     assert_int_equal(judge(f, 0)->kind, NTK_COMM_IDLE);
 }
 
-static void an_error_of_clocks_beyond_all_bounds_claims_no_restart(void **state)
+static void a_clock_error_near_the_maximum_prevents_a_restart_verdict(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ranks_clock vague = { .error_ns = UINT64_MAX - SECOND };
@@ -349,21 +349,21 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_missing_rank_is_reported),
-        TEST(the_limit_is_learned_from_the_longest_or_given),
-        TEST(nothing_learned_waits_for_a_minute),
-        TEST(an_operation_that_all_are_in_hangs_by_itself),
+        TEST(the_hang_limit_follows_from_the_longest_operation_or_is_given),
+        TEST(without_earlier_operations_the_hang_limit_is_a_minute),
+        TEST(an_operation_that_all_ranks_entered_hangs_without_missing_ranks),
         TEST(a_rank_in_an_earlier_operation_is_behind),
         TEST(ranks_that_left_died_or_were_never_seen_are_distinguished),
-        TEST(a_rank_that_was_lost_before_is_remembered),
-        TEST(of_two_processes_of_a_rank_the_newer_counts),
-        TEST(a_clock_that_may_be_wrong_claims_no_restart),
-        TEST(ranks_that_wait_for_no_rank_are_idle_or_broke),
-        TEST(ranks_between_two_operations_go_on),
-        TEST(the_worst_comes_first),
-        TEST(a_verdict_is_as_large_as_its_rows_whatever_they_claim),
-        TEST(a_rank_that_left_waits_for_no_rank_whatever_was_in_flight),
-        TEST(an_error_of_clocks_beyond_all_bounds_claims_no_restart),
-        TEST(rows_that_disagree_or_lie_do_no_harm),
+        TEST(a_rank_lost_earlier_is_reported_as_lost),
+        TEST(the_newer_of_two_processes_with_the_same_rank_is_used),
+        TEST(a_large_clock_error_prevents_a_restart_verdict),
+        TEST(a_communicator_without_waiting_ranks_is_idle_or_broken),
+        TEST(a_communicator_between_two_operations_is_not_hanging),
+        TEST(the_worst_verdict_is_first),
+        TEST(verdict_size_is_bounded_by_rows_and_not_by_claimed_rank_counts),
+        TEST(ranks_that_left_during_an_operation_are_not_waiting),
+        TEST(a_clock_error_near_the_maximum_prevents_a_restart_verdict),
+        TEST(inconsistent_rank_rows_produce_a_bounded_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

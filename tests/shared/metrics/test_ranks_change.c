@@ -178,7 +178,7 @@ static struct said job_watch(const struct job *job, struct random *random)
     return said;
 }
 
-static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
+static void only_slowdowns_of_all_ranks_are_reported(void **state)
 {
     uint32_t put_in = 0, right = 0, wrong = 0, right_where = 0, right_when = 0;
 
@@ -209,7 +209,7 @@ static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
 }
 
 /* The content of a verdict, and its end. */
-static void a_change_has_a_time_and_a_size_and_ends(void **state)
+static void a_slowdown_is_reported_with_time_and_size_until_it_ends(void **state)
 {
     struct random random = { .state = 99 };
     struct job job = { .kind = ALL_LINKS,
@@ -246,7 +246,7 @@ static void a_change_has_a_time_and_a_size_and_ends(void **state)
 
 /* Around another runtime the waiting time of ranks is unknown: longer operations may be caused by
  * one rank, so nothing is claimed. */
-static void operations_without_waits_have_no_verdict(void **state)
+static void operations_without_known_waits_have_no_verdict(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = { .kind = ONE_CORE, .ranks = 2, .step_ns = 20 * MS, .size = 1, .noise = 0.01 };
@@ -282,7 +282,7 @@ static void old_communicators_are_forgotten(void **state)
     ntk_change_fini(&change);
 }
 
-static void impossible_sums_do_no_harm(void **state)
+static void impossible_sums_do_not_crash_change_detection(void **state)
 {
     struct random random = { .state = 5 };
     struct job job = { .ranks = 3, .step_ns = 20 * MS, .noise = 0.01 };
@@ -307,11 +307,11 @@ static void impossible_sums_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_of_all_ranks_are_reported_and_nothing_else),
-        cmocka_unit_test(a_change_has_a_time_and_a_size_and_ends),
-        cmocka_unit_test(operations_without_waits_have_no_verdict),
+        cmocka_unit_test(only_slowdowns_of_all_ranks_are_reported),
+        cmocka_unit_test(a_slowdown_is_reported_with_time_and_size_until_it_ends),
+        cmocka_unit_test(operations_without_known_waits_have_no_verdict),
         cmocka_unit_test(old_communicators_are_forgotten),
-        cmocka_unit_test(impossible_sums_do_no_harm),
+        cmocka_unit_test(impossible_sums_do_not_crash_change_detection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static struct ntk_pace_verdict judge(const struct ntk_snapshot *snapshot, struct
     return *(struct ntk_pace_verdict *)ntk_vec_at(&pace->verdicts, 0);
 }
 
-static void slow_ranks_are_found_and_no_other_rank_is_blamed(void **state)
+static void only_injected_slow_ranks_are_reported_as_slow(void **state)
 {
     uint32_t hits = 0, wrong = 0, missed = 0, wheres = 0;
 
@@ -143,7 +143,7 @@ static void slow_ranks_are_found_and_no_other_rank_is_blamed(void **state)
     assert_true(wheres >= 0.95 * hits);
 }
 
-static void two_ranks_suffice_and_too_few_operations_do_not(void **state)
+static void a_slow_rank_requires_two_ranks_and_enough_operations(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = {
@@ -214,7 +214,7 @@ static void slow_memory_is_distinguished_from_slow_cores(void **state)
 }
 
 /* A rank that worked only while the other did nothing is not compared with it. */
-static void ranks_that_never_overlap_blame_no_rank(void **state)
+static void ranks_that_never_run_together_are_not_compared(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -247,7 +247,7 @@ static void ranks_that_never_overlap_blame_no_rank(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_rank_that_rejoins_has_one_period(void **state)
+static void a_rank_that_rejoins_counts_its_period_once(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -323,7 +323,7 @@ static void ranks_of_many_machines_are_compared(void **state)
     }
 }
 
-static void adding_many_ranks_needs_no_search(void **state)
+static void many_ranks_are_found_by_hash(void **state)
 {
     enum { MANY = 60000, PERIODS = 5 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -347,7 +347,7 @@ static void adding_many_ranks_needs_no_search(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void impossible_sums_do_no_harm(void **state)
+static void impossible_sums_do_not_crash_pace_detection(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = { .ranks = 4, .steps = 30, .noise = 0.01 };
@@ -368,14 +368,14 @@ static void impossible_sums_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_ranks_are_found_and_no_other_rank_is_blamed),
-        cmocka_unit_test(two_ranks_suffice_and_too_few_operations_do_not),
+        cmocka_unit_test(only_injected_slow_ranks_are_reported_as_slow),
+        cmocka_unit_test(a_slow_rank_requires_two_ranks_and_enough_operations),
         cmocka_unit_test(slow_memory_is_distinguished_from_slow_cores),
-        cmocka_unit_test(ranks_that_never_overlap_blame_no_rank),
-        cmocka_unit_test(a_rank_that_rejoins_has_one_period),
+        cmocka_unit_test(ranks_that_never_run_together_are_not_compared),
+        cmocka_unit_test(a_rank_that_rejoins_counts_its_period_once),
         cmocka_unit_test(ranks_of_many_machines_are_compared),
-        cmocka_unit_test(adding_many_ranks_needs_no_search),
-        cmocka_unit_test(impossible_sums_do_no_harm),
+        cmocka_unit_test(many_ranks_are_found_by_hash),
+        cmocka_unit_test(impossible_sums_do_not_crash_pace_detection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

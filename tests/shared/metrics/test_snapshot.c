@@ -40,7 +40,7 @@ static void an_impossible_allocation_is_a_permanent_failure(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void strings_are_never_null(void **state)
+static void snapshot_strings_are_never_null(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtime;
@@ -76,7 +76,7 @@ static void *read_and_drop(void *ctx)
 
 /* Method: eight threads hold the same snapshot and drop it in any order (checked by tsan and
  * asan). */
-static void holders_on_several_threads_each_release_it_once(void **state)
+static void a_snapshot_shared_by_threads_is_freed_once(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     pthread_t threads[8];
@@ -102,7 +102,7 @@ static void holders_on_several_threads_each_release_it_once(void **state)
     }
 }
 
-static void a_logical_core_has_mean_times_and_summed_counts(void **state)
+static void logical_core_times_are_means_and_counts_are_sums(void **state)
 {
     struct ntk_core_sample cores[3] = {
         { .has = NTK_CORE_HAS_BUSY,
@@ -151,7 +151,7 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
 }
 
 /* Method: 2^category bytes in each category, so that a sum shows its parts. */
-static void a_watched_core_has_only_watched_work(void **state)
+static void unwatched_work_is_subtracted_from_a_watched_core(void **state)
 {
     const struct ntk_core_sample part = { .busy_ns = { 200, 0 },
                                           .flops = { 1000, 0 }, /* more than the whole */
@@ -179,7 +179,7 @@ static void a_watched_core_has_only_watched_work(void **state)
 }
 
 /* Method: two cores with a part each, where one claims more than the total; a core without one. */
-static void outcomes_of_a_runtime_are_those_observed_on_its_cores(void **state)
+static void unwatched_outcomes_of_all_cores_are_subtracted_from_a_runtime(void **state)
 {
     const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },
                                            .outcome[NTK_OUTCOME_TIMED_OUT] = { 9, 0 } };
@@ -203,7 +203,7 @@ static void outcomes_of_a_runtime_are_those_observed_on_its_cores(void **state)
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].period, 10);
 }
 
-static void vendor_groups_are_sums_that_lose_nothing(void **state)
+static void vendor_memory_groups_sum_to_the_total(void **state)
 {
     struct ntk_memory_sample rows[NTK_MEMORY_CATEGORY_COUNT];
     struct ntk_runtime_sample runtime = { .memory = rows,
@@ -248,7 +248,7 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
 }
 
 /* A source that reports a part has a total if the part is not zero. */
-static void a_total_without_a_report_is_not_zero(void **state)
+static void an_unreported_memory_total_is_unknown_rather_than_zero(void **state)
 {
     static const struct {
         enum ntk_hooks_kind hooks;
@@ -334,7 +334,7 @@ static void shares_and_rates_need_a_period_and_never_exceed_one(void **state)
     assert_true(ntk_snapshot_rate(&snapshot, (struct ntk_count){ 10, 100 }) == 0);
 }
 
-static void machines_have_the_figures_of_the_catalogue(void **state)
+static void machine_types_have_the_figures_of_the_catalogue(void **state)
 {
     const struct ntk_machine *machine = ntk_machine_find("trn2.48xlarge");
 
@@ -359,15 +359,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_zeroed_aligned_and_freed_with_the_snapshot),
         cmocka_unit_test(an_impossible_allocation_is_a_permanent_failure),
-        cmocka_unit_test(strings_are_never_null),
-        cmocka_unit_test(holders_on_several_threads_each_release_it_once),
-        cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
-        cmocka_unit_test(a_watched_core_has_only_watched_work),
-        cmocka_unit_test(outcomes_of_a_runtime_are_those_observed_on_its_cores),
-        cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
-        cmocka_unit_test(a_total_without_a_report_is_not_zero),
+        cmocka_unit_test(snapshot_strings_are_never_null),
+        cmocka_unit_test(a_snapshot_shared_by_threads_is_freed_once),
+        cmocka_unit_test(logical_core_times_are_means_and_counts_are_sums),
+        cmocka_unit_test(unwatched_work_is_subtracted_from_a_watched_core),
+        cmocka_unit_test(unwatched_outcomes_of_all_cores_are_subtracted_from_a_runtime),
+        cmocka_unit_test(vendor_memory_groups_sum_to_the_total),
+        cmocka_unit_test(an_unreported_memory_total_is_unknown_rather_than_zero),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
-        cmocka_unit_test(machines_have_the_figures_of_the_catalogue),
+        cmocka_unit_test(machine_types_have_the_figures_of_the_catalogue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void counts_and_histograms_are_summed(void **state)
     ntk_snapshot_destroy(newer);
 }
 
-static void shares_are_weighted_by_the_lengths(void **state)
+static void shares_are_weighted_by_period_length(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -107,7 +107,7 @@ static void a_core_is_never_busy_for_more_than_the_period(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void states_come_from_the_newer_part(void **state)
+static void states_are_taken_from_the_newer_snapshot(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -127,7 +127,7 @@ static void states_come_from_the_newer_part(void **state)
 }
 
 /* Method: the parts are freed first, so that asan detects a borrowed byte. */
-static void a_runtime_of_only_one_part_is_listed_without_values_of_others(void **state)
+static void a_runtime_in_only_one_snapshot_keeps_its_own_values(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(2);
     struct ntk_snapshot *newer = test_idle_snapshot();
@@ -221,7 +221,7 @@ static void assert_life(const struct ntk_core_sample *core, size_t index, uint64
 
 /* Method: a process that started twice in the older period and continues in the newer one; then the
  * parts are freed. */
-static void totals_of_each_life_of_a_process_are_kept(void **state)
+static void totals_of_each_process_life_are_kept(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -259,7 +259,7 @@ static void totals_of_each_life_of_a_process_are_kept(void **state)
     ntk_snapshot_destroy(both);
 }
 
-static void events_of_both_parts_are_kept_up_to_the_limit(void **state)
+static void events_of_both_snapshots_are_kept_up_to_the_limit(void **state)
 {
     struct ntk_snapshot *older = ntk_snapshot_create();
     struct ntk_snapshot *newer = ntk_snapshot_create();
@@ -296,7 +296,7 @@ static void events_of_both_parts_are_kept_up_to_the_limit(void **state)
 
 /* If ranks are watched every second, a report consists of several samples, which are gone by
  * then. */
-static void lists_outlive_the_merged_parts(void **state)
+static void merged_lists_remain_valid_after_the_parts_are_freed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -334,7 +334,7 @@ static void lists_outlive_the_merged_parts(void **state)
 }
 
 /* A rank that left and joined again within one part is listed there twice. */
-static void the_work_of_a_rank_is_added_once(void **state)
+static void work_of_a_rank_listed_twice_is_added_once(void **state)
 {
     (void)state;
     for (size_t twice = 0; twice < 2; twice++) {
@@ -405,7 +405,7 @@ static void the_work_of_a_rank_that_left_is_not_lost(void **state)
     ntk_snapshot_destroy(part[1]);
 }
 
-static void idle_time_of_both_parts_is_kept_and_not_shared(void **state)
+static void idle_time_of_both_snapshots_is_copied(void **state)
 {
     struct ntk_snapshot *part[2];
     char text[] = "read";
@@ -448,19 +448,19 @@ static void idle_time_of_both_parts_is_kept_and_not_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_of_both_parts_are_kept_up_to_the_limit),
+        cmocka_unit_test(events_of_both_snapshots_are_kept_up_to_the_limit),
         cmocka_unit_test(unwatched_time_accumulates_and_is_copied),
         cmocka_unit_test(counts_and_histograms_are_summed),
-        cmocka_unit_test(shares_are_weighted_by_the_lengths),
+        cmocka_unit_test(shares_are_weighted_by_period_length),
         cmocka_unit_test(a_core_is_never_busy_for_more_than_the_period),
-        cmocka_unit_test(states_come_from_the_newer_part),
+        cmocka_unit_test(states_are_taken_from_the_newer_snapshot),
         cmocka_unit_test(a_released_core_keeps_its_totals),
-        cmocka_unit_test(totals_of_each_life_of_a_process_are_kept),
-        cmocka_unit_test(a_runtime_of_only_one_part_is_listed_without_values_of_others),
-        cmocka_unit_test(lists_outlive_the_merged_parts),
-        cmocka_unit_test(the_work_of_a_rank_is_added_once),
+        cmocka_unit_test(totals_of_each_process_life_are_kept),
+        cmocka_unit_test(a_runtime_in_only_one_snapshot_keeps_its_own_values),
+        cmocka_unit_test(merged_lists_remain_valid_after_the_parts_are_freed),
+        cmocka_unit_test(work_of_a_rank_listed_twice_is_added_once),
         cmocka_unit_test(the_work_of_a_rank_that_left_is_not_lost),
-        cmocka_unit_test(idle_time_of_both_parts_is_kept_and_not_shared),
+        cmocka_unit_test(idle_time_of_both_snapshots_is_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

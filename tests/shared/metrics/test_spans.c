@@ -20,7 +20,7 @@ static struct ntk_span_rules parse(const char *text)
     return rules;
 }
 
-static void rules_are_names_separated_by_commas(void **state)
+static void span_rules_are_a_list_separated_by_commas(void **state)
 {
     struct ntk_span_rules rules = parse("");
 
@@ -33,7 +33,7 @@ static void rules_are_names_separated_by_commas(void **state)
     assert_true(rules.failed && rules.slow_ns == 3 * NTK_NS_PER_MS);
 }
 
-static void an_invalid_rule_is_rejected_by_name(void **state)
+static void an_invalid_span_rule_is_rejected_with_the_expected_forms(void **state)
 {
     static const char *const texts[] = { "fast",     "failed,",  ",failed", "failed,,parent",
                                          "every",    "every=",   "every=0", "every=-1",
@@ -59,7 +59,7 @@ static void an_invalid_rule_is_rejected_by_name(void **state)
     assert_int_equal(ntk_span_rules_parse(text, &rules, &err), -EINVAL);
 }
 
-static void a_rule_matches_only_its_condition(void **state)
+static void each_span_rule_matches_only_its_condition(void **state)
 {
     static const struct {
         const char *rules;
@@ -117,7 +117,7 @@ static struct ntk_snapshot *snapshot_of(size_t count, uint64_t first, uint64_t l
 }
 
 /* Spans that leave are those that came, less those that are counted as lost. */
-static void joined_snapshots_have_all_spans_or_count_them(void **state)
+static void joined_snapshots_keep_spans_up_to_the_limit_and_count_the_rest(void **state)
 {
     static const size_t counts[][2] = { { 0, 0 },
                                         { 3, 0 },
@@ -150,11 +150,11 @@ static void joined_snapshots_have_all_spans_or_count_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_are_names_separated_by_commas),
-        cmocka_unit_test(an_invalid_rule_is_rejected_by_name),
-        cmocka_unit_test(a_rule_matches_only_its_condition),
+        cmocka_unit_test(span_rules_are_a_list_separated_by_commas),
+        cmocka_unit_test(an_invalid_span_rule_is_rejected_with_the_expected_forms),
+        cmocka_unit_test(each_span_rule_matches_only_its_condition),
         cmocka_unit_test(the_first_and_then_every_nth_span_is_sampled),
-        cmocka_unit_test(joined_snapshots_have_all_spans_or_count_them),
+        cmocka_unit_test(joined_snapshots_keep_spans_up_to_the_limit_and_count_the_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

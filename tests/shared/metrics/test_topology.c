@@ -28,7 +28,7 @@ static void make_line(struct fixture *f, size_t count, bool is_closed)
     }
 }
 
-static void linear_topologies_are_distinguished(void **state)
+static void chain_ring_and_switch_topologies_are_distinguished(void **state)
 {
     struct fixture f = { 0 };
 
@@ -46,7 +46,7 @@ static void linear_topologies_are_distinguished(void **state)
     assert_int_equal(ntk_topology_find(f.devices, 6), NTK_TOPOLOGY_OTHER);
 }
 
-static void inconsistent_links_form_no_shape(void **state)
+static void inconsistent_links_have_no_named_topology(void **state)
 {
     struct fixture f = { 0 };
 
@@ -65,8 +65,8 @@ static void inconsistent_links_form_no_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_topologies_are_distinguished),
-        cmocka_unit_test(inconsistent_links_form_no_shape),
+        cmocka_unit_test(chain_ring_and_switch_topologies_are_distinguished),
+        cmocka_unit_test(inconsistent_links_have_no_named_topology),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

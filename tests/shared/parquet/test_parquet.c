@@ -67,7 +67,7 @@ static void a_missing_required_value_is_rejected(void **state)
     ntk_parquet_destroy(parquet);
 }
 
-static void the_return_value_of_the_receiver_is_passed_on(void **state)
+static void an_error_of_the_receiver_is_returned(void **state)
 {
     for (size_t calls = 1; calls < 12; calls++) {
         struct taken taken = { .fails_after = calls };
@@ -85,7 +85,7 @@ static void the_return_value_of_the_receiver_is_passed_on(void **state)
     (void)state;
 }
 
-static void a_row_group_ends_with_rows_and_with_bytes(void **state)
+static void a_row_group_ends_at_its_row_limit_or_byte_limit(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_parquet_options options = options_of(&taken);
@@ -127,8 +127,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_required_value_is_rejected),
-        cmocka_unit_test(the_return_value_of_the_receiver_is_passed_on),
-        cmocka_unit_test(a_row_group_ends_with_rows_and_with_bytes),
+        cmocka_unit_test(an_error_of_the_receiver_is_returned),
+        cmocka_unit_test(a_row_group_ends_at_its_row_limit_or_byte_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

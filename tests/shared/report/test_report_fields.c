@@ -274,7 +274,7 @@ static void every_member_of_a_line_reads_back(void **state)
     }
 }
 
-static void known_figures_are_marked_after_reading_back(void **state)
+static void flags_of_known_figures_read_back(void **state)
 {
     static const uint32_t core_has[] = { NTK_CORE_HAS_BUSY,     NTK_CORE_HAS_ENGINES,
                                          NTK_CORE_HAS_FLOPS,    NTK_CORE_HAS_EFFECTIVE_FLOPS,
@@ -350,7 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_of_a_line_reads_back),
-        cmocka_unit_test(known_figures_are_marked_after_reading_back),
+        cmocka_unit_test(flags_of_known_figures_read_back),
         cmocka_unit_test(kinds_of_errors_that_are_not_counted_stay_unknown),
         cmocka_unit_test(pods_read_back_with_all_their_containers),
     };

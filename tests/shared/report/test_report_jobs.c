@@ -84,7 +84,7 @@ static void jobs_read_back_from_a_report(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void jobs_that_were_not_requested_differ_from_no_jobs(void **state)
+static void unrequested_jobs_are_distinguished_from_an_empty_list(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot);
@@ -105,7 +105,7 @@ static void jobs_that_were_not_requested_differ_from_no_jobs(void **state)
 }
 
 /* The parts are freed before the result is read. */
-static void the_newer_of_two_periods_is_used(void **state)
+static void merged_snapshots_have_the_jobs_of_the_newer_period(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -124,7 +124,7 @@ static void the_newer_of_two_periods_is_used(void **state)
     ntk_snapshot_destroy(again);
 }
 
-static void invalid_entries_of_lists_are_dropped(void **state)
+static void invalid_job_list_entries_are_dropped(void **state)
 {
     struct ntk_snapshot *back =
         read_line("{\"neuron_runtime_data\":[],\"neuron_ext\":{\"job_mapping\":{\"jobs\":["
@@ -145,9 +145,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_read_back_from_a_report),
-        cmocka_unit_test(jobs_that_were_not_requested_differ_from_no_jobs),
-        cmocka_unit_test(the_newer_of_two_periods_is_used),
-        cmocka_unit_test(invalid_entries_of_lists_are_dropped),
+        cmocka_unit_test(unrequested_jobs_are_distinguished_from_an_empty_list),
+        cmocka_unit_test(merged_snapshots_have_the_jobs_of_the_newer_period),
+        cmocka_unit_test(invalid_job_list_entries_are_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

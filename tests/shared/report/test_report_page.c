@@ -113,7 +113,7 @@ static void walk(struct walk *w, json_t *node, const char *path)
     }
 }
 
-static void the_page_has_every_key_of_the_schema(void **state)
+static void the_report_page_lists_every_schema_key(void **state)
 {
     char *text = ntk_report_schema_make();
     json_t *schema = json_loads(text, 0, NULL);
@@ -170,7 +170,7 @@ static void add_contents(struct ntk_buf *out, json_t *properties)
     json_decref(seen);
 }
 
-static void the_page_documents_our_keys(void **state)
+static void the_report_page_documents_the_extension_keys(void **state)
 {
     static const struct {
         const char *object; /* of $defs */
@@ -204,8 +204,8 @@ static void the_page_documents_our_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_has_every_key_of_the_schema),
-        cmocka_unit_test(the_page_documents_our_keys),
+        cmocka_unit_test(the_report_page_lists_every_schema_key),
+        cmocka_unit_test(the_report_page_documents_the_extension_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,7 @@ static void verdicts_on_ranks_read_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_machine_without_ranks_has_no_keys_for_ranks(void **state)
+static void reports_without_ranks_have_no_rank_keys(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot);
@@ -239,7 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_and_lost_ranks_read_back),
         cmocka_unit_test(verdicts_on_ranks_read_back),
-        cmocka_unit_test(a_machine_without_ranks_has_no_keys_for_ranks),
+        cmocka_unit_test(reports_without_ranks_have_no_rank_keys),
         cmocka_unit_test(impossible_ranks_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

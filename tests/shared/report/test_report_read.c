@@ -48,7 +48,7 @@ static void assert_same_line(const char *first, const char *second)
     }
 }
 
-static void every_text_of_the_machine_reads_back(void **state)
+static void every_machine_string_reads_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -107,7 +107,7 @@ static void a_written_line_reads_back_as_the_same_line(void **state)
     }
 }
 
-static void parts_without_a_key_of_the_vendor_read_back(void **state)
+static void values_without_a_vendor_key_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true });
@@ -171,7 +171,7 @@ static void parts_without_a_key_of_the_vendor_read_back(void **state)
 
 /* Method: 30 of 45 GFLOP of the period ran before the agent started; a rate is about the other
  * 15. */
-static void unwatched_time_reads_back_and_is_in_no_rate(void **state)
+static void unwatched_work_reads_back_and_is_excluded_from_rates(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
@@ -217,7 +217,7 @@ static void unwatched_time_reads_back_and_is_in_no_rate(void **state)
 
 /* Method: an error after 100 rows of the memory log, more than a line has room for. */
 /* The vendor's pid of a daemon is 0; our readers distinguish processes by their own pid. */
-static void a_daemon_has_its_address_and_reads_back_with_its_pid(void **state)
+static void a_daemon_has_an_address_and_its_pid_reads_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->runtimes[0].by_address = true;
@@ -240,7 +240,7 @@ static void a_daemon_has_its_address_and_reads_back_with_its_pid(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void events_read_back_and_the_memory_log_is_dropped_first(void **state)
+static void memory_events_are_dropped_first_from_long_reports(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 102);
@@ -327,7 +327,7 @@ static void invalid_events_are_omitted(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void the_vendor_form_yields_all_its_values(void **state)
+static void all_values_of_a_vendor_report_are_read(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(2);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
@@ -377,7 +377,7 @@ static void self_stats_and_report_times_read_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_group_with_an_error_has_no_numbers(void **state)
+static void values_of_a_group_with_an_error_are_ignored(void **state)
 {
     struct ntk_snapshot *back =
         read_line("{\"neuron_runtime_data\":[{\"pid\":5,\"neuron_runtime_tag\":\"x\",\"error\":"
@@ -515,7 +515,7 @@ static void assert_vendor_totals(const char *line)
 
 /* Method: the unknown values of two of three processes are poison in the snapshot; no line has it,
  * and what is read back knows as much as before. */
-static void values_unknown_to_hooks_are_absent_and_read_back_as_absent(void **state)
+static void values_unknown_to_hooks_are_absent_after_reading_back(void **state)
 {
     static const struct ntk_report_options forms[] = {
         { 0 }, { .vendor_only = true }, { .omit = NTK_REPORT_OMIT_EXT }, { .all_cores = true }
@@ -589,22 +589,22 @@ static void values_unknown_to_hooks_are_absent_and_read_back_as_absent(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_text_of_the_machine_reads_back),
+        cmocka_unit_test(every_machine_string_reads_back),
         cmocka_unit_test(a_written_line_reads_back_as_the_same_line),
-        cmocka_unit_test(parts_without_a_key_of_the_vendor_read_back),
-        cmocka_unit_test(unwatched_time_reads_back_and_is_in_no_rate),
-        cmocka_unit_test(a_daemon_has_its_address_and_reads_back_with_its_pid),
-        cmocka_unit_test(events_read_back_and_the_memory_log_is_dropped_first),
+        cmocka_unit_test(values_without_a_vendor_key_read_back),
+        cmocka_unit_test(unwatched_work_reads_back_and_is_excluded_from_rates),
+        cmocka_unit_test(a_daemon_has_an_address_and_its_pid_reads_back),
+        cmocka_unit_test(memory_events_are_dropped_first_from_long_reports),
         cmocka_unit_test(invalid_events_are_omitted),
-        cmocka_unit_test(the_vendor_form_yields_all_its_values),
+        cmocka_unit_test(all_values_of_a_vendor_report_are_read),
         cmocka_unit_test(self_stats_and_report_times_read_back),
-        cmocka_unit_test(a_group_with_an_error_has_no_numbers),
+        cmocka_unit_test(values_of_a_group_with_an_error_are_ignored),
         cmocka_unit_test(an_invalid_report_is_rejected_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),
         cmocka_unit_test(names_that_are_not_utf8_do_not_corrupt_the_line),
         cmocka_unit_test(a_sum_beyond_63_bits_does_not_corrupt_the_line),
         cmocka_unit_test(a_line_beyond_the_limit_is_rejected_unread),
-        cmocka_unit_test(values_unknown_to_hooks_are_absent_and_read_back_as_absent),
+        cmocka_unit_test(values_unknown_to_hooks_are_absent_after_reading_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

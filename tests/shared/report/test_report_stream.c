@@ -100,7 +100,7 @@ static void check_the_last(const struct ntk_buf *text, uint64_t sequence)
     assert_int_equal(seen.sequences[seen.count - 1], sequence);
 }
 
-static void test_any_pieces(void **state)
+static void reports_split_into_any_pieces_are_read(void **state)
 {
     struct ntk_buf lines = { 0 };
 
@@ -139,7 +139,7 @@ static void test_any_pieces(void **state)
 
 /* The same reports: indented, indented without spaces, concatenated without a line break, as an
  * array, and as records of a JSON text sequence; in pieces of every size. */
-static void test_any_form(void **state)
+static void reports_in_every_json_form_are_read(void **state)
 {
     static const char *const before[] = { "", "", "[", "\x1e" };
     static const char *const between[] = { "\n", "", ",\n", "\n\x1e" };
@@ -171,7 +171,7 @@ static void test_any_form(void **state)
 }
 
 /* A killed writer leaves a partial report; the next report is still read. */
-static void test_a_truncated_report(void **state)
+static void the_report_after_a_truncated_one_is_read(void **state)
 {
     struct ntk_buf whole = { 0 };
 
@@ -205,7 +205,7 @@ static void test_a_truncated_report(void **state)
     }
 }
 
-static void test_endless_line(void **state)
+static void an_endless_line_is_skipped_with_one_message(void **state)
 {
     struct ntk_report_stream *stream = ntk_report_stream_create();
     struct ntk_buf lines = { 0 };
@@ -230,7 +230,7 @@ static void test_endless_line(void **state)
     ntk_report_stream_destroy(stream);
 }
 
-static void test_from_a_descriptor(void **state)
+static void reports_are_read_from_a_descriptor(void **state)
 {
     struct ntk_report_stream *stream = ntk_report_stream_create();
     struct ntk_buf lines = { 0 };
@@ -257,9 +257,11 @@ static void test_from_a_descriptor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_pieces),         cmocka_unit_test(test_any_form),
-        cmocka_unit_test(test_a_truncated_report), cmocka_unit_test(test_endless_line),
-        cmocka_unit_test(test_from_a_descriptor),
+        cmocka_unit_test(reports_split_into_any_pieces_are_read),
+        cmocka_unit_test(reports_in_every_json_form_are_read),
+        cmocka_unit_test(the_report_after_a_truncated_one_is_read),
+        cmocka_unit_test(an_endless_line_is_skipped_with_one_message),
+        cmocka_unit_test(reports_are_read_from_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void assert_golden(const struct ntk_snapshot *snapshot,
     free(golden);
 }
 
-static void the_line_is_byte_for_byte_the_golden_one(void **state)
+static void a_report_line_equals_the_golden_file(void **state)
 {
     struct ntk_snapshot *lnc1 = test_sample_snapshot(1);
     struct ntk_snapshot *lnc2 = test_sample_snapshot(2);
@@ -254,7 +254,7 @@ static int check_path(const json_t *at, const char *path, char type)
     return found;
 }
 
-static void every_key_of_the_vendor_has_its_type(void **state)
+static void every_vendor_key_has_the_documented_type(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_report_options options = { .timestamps = true };
@@ -326,7 +326,7 @@ static void the_vendor_form_has_no_additional_keys(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_line_beyond_the_limit_loses_only_our_part(void **state)
+static void a_report_beyond_the_limit_omits_only_the_extension(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     bool cut = false;
@@ -349,7 +349,7 @@ static void a_line_beyond_the_limit_loses_only_our_part(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void omitted_names_are_omitted_everywhere(void **state)
+static void omitted_parts_are_absent_from_the_whole_report(void **state)
 {
     static const struct {
         const char *name;
@@ -386,7 +386,7 @@ static void omitted_names_are_omitted_everywhere(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_group_that_is_not_due_is_absent(void **state)
+static void a_report_group_that_is_not_due_is_absent(void **state)
 {
     static const char *const keys[] = { "\"execution_stats\":", "\"memory_used\":",
                                         "\"neuron_runtime_vcpu_usage\":",
@@ -418,7 +418,7 @@ static void a_group_that_is_not_due_is_absent(void **state)
     }
 }
 
-static void all_cores_lists_foreign_cores_with_zero(void **state)
+static void with_all_cores_unused_cores_are_listed_with_zero(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .all_cores = true }, NULL);
@@ -476,7 +476,7 @@ static void a_long_model_name_is_truncated_at_a_character(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void pretty_is_the_same_report_over_many_lines(void **state)
+static void a_pretty_printed_report_has_the_same_content(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ 0 }, NULL);
@@ -550,16 +550,16 @@ static void the_schema_has_every_key_of_a_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_line_is_byte_for_byte_the_golden_one),
-        cmocka_unit_test(every_key_of_the_vendor_has_its_type),
+        cmocka_unit_test(a_report_line_equals_the_golden_file),
+        cmocka_unit_test(every_vendor_key_has_the_documented_type),
         cmocka_unit_test(the_vendor_form_has_no_additional_keys),
-        cmocka_unit_test(a_line_beyond_the_limit_loses_only_our_part),
-        cmocka_unit_test(omitted_names_are_omitted_everywhere),
-        cmocka_unit_test(a_group_that_is_not_due_is_absent),
-        cmocka_unit_test(all_cores_lists_foreign_cores_with_zero),
+        cmocka_unit_test(a_report_beyond_the_limit_omits_only_the_extension),
+        cmocka_unit_test(omitted_parts_are_absent_from_the_whole_report),
+        cmocka_unit_test(a_report_group_that_is_not_due_is_absent),
+        cmocka_unit_test(with_all_cores_unused_cores_are_listed_with_zero),
         cmocka_unit_test(index_keys_are_sorted_as_strings),
         cmocka_unit_test(a_long_model_name_is_truncated_at_a_character),
-        cmocka_unit_test(pretty_is_the_same_report_over_many_lines),
+        cmocka_unit_test(a_pretty_printed_report_has_the_same_content),
         cmocka_unit_test(the_schema_has_every_key_of_a_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

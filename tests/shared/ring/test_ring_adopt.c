@@ -47,7 +47,7 @@ static int is_mapped(void *address)
     return mincore(address, 1, &resident) == 0;
 }
 
-static void a_valid_mapping_is_read_and_removed_with_the_segment(void **state)
+static void an_adopted_mapping_is_read_and_unmapped_with_the_segment(void **state)
 {
     static struct ntk_ring_model models[2][NTK_SEGMENT_MODELS];
     struct ntk_ring_segment *segment = NULL;
@@ -108,8 +108,8 @@ static void a_file_that_is_not_a_segment_still_belongs_to_the_caller(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_valid_mapping_is_read_and_removed_with_the_segment, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(an_adopted_mapping_is_read_and_unmapped_with_the_segment,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_a_segment_still_belongs_to_the_caller,
                                         setup, teardown),
     };

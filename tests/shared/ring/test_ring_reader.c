@@ -54,7 +54,7 @@ static uint64_t read_all(struct fixture *f)
     return all;
 }
 
-static void batches_come_in_order_and_say_whether_there_is_more(void **state)
+static void batches_are_in_order_and_report_remaining_records(void **state)
 {
     struct fixture *f = *state;
     int more = 0;
@@ -69,7 +69,7 @@ static void batches_come_in_order_and_say_whether_there_is_more(void **state)
     assert_int_equal(f->reader.lost, 0);
 }
 
-static void a_lapped_reader_leaves_the_writer_half_a_ring(void **state)
+static void a_lapped_reader_resumes_half_a_ring_behind_the_writer(void **state)
 {
     struct fixture *f = *state;
 
@@ -78,7 +78,7 @@ static void a_lapped_reader_leaves_the_writer_half_a_ring(void **state)
     assert_int_equal(f->reader.lost, 5000 - CAPACITY / 2);
 }
 
-static void after_the_writer_exits_the_oldest_record_is_also_read(void **state)
+static void after_the_writer_exits_all_remaining_records_are_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -100,7 +100,7 @@ static void a_new_reader_counts_no_earlier_record_as_lost(void **state)
     assert_int_equal(f->reader.lost, 0);
 }
 
-static void a_slot_with_another_sequence_is_lost_and_not_trusted(void **state)
+static void a_slot_with_a_wrong_sequence_number_counts_as_lost(void **state)
 {
     struct fixture *f = *state;
 
@@ -123,7 +123,7 @@ static void a_decreasing_head_yields_no_records(void **state)
     assert_int_equal(f->reader.position, 10);
 }
 
-static void a_head_at_the_largest_number_is_handled(void **state)
+static void a_head_position_near_the_maximum_yields_no_records(void **state)
 {
     struct fixture *f = *state;
 
@@ -195,20 +195,21 @@ static void records_overwritten_during_the_copy_are_lost_and_not_used(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(batches_come_in_order_and_say_whether_there_is_more, setup,
+        cmocka_unit_test_setup_teardown(batches_are_in_order_and_report_remaining_records, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_lapped_reader_leaves_the_writer_half_a_ring, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(after_the_writer_exits_the_oldest_record_is_also_read,
+        cmocka_unit_test_setup_teardown(a_lapped_reader_resumes_half_a_ring_behind_the_writer,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(after_the_writer_exits_all_remaining_records_are_read,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_new_reader_counts_no_earlier_record_as_lost, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_trusted, setup,
+        cmocka_unit_test_setup_teardown(a_slot_with_a_wrong_sequence_number_counts_as_lost, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(records_overwritten_during_the_copy_are_lost_and_not_used,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_decreasing_head_yields_no_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_head_at_the_largest_number_is_handled, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_position_near_the_maximum_yields_no_records, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void files_that_are_not_segments_are_ignored_and_named(void **state)
+static void files_that_are_not_segments_are_ignored_and_reported(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -57,7 +57,7 @@ static void files_that_are_not_segments_are_ignored_and_named(void **state)
 }
 
 /* Method: the folder has not changed for an hour, so only the file makes a poll scan it. */
-static void a_file_that_is_refused_is_reported_in_every_poll(void **state)
+static void an_ignored_file_is_reported_in_every_poll(void **state)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },
                                        { .tv_sec = time(NULL) - 3600 } };
@@ -72,7 +72,7 @@ static void a_file_that_is_refused_is_reported_in_every_poll(void **state)
     ntk_ring_registry_close(registry);
 }
 
-static void a_folder_that_comes_later_is_found(void **state)
+static void a_folder_created_by_a_later_process_is_found(void **state)
 {
     struct fixture *f = *state;
     char *later = test_scratch_path(f->folder, "later");
@@ -91,7 +91,7 @@ static void a_folder_that_comes_later_is_found(void **state)
     free(later);
 }
 
-static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **state)
+static void the_file_of_a_writer_killed_during_creation_is_removed(void **state)
 {
     enum { FILES = 4 };
     static const char *const names[FILES] = { "17-1", "17-2", "17-3", "17-4" };
@@ -124,7 +124,7 @@ static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **st
 }
 
 /* A job that was killed in nrt_init. */
-static void a_file_without_magic_is_removed_soon_after_its_process_ended(void **state)
+static void a_file_without_magic_is_removed_after_its_process_exits(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -206,11 +206,11 @@ static void files_without_magic_are_checked_at_growing_intervals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(files_that_are_not_segments_are_ignored_and_named),
-        TEST(a_file_that_is_refused_is_reported_in_every_poll),
-        TEST(a_folder_that_comes_later_is_found),
-        TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
-        TEST(a_file_without_magic_is_removed_soon_after_its_process_ended),
+        TEST(files_that_are_not_segments_are_ignored_and_reported),
+        TEST(an_ignored_file_is_reported_in_every_poll),
+        TEST(a_folder_created_by_a_later_process_is_found),
+        TEST(the_file_of_a_writer_killed_during_creation_is_removed),
+        TEST(a_file_without_magic_is_removed_after_its_process_exits),
         TEST(files_without_magic_are_checked_at_growing_intervals),
     };
 

@@ -80,7 +80,7 @@ static int child_without_a_first_thread(struct observed *child, void *ctx)
     pthread_exit(NULL);
 }
 
-static void two_readers_get_every_event_each(void **state)
+static void two_readers_each_receive_every_event(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *early = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -111,7 +111,7 @@ static void two_readers_get_every_event_each(void **state)
     ntk_ring_registry_close(late);
 }
 
-static void a_killed_process_is_shown_once_drained_and_removed(void **state)
+static void a_killed_process_is_reported_once_and_its_segment_removed(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -151,7 +151,7 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
 }
 
 /* As in a container with a first process that does not reap children. */
-static void a_killed_process_that_was_not_reaped_has_ended(void **state)
+static void a_zombie_process_counts_as_ended(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -169,7 +169,7 @@ static void a_killed_process_that_was_not_reaped_has_ended(void **state)
 
 /* The first thread exits, another one continues; without the lock only /proc shows that the process
  * is alive. */
-static void a_process_whose_first_thread_ended_lives(void **state)
+static void a_process_without_its_first_thread_counts_as_running(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -184,7 +184,7 @@ static void a_process_whose_first_thread_ended_lives(void **state)
     ntk_ring_registry_close(top);
 }
 
-static void a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals(void **state)
+static void a_process_that_died_unseen_is_reported_to_readers_with_totals(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -246,7 +246,7 @@ static void a_free_lock_of_another_pid_namespace_needs_two_polls(void **state)
     ntk_ring_registry_close(finder);
 }
 
-static void a_process_does_not_observe_itself(void **state)
+static void the_segment_of_the_own_process_is_ignored(void **state)
 {
     struct fixture *f = *state;
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -262,7 +262,7 @@ static void a_process_does_not_observe_itself(void **state)
     ntk_hooks_detach();
 }
 
-static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void **state)
+static void histogram_buckets_are_contiguous_and_within_one_percent(void **state)
 {
     uint32_t bucket;
     uint64_t value;
@@ -309,7 +309,7 @@ static void a_held_lock_identifies_its_process(void **state)
 
 /* If a proc folder knows us by another number, it is the host's: the child is found there by its
  * start time and by its number in its own namespace. */
-static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
+static void the_host_pid_of_a_process_is_found_in_the_proc_of_the_host(void **state)
 {
     struct fixture *f = *state;
     char *root = test_scratch_create();
@@ -346,16 +346,16 @@ static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_readers_get_every_event_each),
-        TEST(a_killed_process_is_shown_once_drained_and_removed),
-        TEST(a_killed_process_that_was_not_reaped_has_ended),
-        TEST(a_process_whose_first_thread_ended_lives),
-        TEST(a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals),
+        TEST(two_readers_each_receive_every_event),
+        TEST(a_killed_process_is_reported_once_and_its_segment_removed),
+        TEST(a_zombie_process_counts_as_ended),
+        TEST(a_process_without_its_first_thread_counts_as_running),
+        TEST(a_process_that_died_unseen_is_reported_to_readers_with_totals),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
-        TEST(a_process_does_not_observe_itself),
-        TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
+        TEST(the_segment_of_the_own_process_is_ignored),
+        TEST(histogram_buckets_are_contiguous_and_within_one_percent),
         TEST(a_held_lock_identifies_its_process),
-        TEST(a_process_is_known_by_the_number_of_a_hosts_proc),
+        TEST(the_host_pid_of_a_process_is_found_in_the_proc_of_the_host),
     };
 
     test_scratch_in_memory();

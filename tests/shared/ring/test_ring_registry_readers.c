@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void a_process_between_two_polls_is_left_to_the_reader_that_cleans_up(void **state)
+static void a_segment_of_a_short_process_is_kept_for_the_agent(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -89,7 +89,7 @@ static void a_folder_created_later_is_scanned(void **state)
 
 /* Method: the folder does not exist when the agent starts; the first process that would create it
  * has exited before the agent looks again. */
-static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
+static void a_short_process_that_creates_the_folder_is_read(void **state)
 {
     const struct fixture *f = *state;
     struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
@@ -106,7 +106,7 @@ static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void *
     free(later.folder);
 }
 
-static void a_reader_that_hangs_is_left_a_bounded_number_of_files(void **state)
+static void files_kept_for_a_hanging_reader_are_limited(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -141,7 +141,7 @@ static int is_marked(const struct fixture *f)
     return there;
 }
 
-static void the_mark_exists_while_a_process_cleans_up(void **state)
+static void the_reader_mark_exists_while_an_agent_runs(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *watcher = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -167,7 +167,7 @@ static void the_mark_exists_while_a_process_cleans_up(void **state)
     ntk_ring_registry_close(watcher);
 }
 
-static void a_removed_mark_is_recreated_and_one_without_a_holder_is_ignored(void **state)
+static void a_removed_mark_is_recreated_and_a_stale_mark_is_ignored(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -193,7 +193,7 @@ static void a_removed_mark_is_recreated_and_one_without_a_holder_is_ignored(void
 
 /* Between two runs of a reader that stores what it counts, neither a clean exit nor another reader
  * removes a file. */
-static void processes_that_exit_between_two_runs_wait_for_the_second_run(void **state)
+static void segments_of_exited_processes_are_kept_for_the_next_agent(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ring_options options = {
@@ -261,19 +261,19 @@ static void check_waits_for_marked(const struct fixture *f, off_t held, uint64_t
     free(path);
 }
 
-static void a_file_waits_for_an_agent_that_has_just_begun(void **state)
+static void a_segment_is_kept_for_an_agent_that_just_started(void **state)
 {
     check_waits_for_marked(*state, 0, 11 * NTK_NS_PER_SECOND);
 }
 
 /* The kernel releases a dying agent's locks one by one, those on segments first. */
-static void a_file_waits_for_an_agent_that_is_being_killed(void **state)
+static void a_segment_is_kept_while_the_agent_is_being_killed(void **state)
 {
     check_waits_for_marked(*state, 2, 0);
 }
 
 /* An age counts from the end of the process, which may be long before the agent returns. */
-static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **state)
+static void an_old_segment_is_kept_until_the_agent_stored_it(void **state)
 {
     struct fixture *f = *state;
     struct test_clock clock;
@@ -320,7 +320,7 @@ static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **st
 
 /* Method: the agent is killed first, then a process that has run for an hour; then another one
  * starts, which removes dead files by their age. */
-static void a_process_that_ran_for_long_waits_for_the_next_agent(void **state)
+static void the_segment_of_a_long_process_is_kept_for_the_next_agent(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ring_options options = {
@@ -411,18 +411,18 @@ static void a_reader_reports_ring_use_and_releases_read_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_process_between_two_polls_is_left_to_the_reader_that_cleans_up),
+        TEST(a_segment_of_a_short_process_is_kept_for_the_agent),
         TEST(a_dead_file_waits_for_two_polls_of_every_other_reader),
         TEST(a_folder_created_later_is_scanned),
-        TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
-        TEST(a_reader_that_hangs_is_left_a_bounded_number_of_files),
-        TEST(the_mark_exists_while_a_process_cleans_up),
-        TEST(a_removed_mark_is_recreated_and_one_without_a_holder_is_ignored),
-        TEST(processes_that_exit_between_two_runs_wait_for_the_second_run),
-        TEST(a_file_waits_for_an_agent_that_has_just_begun),
-        TEST(a_file_waits_for_an_agent_that_is_being_killed),
-        TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),
-        TEST(a_process_that_ran_for_long_waits_for_the_next_agent),
+        TEST(a_short_process_that_creates_the_folder_is_read),
+        TEST(files_kept_for_a_hanging_reader_are_limited),
+        TEST(the_reader_mark_exists_while_an_agent_runs),
+        TEST(a_removed_mark_is_recreated_and_a_stale_mark_is_ignored),
+        TEST(segments_of_exited_processes_are_kept_for_the_next_agent),
+        TEST(a_segment_is_kept_for_an_agent_that_just_started),
+        TEST(a_segment_is_kept_while_the_agent_is_being_killed),
+        TEST(an_old_segment_is_kept_until_the_agent_stored_it),
+        TEST(the_segment_of_a_long_process_is_kept_for_the_next_agent),
         TEST(a_reader_reports_ring_use_and_releases_read_records),
     };
 

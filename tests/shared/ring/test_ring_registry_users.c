@@ -194,7 +194,7 @@ static int look_for_user_behind_a_taken_name(void)
     return seen ? 0 : 4;
 }
 
-static void root_sees_a_user_after_another_user_took_the_folder(void **state)
+static void root_finds_a_user_with_a_taken_folder_name(void **state)
 {
     int status = 0;
     pid_t child = fork();
@@ -210,7 +210,7 @@ static void root_sees_a_user_after_another_user_took_the_folder(void **state)
     assert_int_equal(status, 0);
 }
 
-static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
+static void a_user_with_too_many_segments_does_not_displace_others(void **state)
 {
     enum { MANY = 560, MOST = 512 };
     struct fixture *f = *state;
@@ -248,7 +248,7 @@ static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
 
 /* Method: thousands of another user's files with names like segments; each poll handles a part of
  * them, and opens few. */
-static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
+static void a_folder_with_many_files_is_scanned_in_steps(void **state)
 {
     enum { FILES = 6000 };
     struct fixture *f = *state;
@@ -294,9 +294,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(no_process_can_claim_to_be_attached_to_another_users_process),
         TEST(no_process_can_report_for_another_users_process),
-        cmocka_unit_test(root_sees_a_user_after_another_user_took_the_folder),
-        TEST(a_user_with_too_many_segments_takes_no_room_of_others),
-        TEST(a_folder_full_of_files_is_gone_over_in_steps),
+        cmocka_unit_test(root_finds_a_user_with_a_taken_folder_name),
+        TEST(a_user_with_too_many_segments_does_not_displace_others),
+        TEST(a_folder_with_many_files_is_scanned_in_steps),
     };
 
     test_scratch_in_memory();

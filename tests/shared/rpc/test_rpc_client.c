@@ -194,7 +194,7 @@ static struct ntk_rpc_client *client_of(const struct fixture *f, uint32_t timeou
     return client;
 }
 
-static void a_call_has_its_answer(void **state)
+static void a_call_returns_the_response(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rpc_client *client = client_of(f, 30);
@@ -256,7 +256,7 @@ static void a_missing_peer_is_reported_with_its_address(void **state)
 }
 
 /* A server that accepts and sends nothing, and one with another protocol, end the call too. */
-static void a_different_server_ends_the_call(void **state)
+static void a_call_to_a_silent_or_foreign_server_fails(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -302,7 +302,7 @@ static const ProtobufCMessage *next(void *ctx, int *out_ret, struct ntk_err *err
     return &pieces->request.base;
 }
 
-static void a_stream_arrives_whole(void **state)
+static void a_streamed_request_arrives_completely(void **state)
 {
     static struct pieces pieces;
     struct fixture *f = *state;
@@ -321,7 +321,7 @@ static void a_stream_arrives_whole(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void an_answer_in_the_middle_ends_the_stream(void **state)
+static void an_early_response_ends_the_stream(void **state)
 {
     static struct pieces pieces;
     struct ntk_rpc_client *client = client_of(*state, 30);
@@ -338,7 +338,7 @@ static void an_answer_in_the_middle_ends_the_stream(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void an_error_of_the_sender_cancels_the_stream(void **state)
+static void an_error_in_the_sender_cancels_the_stream(void **state)
 {
     static struct pieces pieces;
     struct ntk_rpc_client *client = client_of(*state, 30);
@@ -357,7 +357,7 @@ static void an_error_of_the_sender_cancels_the_stream(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void common_forms_of_addresses_are_accepted(void **state)
+static void common_address_forms_are_accepted(void **state)
 {
     static const char *const cases[][2] = {
         { "/run/neuron.sock", "unix:/run/neuron.sock" },
@@ -380,14 +380,14 @@ int main(void)
 {
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WITH_SERVER(a_call_has_its_answer),
+        WITH_SERVER(a_call_returns_the_response),
         WITH_SERVER(every_error_has_a_message),
         WITH_SERVER(a_missing_peer_is_reported_with_its_address),
-        WITH_SERVER(a_different_server_ends_the_call),
-        WITH_SERVER(a_stream_arrives_whole),
-        WITH_SERVER(an_answer_in_the_middle_ends_the_stream),
-        WITH_SERVER(an_error_of_the_sender_cancels_the_stream),
-        cmocka_unit_test(common_forms_of_addresses_are_accepted),
+        WITH_SERVER(a_call_to_a_silent_or_foreign_server_fails),
+        WITH_SERVER(a_streamed_request_arrives_completely),
+        WITH_SERVER(an_early_response_ends_the_stream),
+        WITH_SERVER(an_error_in_the_sender_cancels_the_stream),
+        cmocka_unit_test(common_address_forms_are_accepted),
     };
     /* Keep one user: the last shutdown waits up to 10 s for connections that are still closing. */
     grpc_init();

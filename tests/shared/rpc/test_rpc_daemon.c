@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void a_code_is_reported_by_name_with_its_details(void **state)
+static void a_status_code_is_reported_by_name_with_details(void **state)
 {
     static const struct {
         int code;
@@ -36,7 +36,7 @@ static void a_code_is_reported_by_name_with_its_details(void **state)
 }
 
 /* Bytes, not text: no NUL terminates them, and there may be more than a message holds. */
-static void details_are_bounded(void **state)
+static void error_details_are_truncated(void **state)
 {
     static uint8_t details[5000];
     Nrt__Status status = NRT__STATUS__INIT;
@@ -52,8 +52,8 @@ static void details_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_code_is_reported_by_name_with_its_details),
-        cmocka_unit_test(details_are_bounded),
+        cmocka_unit_test(a_status_code_is_reported_by_name_with_details),
+        cmocka_unit_test(error_details_are_truncated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static struct ntk_rpc_files *files_open(void)
     return files;
 }
 
-static void names_lead_to_the_file_that_defines_them(void **state)
+static void the_file_that_defines_a_symbol_is_found(void **state)
 {
     static const char *const symbols[][2] = {
         { "nrt.nmgr_v1", "nmgr_service.proto" },
@@ -108,7 +108,7 @@ static void truncated_or_damaged_input_is_rejected_or_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lead_to_the_file_that_defines_them),
+        cmocka_unit_test(the_file_that_defines_a_symbol_is_found),
         cmocka_unit_test(a_file_includes_each_dependency_once),
         cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_read),
     };

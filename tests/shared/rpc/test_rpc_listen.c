@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void paths_are_checked_first(void **state)
+static void a_socket_path_in_use_is_detected_before_listening(void **state)
 {
     char *folder = test_scratch_create();
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -43,7 +43,7 @@ static void paths_are_checked_first(void **state)
     test_scratch_destroy(folder);
 }
 
-static void each_reason_has_its_message(void **state)
+static void each_listen_failure_has_a_specific_message(void **state)
 {
     char *folder = test_scratch_create();
     struct sockaddr_in address = { .sin_family = AF_INET };
@@ -95,8 +95,8 @@ static void each_reason_has_its_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_checked_first),
-        cmocka_unit_test(each_reason_has_its_message),
+        cmocka_unit_test(a_socket_path_in_use_is_detected_before_listening),
+        cmocka_unit_test(each_listen_failure_has_a_specific_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

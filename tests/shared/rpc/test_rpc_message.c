@@ -40,7 +40,7 @@ static void invalid_messages_are_distinguished_from_strings_with_a_nul(void **st
     assert_int_equal(FAULT_OF("\xff\xff"), NTK_RPC_MESSAGE_BROKEN);
 }
 
-static void a_field_number_0_belongs_to_no_message(void **state)
+static void a_field_number_of_0_is_invalid(void **state)
 {
     (void)state;
     assert_int_equal(FAULT_OF("\0\0"), NTK_RPC_MESSAGE_BROKEN);
@@ -52,7 +52,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invalid_messages_are_distinguished_from_strings_with_a_nul),
-        cmocka_unit_test(a_field_number_0_belongs_to_no_message),
+        cmocka_unit_test(a_field_number_of_0_is_invalid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static const char *the_total_is_whole(void *ctx, int ret)
     return world->is_right ? NULL : "the total is neither the old nor the new one";
 }
 
-static void without_memory_a_total_stays(void **state)
+static void a_histogram_total_is_unchanged_when_out_of_memory(void **state)
 {
     static const struct fault_operation addition = { .kinds = FAULT_ALLOCATION,
                                                      .run = add,
@@ -66,7 +66,7 @@ static void without_memory_a_total_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_a_total_stays),
+        cmocka_unit_test(a_histogram_total_is_unchanged_when_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void between_begin_and_end_all_answers_refer_to_one_moment(void **state)
+static void all_queries_of_a_transaction_see_the_same_state(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .completed = 7 };
@@ -51,7 +51,7 @@ static void between_begin_and_end_all_answers_refer_to_one_moment(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void every_public_view_answers(void **state)
+static void every_public_view_can_be_queried(void **state)
 {
     static const char *const views[] = {
         "process_overview",       "core_overview",   "core_by_minute",
@@ -79,7 +79,7 @@ static void every_public_view_answers(void **state)
 }
 
 /* Counts come from other users' processes. */
-static void public_views_answer_whatever_was_counted(void **state)
+static void public_views_can_be_queried_with_maximum_counts(void **state)
 {
     static const char hostile[] =
         "UPDATE core_total SET completed = 9223372036854775807, generic = 9223372036854775807;"
@@ -200,10 +200,10 @@ static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_refer_to_one_moment,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_public_view_answers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(public_views_answer_whatever_was_counted, set_up,
+        cmocka_unit_test_setup_teardown(all_queries_of_a_transaction_see_the_same_state, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_public_view_can_be_queried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(public_views_can_be_queried_with_maximum_counts, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_second_writer_is_rejected_and_readers_are_not, set_up,
                                         tear_down),

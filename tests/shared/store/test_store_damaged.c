@@ -157,7 +157,7 @@ static void a_damaged_file_of_another_program_is_not_moved(void **state)
 
 /* A statement that the first attempt prepared is not prepared again: each would keep the file
  * open. */
-static void an_unwritable_table_keeps_no_file_open(void **state)
+static void a_failed_insert_leaves_no_statement_open(void **state)
 {
     struct test_period period = { .time_ns = T0 };
     struct ntk_snapshot *snapshot = test_make_snapshot(&period);
@@ -182,7 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_continues, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_header_does_not_stop_an_agent, set_up, tear_down),
-        cmocka_unit_test(an_unwritable_table_keeps_no_file_open),
+        cmocka_unit_test(a_failed_insert_leaves_no_statement_open),
         cmocka_unit_test_setup_teardown(a_damaged_file_of_another_program_is_not_moved, set_up,
                                         tear_down),
     };

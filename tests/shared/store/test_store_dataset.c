@@ -97,7 +97,7 @@ static size_t count_rows(struct ntk_store_reader *reader, enum ntk_store_dataset
 
 /* Readers of archives depend on them: changing a name or a type requires a new version of the
  * archive. */
-static void columns_are_those_of_the_description(void **state)
+static void dataset_columns_match_their_documentation(void **state)
 {
     static const char *const kinds[] = { "", "BIGINT", "TIMESTAMP", "DOUBLE", "VARCHAR", "BLOB" };
     const char *source = getenv("NTK_SOURCE_DIR");
@@ -139,7 +139,7 @@ static void columns_are_those_of_the_description(void **state)
     ntk_buf_fini(&text);
 }
 
-static void a_step_includes_its_end_and_not_its_start(void **state)
+static void a_dataset_step_includes_its_end_and_not_its_start(void **state)
 {
     struct fixture *f = *state;
     uint64_t time_ns = 0;
@@ -165,7 +165,7 @@ static void a_step_includes_its_end_and_not_its_start(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void finished_steps_follow_the_samples(void **state)
+static void finished_dataset_steps_are_determined_by_stored_samples(void **state)
 {
     struct fixture *f = *state;
     uint64_t whole_ns = 1, done_ns = 1;
@@ -188,7 +188,7 @@ static void finished_steps_follow_the_samples(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void rows_that_come_late_are_found(void **state)
+static void rows_added_late_to_a_dataset_are_found(void **state)
 {
     struct fixture *f = *state;
     uint64_t last = 0, later = 0, time_ns = 0;
@@ -207,7 +207,7 @@ static void rows_that_come_late_are_found(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void a_sum_beyond_64_bits_is_the_largest(void **state)
+static void a_sum_beyond_64_bits_is_limited_to_the_maximum(void **state)
 {
     struct fixture *f = *state;
     int64_t completed = 0;
@@ -249,7 +249,7 @@ static void read_all(const char *path)
 
 /* A valid file with bytes changed at places that follow from a number, or truncated: an error or
  * rows, but never more. */
-static void damage_is_an_error_at_most(void **state)
+static void a_damaged_database_yields_rows_or_an_error(void **state)
 {
     struct fixture *f = *state;
     uint8_t *bytes = NULL;
@@ -280,13 +280,17 @@ static void damage_is_an_error_at_most(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(columns_are_those_of_the_description, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_step_includes_its_end_and_not_its_start, set_up,
+        cmocka_unit_test_setup_teardown(dataset_columns_match_their_documentation, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(finished_steps_follow_the_samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_that_come_late_are_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sum_beyond_64_bits_is_the_largest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damage_is_an_error_at_most, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dataset_step_includes_its_end_and_not_its_start, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(finished_dataset_steps_are_determined_by_stored_samples,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_added_late_to_a_dataset_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sum_beyond_64_bits_is_limited_to_the_maximum, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_database_yields_rows_or_an_error, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uin
     assert_int_equal(status, 0);
 }
 
-static void an_overflowing_queue_merges_the_oldest_and_loses_no_counts(void **state)
+static void an_overflowing_queue_merges_its_oldest_periods(void **state)
 {
     struct fixture *f = *state;
 
@@ -275,8 +275,8 @@ int main(void)
             the_first_period_is_stored_at_once_and_others_with_the_next_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_overflowing_queue_merges_the_oldest_and_loses_no_counts,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_overflowing_queue_merges_its_oldest_periods, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(waiting_periods_have_a_limit_and_the_excess_is_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),

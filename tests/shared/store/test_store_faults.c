@@ -207,7 +207,7 @@ static void with_world(void **state, const struct fault_operation *operation, bo
     }
 }
 
-static void a_new_database_is_sound_if_any_step_of_its_creation_fails(void **state)
+static void a_new_database_is_valid_if_any_creation_step_fails(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .own_allocations_only = true,
@@ -219,7 +219,7 @@ static void a_new_database_is_sound_if_any_step_of_its_creation_fails(void **sta
     with_world(state, &operation, false);
 }
 
-static void a_database_keeps_its_rows_if_any_step_of_an_insert_fails(void **state)
+static void a_database_keeps_its_rows_if_any_insert_step_fails(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .own_allocations_only = true,
@@ -231,7 +231,7 @@ static void a_database_keeps_its_rows_if_any_step_of_an_insert_fails(void **stat
     with_world(state, &operation, false);
 }
 
-static void a_reader_has_all_or_an_error_whatever_fails(void **state)
+static void a_failing_reader_returns_all_rows_or_an_error(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .own_allocations_only = true,
@@ -246,9 +246,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(a_new_database_is_sound_if_any_step_of_its_creation_fails),
-        TEST(a_database_keeps_its_rows_if_any_step_of_an_insert_fails),
-        TEST(a_reader_has_all_or_an_error_whatever_fails),
+        TEST(a_new_database_is_valid_if_any_creation_step_fails),
+        TEST(a_database_keeps_its_rows_if_any_insert_step_fails),
+        TEST(a_failing_reader_returns_all_rows_or_an_error),
     };
 
     test_scratch_in_memory();

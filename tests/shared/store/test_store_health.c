@@ -65,7 +65,7 @@ static bool read_back(const struct row *rows, size_t count, const char *boot_id,
     return is_stored;
 }
 
-static void a_verdict_of_several_agents_starts_after_the_last_other_one(void **state)
+static void a_verdict_start_is_found_across_agent_runs(void **state)
 {
     static const struct row rows[] = {
         { "first", NTK_HEALTH_UNHEALTHY },
@@ -105,7 +105,7 @@ static void a_verdict_from_an_earlier_boot_is_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_of_several_agents_starts_after_the_last_other_one),
+        cmocka_unit_test(a_verdict_start_is_found_across_agent_runs),
         cmocka_unit_test(a_verdict_from_an_earlier_boot_is_ignored),
     };
 

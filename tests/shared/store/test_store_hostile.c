@@ -92,7 +92,7 @@ static void expect_refused(const char *path, int code, const char *words)
     }
 }
 
-static void an_unknown_version_is_damage(void **state)
+static void an_unknown_schema_version_counts_as_damage(void **state)
 {
     static const char *const versions[] = { "-1", "-2147483648", "0" };
     struct fixture *f = *state;
@@ -108,7 +108,7 @@ static void an_unknown_version_is_damage(void **state)
     }
 }
 
-static void unexpected_schema_objects_are_rejected_and_not_run(void **state)
+static void unexpected_schema_objects_are_rejected_and_not_executed(void **state)
 {
     static const struct {
         const char *sql;
@@ -142,7 +142,7 @@ static void unexpected_schema_objects_are_rejected_and_not_run(void **state)
 }
 
 /* A row of the schema that falsely claims to be a view. */
-static void a_trigger_in_disguise_is_damage(void **state)
+static void a_trigger_disguised_as_a_view_counts_as_damage(void **state)
 {
     struct fixture *f = *state;
 
@@ -155,7 +155,7 @@ static void a_trigger_in_disguise_is_damage(void **state)
 }
 
 /* ... and an agent that meets a trigger at run time does not execute it either. */
-static void a_trigger_that_comes_later_is_not_run(void **state)
+static void a_trigger_added_later_is_not_executed(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
@@ -174,7 +174,7 @@ static void a_trigger_that_comes_later_is_not_run(void **state)
     assert_true(number(f->path, "SELECT count(*) FROM memory_category") > 0);
 }
 
-static void views_and_statistics_of_people_do_no_harm(void **state)
+static void views_and_statistics_added_by_users_are_accepted(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_reader *reader = NULL;
@@ -206,7 +206,7 @@ static void remove_set_aside(const struct fixture *f)
 
 /* An agent continues from a file that is truncated anywhere; a damaged or foreign file is moved
  * aside. */
-static void a_file_that_was_cut_stops_no_agent(void **state)
+static void an_agent_continues_with_a_truncated_database(void **state)
 {
     struct fixture *f = *state;
     uint8_t *bytes;
@@ -236,7 +236,7 @@ static void a_file_that_was_cut_stops_no_agent(void **state)
     free(bytes);
 }
 
-static void non_regular_files_are_refused_at_once(void **state)
+static void non_regular_files_are_rejected_at_once(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = NULL;
@@ -333,7 +333,7 @@ static int is_done(void *ctx)
     return atomic_load(&((struct asking *)ctx)->is_done);
 }
 
-static void a_reader_of_an_endless_file_stops_on_request(void **state)
+static void an_endless_query_stops_on_request(void **state)
 {
     static atomic_bool stop;
     struct fixture *f = *state;
@@ -357,7 +357,7 @@ static void a_reader_of_an_endless_file_stops_on_request(void **state)
 
 /* neuron-top and the agent block the signals that end them; a call must not delay their
  * handling. */
-static void a_reader_of_a_file_without_end_obeys_sigterm(void **state)
+static void an_endless_query_is_cancelled_by_sigterm(void **state)
 {
     struct fixture *f = *state;
     struct asking asking = { 0 };
@@ -388,7 +388,7 @@ static int has_computed(void *ctx)
 }
 
 /* What the writer does of its own accord ends with the agent. */
-static void an_agent_with_a_file_without_end_ends(void **state)
+static void an_agent_exits_during_an_endless_statement(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
@@ -410,7 +410,7 @@ static void an_agent_with_a_file_without_end_ends(void **state)
 
 /* The memory of readers does not count as memory of a statement, in a new file and in an existing
  * one. */
-static void memory_of_others_ends_nothing(void **state)
+static void memory_used_elsewhere_does_not_interrupt_a_statement(void **state)
 {
     static const char sql[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
                               " WHERE i < 200000) SELECT max(i) FROM n";
@@ -430,7 +430,7 @@ static void memory_of_others_ends_nothing(void **state)
     }
 }
 
-static void a_statement_that_fills_memory_ends(void **state)
+static void a_statement_beyond_the_memory_limit_is_interrupted(void **state)
 {
     static const char sql[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
                               " WHERE i < 2000000) SELECT length(group_concat(i, x)) FROM n,"
@@ -479,7 +479,7 @@ static void say_as_other_user(const char *path, bool writes, char *text, size_t 
     assert_int_equal(status, 0);
 }
 
-static void a_file_of_others_is_refused_with_the_cause(void **state)
+static void an_unreadable_database_is_reported_with_the_cause(void **state)
 {
     struct fixture *f = *state;
     char text[NTK_ERR_TEXT_BYTES];
@@ -505,19 +505,19 @@ static void a_file_of_others_is_refused_with_the_cause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_unknown_version_is_damage),
-        TEST(unexpected_schema_objects_are_rejected_and_not_run),
-        TEST(a_trigger_in_disguise_is_damage),
-        TEST(a_trigger_that_comes_later_is_not_run),
-        TEST(views_and_statistics_of_people_do_no_harm),
-        TEST(a_file_that_was_cut_stops_no_agent),
-        TEST(non_regular_files_are_refused_at_once),
-        TEST(a_reader_of_an_endless_file_stops_on_request),
-        TEST(a_reader_of_a_file_without_end_obeys_sigterm),
-        TEST(memory_of_others_ends_nothing),
-        TEST(a_statement_that_fills_memory_ends),
-        TEST(an_agent_with_a_file_without_end_ends),
-        TEST(a_file_of_others_is_refused_with_the_cause),
+        TEST(an_unknown_schema_version_counts_as_damage),
+        TEST(unexpected_schema_objects_are_rejected_and_not_executed),
+        TEST(a_trigger_disguised_as_a_view_counts_as_damage),
+        TEST(a_trigger_added_later_is_not_executed),
+        TEST(views_and_statistics_added_by_users_are_accepted),
+        TEST(an_agent_continues_with_a_truncated_database),
+        TEST(non_regular_files_are_rejected_at_once),
+        TEST(an_endless_query_stops_on_request),
+        TEST(an_endless_query_is_cancelled_by_sigterm),
+        TEST(memory_used_elsewhere_does_not_interrupt_a_statement),
+        TEST(a_statement_beyond_the_memory_limit_is_interrupted),
+        TEST(an_agent_exits_during_an_endless_statement),
+        TEST(an_unreadable_database_is_reported_with_the_cause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void fill(const struct fixture *f)
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }
 
-static void causes_of_a_window_sum_to_its_idle_time(void **state)
+static void idle_causes_in_a_window_sum_to_its_idle_time(void **state)
 {
     const struct fixture *f = *state;
 
@@ -107,7 +107,7 @@ static void causes_of_a_window_sum_to_its_idle_time(void **state)
     }
 }
 
-static void each_step_has_its_own_causes(void **state)
+static void each_step_has_separate_idle_causes(void **state)
 {
     const struct fixture *f = *state;
 
@@ -137,8 +137,9 @@ static void unrelated_processes_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(causes_of_a_window_sum_to_its_idle_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_step_has_its_own_causes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(idle_causes_in_a_window_sum_to_its_idle_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(each_step_has_separate_idle_causes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unrelated_processes_are_omitted, set_up, tear_down),
     };
 

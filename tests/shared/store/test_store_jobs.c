@@ -206,7 +206,7 @@ static void held_and_used_core_time_of_a_job_is_summed(void **state)
     assert_int_equal(ask(f, "4", NULL).count, 0);
 }
 
-static void jobs_are_reported_by_user_and_window(void **state)
+static void jobs_are_selected_by_user_and_time_window(void **state)
 {
     const struct fixture *f = *state;
 
@@ -233,7 +233,7 @@ static void jobs_are_reported_by_user_and_window(void **state)
 }
 
 /* As retention leaves it. */
-static void where_seconds_are_gone_minutes_answer(void **state)
+static void job_figures_use_minutes_after_seconds_were_deleted(void **state)
 {
     const struct fixture *f = *state;
     sqlite3 *db = NULL;
@@ -285,7 +285,7 @@ static void a_restarted_agent_continues_a_job(void **state)
     assert_int_equal(answer.jobs[0].held_ns, 20 * SECOND);
 }
 
-static void a_job_that_begins_again_is_one_with_two_runs(void **state)
+static void a_requeued_job_is_one_job_with_two_runs(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -312,7 +312,7 @@ static void a_job_that_begins_again_is_one_with_two_runs(void **state)
 }
 
 /* As if the folder cannot be read for a moment: its file still has the start time. */
-static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
+static void core_time_of_a_temporarily_missing_job_is_counted_once(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -360,7 +360,7 @@ static void job_rows_are_kept_until_long_after_the_job_ended(void **state)
     }
 }
 
-static void logical_cores_are_counted_where_two_physical_ones_are_one(void **state)
+static void held_time_of_a_job_is_measured_in_logical_cores(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -383,7 +383,7 @@ static void logical_cores_are_counted_where_two_physical_ones_are_one(void **sta
 }
 
 /* Another runtime, which has no counts. */
-static void unknown_values_are_not_zero(void **state)
+static void unknown_job_values_are_absent_rather_than_zero(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -422,14 +422,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(held_and_used_core_time_of_a_job_is_summed),
-        TEST(jobs_are_reported_by_user_and_window),
-        TEST(where_seconds_are_gone_minutes_answer),
+        TEST(jobs_are_selected_by_user_and_time_window),
+        TEST(job_figures_use_minutes_after_seconds_were_deleted),
         TEST(a_restarted_agent_continues_a_job),
-        TEST(a_job_that_begins_again_is_one_with_two_runs),
-        TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
+        TEST(a_requeued_job_is_one_job_with_two_runs),
+        TEST(core_time_of_a_temporarily_missing_job_is_counted_once),
         TEST(job_rows_are_kept_until_long_after_the_job_ended),
-        TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
-        TEST(unknown_values_are_not_zero),
+        TEST(held_time_of_a_job_is_measured_in_logical_cores),
+        TEST(unknown_job_values_are_absent_rather_than_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static void draw_columns(struct ntk_buf *out)
     }
 }
 
-static void the_page_has_the_tables(void **state)
+static void the_store_page_has_the_table_descriptions(void **state)
 {
     struct ntk_buf tables[4] = { 0 };
 
@@ -178,7 +178,7 @@ static bool is_row(const char *name, bool is_view)
     return false;
 }
 
-static void every_table_of_the_database_is_a_row(void **state)
+static void every_database_table_is_described(void **state)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
@@ -211,8 +211,8 @@ static void every_table_of_the_database_is_a_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_has_the_tables),
-        cmocka_unit_test(every_table_of_the_database_is_a_row),
+        cmocka_unit_test(the_store_page_has_the_table_descriptions),
+        cmocka_unit_test(every_database_table_is_described),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

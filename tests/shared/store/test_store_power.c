@@ -96,7 +96,7 @@ static void resume(const char *path)
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }
 
-static void a_power_cut_loses_nothing_that_was_committed(void **state)
+static void committed_rows_survive_a_power_failure(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -147,7 +147,7 @@ static int count_columns(size_t count, const char *const *names, const char *con
     return 0;
 }
 
-static void a_read_only_disk_is_reported_and_can_be_read(void **state)
+static void a_database_on_a_read_only_disk_can_be_read(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "a?b#c%20.db");
@@ -195,8 +195,8 @@ static void a_read_only_disk_is_reported_and_can_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_power_cut_loses_nothing_that_was_committed),
-        cmocka_unit_test(a_read_only_disk_is_reported_and_can_be_read),
+        cmocka_unit_test(committed_rows_survive_a_power_failure),
+        cmocka_unit_test(a_database_on_a_read_only_disk_can_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void rank_work_is_summed_over_tiers_and_steps(void **state)
     assert_int_equal(ask(f, "elsewhere", 0).rank_count, 0);
 }
 
-static void huge_counts_stop_nothing(void **state)
+static void huge_rank_counts_are_limited_to_the_maximum(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .time_ns = BEGAN };
@@ -153,7 +153,7 @@ static void huge_counts_stop_nothing(void **state)
     assert_int_equal(answer.ranks[0].wait_ns, 6 * SECOND / 4);
 }
 
-static void a_verdict_is_a_row_with_start_and_end(void **state)
+static void a_rank_verdict_is_a_row_with_start_and_end(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .time_ns = BEGAN };
@@ -202,8 +202,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rank_work_is_summed_over_tiers_and_steps, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(huge_counts_stop_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_verdict_is_a_row_with_start_and_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(huge_rank_counts_are_limited_to_the_maximum, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_rank_verdict_is_a_row_with_start_and_end, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

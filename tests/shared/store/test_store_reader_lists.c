@@ -31,7 +31,7 @@ static int take_name(const char *name, void *ctx)
     return 0;
 }
 
-static void processes_and_models_of_a_window_are_listed(void **state)
+static void processes_and_models_in_a_window_are_listed(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter all = { 0 };
@@ -145,7 +145,7 @@ static int take_completed(const struct ntk_store_process *process, void *ctx)
 
 /* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, then an agent for 130
  * s. */
-static void unwatched_time_counts_and_is_in_no_rate(void **state)
+static void unwatched_work_is_counted_but_excluded_from_rates(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t steps[] = { 0, 1, 7, 60, 3600 };
@@ -337,7 +337,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
 }
 
 /* Method: one in each second; the recording returns them unchanged. */
-static void starts_and_stops_of_models_are_kept(void **state)
+static void model_start_and_stop_events_are_stored(void **state)
 {
     static const uint16_t kinds[] = { NTK_EVENT_MODEL_LOAD, NTK_EVENT_MODEL_START,
                                       NTK_EVENT_MODEL_STOP, NTK_EVENT_MODEL_UNLOAD };
@@ -404,7 +404,7 @@ static void add_processes(const char *path, int count)
     sqlite3_close(db);
 }
 
-static void totals_of_the_machine_include_unlisted_processes(void **state)
+static void machine_totals_include_unlisted_processes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *few;
@@ -432,16 +432,17 @@ static void totals_of_the_machine_include_unlisted_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(processes_and_models_of_a_window_are_listed, set_up,
+        cmocka_unit_test_setup_teardown(processes_and_models_in_a_window_are_listed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(invalid_queries_are_answered_with_a_message, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(unwatched_time_counts_and_is_in_no_rate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unwatched_work_is_counted_but_excluded_from_rates, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(processes_of_two_users_are_never_summed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_are_reported_by_time_kind_and_filter, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(starts_and_stops_of_models_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(totals_of_the_machine_include_unlisted_processes, set_up,
+        cmocka_unit_test_setup_teardown(model_start_and_stop_events_are_stored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(machine_totals_include_unlisted_processes, set_up,
                                         tear_down),
     };
 

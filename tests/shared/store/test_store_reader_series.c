@@ -13,7 +13,7 @@
 #include "tests/support/unit.h"
 
 /* Method: readings of a core that are farther apart than the ends of their period. */
-static void no_core_is_more_than_fully_busy(void **state)
+static void the_busy_share_of_a_core_is_at_most_one(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -38,7 +38,7 @@ static void no_core_is_more_than_fully_busy(void **state)
     }
 }
 
-static void a_gap_is_a_gap_and_idle_is_zero(void **state)
+static void unobserved_time_is_absent_and_idle_time_is_zero(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -147,7 +147,7 @@ static void ask(struct fixture *f, const struct ntk_store_filter *filter, uint64
 
 /* Whatever the window and the step, the answer matches the test's own histograms. Then the seconds
  * are deleted, and nothing changes for windows on minute boundaries. */
-static void every_tier_returns_the_same_answer(void **state)
+static void every_tier_returns_the_same_series(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -234,7 +234,7 @@ static int take_counted(const struct ntk_store_executions *step, void *ctx)
 
 /* Method: periods of one second that end early and late in the same second, in which the agent
  * restarted. */
-static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
+static void two_periods_ending_in_one_step_do_not_double_the_rate(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -264,7 +264,7 @@ static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
 }
 
 /* Method: a process that runs for 90 s of two hours, read from the rows of hours. */
-static void rates_of_processes_are_for_the_time_in_which_they_ran(void **state)
+static void process_rates_cover_only_the_time_they_ran(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_store_filter filters[] = { { .process = "trainer" },
@@ -298,7 +298,7 @@ static void rates_of_processes_are_for_the_time_in_which_they_ran(void **state)
 }
 
 /* Method: rejected calls count as errors of their model, and not as executions. */
-static void a_model_with_only_rejected_executions_completed_nothing(void **state)
+static void a_model_with_only_rejected_executions_has_no_completed_ones(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter model = { .model = "mlp.neff" };
@@ -316,7 +316,7 @@ static void a_model_with_only_rejected_executions_completed_nothing(void **state
     assert_int_equal(step.completed, 0);
 }
 
-static void every_metric_has_an_answer(void **state)
+static void every_stored_metric_can_be_queried(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter all = { 0 };
@@ -345,16 +345,17 @@ static void every_metric_has_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_core_is_more_than_fully_busy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_tier_returns_the_same_answer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_do_not_raise_the_rate, set_up,
+        cmocka_unit_test_setup_teardown(the_busy_share_of_a_core_is_at_most_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unobserved_time_is_absent_and_idle_time_is_zero, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(rates_of_processes_are_for_the_time_in_which_they_ran,
+        cmocka_unit_test_setup_teardown(every_tier_returns_the_same_series, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_periods_ending_in_one_step_do_not_double_the_rate,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_model_with_only_rejected_executions_completed_nothing,
+        cmocka_unit_test_setup_teardown(process_rates_cover_only_the_time_they_ran, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_model_with_only_rejected_executions_has_no_completed_ones,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_stored_metric_can_be_queried, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

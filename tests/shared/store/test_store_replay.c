@@ -153,7 +153,7 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     }
 }
 
-static void a_moment_reads_back_unchanged(void **state)
+static void a_stored_snapshot_reads_back_unchanged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -269,7 +269,7 @@ static int count_row(size_t column_count, const char *const *names, const char *
 
 /* Method: a device that is unhealthy in two periods of five. Each state is stored once and holds
  * until the next one. */
-static void the_health_of_a_device_is_stored_when_it_changes(void **state)
+static void device_health_is_stored_when_it_changes(void **state)
 {
     struct fixture *f = *state;
     uint64_t rows = 0;
@@ -311,7 +311,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
     }
 }
 
-static void stepping_works_across_gaps_and_coarser_tiers(void **state)
+static void replay_steps_across_gaps_and_coarser_tiers(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = {
@@ -400,7 +400,7 @@ static void stepping_works_across_gaps_and_coarser_tiers(void **state)
     assert_int_equal(count, 2 + 51 + 100);
 }
 
-static void a_core_is_as_busy_as_during_its_processs_part_of_a_minute(void **state)
+static void core_utilization_in_a_minute_covers_only_the_process_time(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = MINUTE_0 + SECOND, .completed = 4 };
@@ -533,7 +533,7 @@ static void values_unknown_to_hooks_are_null(void **state)
     ntk_snapshot_destroy(was);
 }
 
-static void a_hostile_file_has_bounded_cost(void **state)
+static void the_cost_of_replaying_a_hostile_file_is_limited(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *was = test_sample_snapshot(1);
@@ -589,15 +589,15 @@ static void a_hostile_file_has_bounded_cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_moment_reads_back_unchanged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_health_of_a_device_is_stored_when_it_changes, set_up,
+        cmocka_unit_test_setup_teardown(a_stored_snapshot_reads_back_unchanged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(device_health_is_stored_when_it_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(replay_steps_across_gaps_and_coarser_tiers, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(stepping_works_across_gaps_and_coarser_tiers, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_core_is_as_busy_as_during_its_processs_part_of_a_minute,
+        cmocka_unit_test_setup_teardown(core_utilization_in_a_minute_covers_only_the_process_time,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_unknown_to_hooks_are_null, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_hostile_file_has_bounded_cost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_cost_of_replaying_a_hostile_file_is_limited, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

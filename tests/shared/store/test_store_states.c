@@ -58,7 +58,7 @@ static struct ntk_core_sample state_at(struct ntk_store_reader *reader, unsigned
     return core;
 }
 
-static void a_timeout_that_still_runs_is_not_a_failure_yet(void **state)
+static void a_running_execution_is_not_yet_reported_as_failed(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .latency_ns = 1000000 };
@@ -88,7 +88,7 @@ static void a_timeout_that_still_runs_is_not_a_failure_yet(void **state)
 }
 
 /* Method: the first stored second has an execution in flight already. */
-static void an_execution_from_before_the_recording_has_run_since_its_start(void **state)
+static void running_time_includes_time_before_the_recording(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .latency_ns = 1000000 };
@@ -107,10 +107,10 @@ static void an_execution_from_before_the_recording_has_run_since_its_start(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_timeout_that_still_runs_is_not_a_failure_yet, set_up,
+        cmocka_unit_test_setup_teardown(a_running_execution_is_not_yet_reported_as_failed, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_execution_from_before_the_recording_has_run_since_its_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(running_time_includes_time_before_the_recording, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void put(struct ntk_store *store, struct test_period *period, uint64_t i)
     test_store_put(store, snapshot);
 }
 
-static void minutes_and_hours_are_the_sums_of_their_seconds(void **state)
+static void minute_and_hour_rows_are_sums_of_second_rows(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -88,7 +88,7 @@ static void minutes_and_hours_are_the_sums_of_their_seconds(void **state)
     free(minute);
 }
 
-static void a_clock_that_is_set_back_repeats_the_steps(void **state)
+static void rows_are_complete_after_the_clock_is_set_back(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -112,7 +112,7 @@ static void a_clock_that_is_set_back_repeats_the_steps(void **state)
     sqlite3_close(db);
 }
 
-static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
+static void sums_are_limited_to_the_maximum_instead_of_failing(void **state)
 {
     sqlite3 *db;
 
@@ -140,11 +140,11 @@ static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(minutes_and_hours_are_the_sums_of_their_seconds, set_up,
+        cmocka_unit_test_setup_teardown(minute_and_hour_rows_are_sums_of_second_rows, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_repeats_the_steps, set_up,
+        cmocka_unit_test_setup_teardown(rows_are_complete_after_the_clock_is_set_back, set_up,
                                         tear_down),
-        cmocka_unit_test(sums_stay_at_the_largest_number_instead_of_failing),
+        cmocka_unit_test(sums_are_limited_to_the_maximum_instead_of_failing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void injected_faults_are_found(void **state)
+static void stored_rows_and_views_match_the_snapshots(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -166,7 +166,7 @@ static void ecc_counters_continue_and_the_day_includes_errors_without_an_agent(v
 
 /* Method: a process closes the runtime and starts it again, twice: the second time within one
  * period and while another writer is working. */
-static void the_work_of_a_process_is_the_sum_of_its_lives(void **state)
+static void process_totals_are_the_sum_of_its_runtime_lives(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
@@ -213,7 +213,7 @@ static void the_work_of_a_process_is_the_sum_of_its_lives(void **state)
 }
 
 /* Method: two segments of a process that claim the maximum number of executions. */
-static void huge_counts_exclude_no_process_from_the_totals(void **state)
+static void processes_with_huge_counts_are_included_in_totals(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
@@ -239,7 +239,7 @@ static void huge_counts_exclude_no_process_from_the_totals(void **state)
 }
 
 /* Method: of two processes, the first ended an hour before the last row and has no name. */
-static void an_ended_process_without_a_name_is_in_the_machine_only(void **state)
+static void an_exited_untagged_process_is_only_in_machine_totals(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = {
@@ -273,7 +273,7 @@ static void an_ended_process_without_a_name_is_in_the_machine_only(void **state)
 }
 
 /* Method: so many lives that the totals of the first ones are merged into one row. */
-static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
+static void totals_of_many_runtime_lives_are_merged_into_one_row(void **state)
 {
     enum { LIVES = 700 };
     struct fixture *f = *state;
@@ -298,7 +298,7 @@ static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
 
 /* Method: two users with segments that claim the same pid and start time, in turn, across a restart
  * of the writer. */
-static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
+static void segments_of_two_users_with_the_same_pid_have_separate_rows(void **state)
 {
     struct fixture *f = *state;
     struct test_period periods[2] = {
@@ -349,20 +349,21 @@ static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(injected_faults_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stored_rows_and_views_match_the_snapshots, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_restarted_writer_continues_where_the_last_one_stopped,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             ecc_counters_continue_and_the_day_includes_errors_without_an_agent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_work_of_a_process_is_the_sum_of_its_lives, set_up,
+        cmocka_unit_test_setup_teardown(process_totals_are_the_sum_of_its_runtime_lives, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(huge_counts_exclude_no_process_from_the_totals, set_up,
+        cmocka_unit_test_setup_teardown(processes_with_huge_counts_are_included_in_totals, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_ended_process_without_a_name_is_in_the_machine_only,
+        cmocka_unit_test_setup_teardown(an_exited_untagged_process_is_only_in_machine_totals,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
+        cmocka_unit_test_setup_teardown(totals_of_many_runtime_lives_are_merged_into_one_row,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(claims_of_two_users_on_one_process_never_share_a_row,
+        cmocka_unit_test_setup_teardown(segments_of_two_users_with_the_same_pid_have_separate_rows,
                                         set_up, tear_down),
     };
 

@@ -54,7 +54,7 @@ static int read_one(const char *name, const char *octal_size, char type, struct 
     return ret;
 }
 
-static void written_values_read_back(void **state)
+static void written_archives_read_back(void **state)
 {
     char large[100000];
     struct ntk_tar_source members[] = { { "empty", "", 0 },
@@ -130,7 +130,7 @@ static void a_size_beyond_the_archive_is_rejected_before_allocation(void **state
     assert_int_equal(read_one("liar", "00000003001", '0', &err), -EBADMSG);
 }
 
-static void limits_hold(void **state)
+static void archives_beyond_the_limits_are_rejected(void **state)
 {
     char zeros[5000] = { 0 };
     struct ntk_tar_source members[] = { { "a", zeros, sizeof zeros },
@@ -151,7 +151,7 @@ static void limits_hold(void **state)
 }
 
 /* Method: every length of a small archive, plain and compressed. */
-static void truncated_archives_never_look_complete(void **state)
+static void a_truncated_archive_is_rejected_or_has_all_members(void **state)
 {
     struct ntk_tar_source member = { "member", "0123456789", 10 };
 
@@ -203,7 +203,7 @@ static int64_t next_piece(void *ctx, void *to, size_t bytes_count, struct ntk_er
 }
 
 /* Method: compressed and plain, in pieces of every size up to 70; then one that fails. */
-static void a_stream_yields_the_same_members(void **state)
+static void an_archive_read_in_pieces_yields_the_same_members(void **state)
 {
     char text[3000];
     struct ntk_tar_source members[2] = { { "a", text, sizeof text }, { "b", "0123456789", 10 } };
@@ -298,7 +298,7 @@ static void a_flipped_bit_is_detected(void **state)
 }
 
 /* Two concatenated streams are one archive. */
-static void a_stream_may_arrive_in_parts(void **state)
+static void concatenated_gzip_streams_are_one_archive(void **state)
 {
     static const size_t cuts[] = { 1, 511, 512, 70000, 100000 };
     static char content[200000];
@@ -338,7 +338,7 @@ static void a_stream_may_arrive_in_parts(void **state)
     free(plain);
 }
 
-static void noise_is_not_an_archive(void **state)
+static void random_bytes_are_not_an_archive(void **state)
 {
     uint8_t noise[4096];
     struct ntk_tar tar = { 0 };
@@ -355,17 +355,17 @@ static void noise_is_not_an_archive(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_values_read_back),
+        cmocka_unit_test(written_archives_read_back),
         cmocka_unit_test(names_that_leave_the_archive_are_rejected),
         cmocka_unit_test(members_that_are_not_files_are_rejected),
         cmocka_unit_test(a_size_beyond_the_archive_is_rejected_before_allocation),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(truncated_archives_never_look_complete),
-        cmocka_unit_test(a_stream_yields_the_same_members),
+        cmocka_unit_test(archives_beyond_the_limits_are_rejected),
+        cmocka_unit_test(a_truncated_archive_is_rejected_or_has_all_members),
+        cmocka_unit_test(an_archive_read_in_pieces_yields_the_same_members),
         cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
         cmocka_unit_test(a_flipped_bit_is_detected),
-        cmocka_unit_test(a_stream_may_arrive_in_parts),
-        cmocka_unit_test(noise_is_not_an_archive),
+        cmocka_unit_test(concatenated_gzip_streams_are_one_archive),
+        cmocka_unit_test(random_bytes_are_not_an_archive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

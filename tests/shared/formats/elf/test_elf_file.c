@@ -98,7 +98,7 @@ static void *table(struct sample *sample, int64_t tag)
 
 /* ---- contents of files ---- */
 
-static void the_exports_of_a_library_have_their_versions(void **state)
+static void exported_symbols_of_a_library_have_versions(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_export two;
@@ -136,7 +136,7 @@ static void the_exports_of_a_library_have_their_versions(void **state)
     end(&s);
 }
 
-static void a_library_without_versions_has_its_names_in_any_version(void **state)
+static void symbols_of_an_unversioned_library_match_any_version(void **state)
 {
     struct sample s = begin(PLAIN);
     struct ntk_elf_export export;
@@ -150,7 +150,7 @@ static void a_library_without_versions_has_its_names_in_any_version(void **state
     end(&s);
 }
 
-static void a_program_shows_its_loader_libraries_and_folders(void **state)
+static void loader_libraries_and_rpath_of_a_program_are_read(void **state)
 {
     struct sample s = begin("program");
 
@@ -177,7 +177,7 @@ static void a_static_program_names_no_loader_and_exports_nothing(void **state)
     end(&s);
 }
 
-static void foreign_architectures_and_foreign_files_are_distinguished(void **state)
+static void elf_files_of_other_architectures_and_non_elf_files_are_distinguished(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_file file;
@@ -214,7 +214,7 @@ static void see_all(struct ntk_elf_file *file)
     }
 }
 
-static void a_file_truncated_anywhere_is_rejected_or_complete_where_needed(void **state)
+static void a_truncated_elf_file_is_rejected_or_read_within_its_bounds(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -456,7 +456,7 @@ static void names_and_versions_beyond_their_tables_are_ignored(void **state)
 }
 
 /* The last name of the table is followed by bytes outside the file. */
-static void a_name_ends_with_its_table(void **state)
+static void a_name_ends_at_the_end_of_its_string_table(void **state)
 {
     struct sample s = begin(LIBRARY);
     const char *soname;
@@ -491,19 +491,19 @@ static void every_flipped_bit_is_handled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exports_of_a_library_have_their_versions),
-        cmocka_unit_test(a_library_without_versions_has_its_names_in_any_version),
-        cmocka_unit_test(a_program_shows_its_loader_libraries_and_folders),
+        cmocka_unit_test(exported_symbols_of_a_library_have_versions),
+        cmocka_unit_test(symbols_of_an_unversioned_library_match_any_version),
+        cmocka_unit_test(loader_libraries_and_rpath_of_a_program_are_read),
         cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
-        cmocka_unit_test(foreign_architectures_and_foreign_files_are_distinguished),
-        cmocka_unit_test(a_file_truncated_anywhere_is_rejected_or_complete_where_needed),
+        cmocka_unit_test(elf_files_of_other_architectures_and_non_elf_files_are_distinguished),
+        cmocka_unit_test(a_truncated_elf_file_is_rejected_or_read_within_its_bounds),
         cmocka_unit_test(a_file_that_ends_inside_its_names_is_rejected),
         cmocka_unit_test(an_invalid_number_is_rejected),
         cmocka_unit_test(a_table_of_four_billion_symbols_is_rejected),
         cmocka_unit_test(thousands_of_definitions_are_rejected),
         cmocka_unit_test(a_huge_file_takes_no_memory_for_its_claimed_sizes),
         cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
-        cmocka_unit_test(a_name_ends_with_its_table),
+        cmocka_unit_test(a_name_ends_at_the_end_of_its_string_table),
         cmocka_unit_test(every_flipped_bit_is_handled),
     };
 

@@ -170,7 +170,7 @@ static void a_count_of_four_billion_is_rejected(void **state)
     assert_int_equal(ntk_ld_cache_open(&cache, "/dev/zero"), -EBADMSG);
 }
 
-static void the_cache_of_this_machine_knows_the_c_library(void **state)
+static void the_c_library_is_found_in_the_cache_of_this_machine(void **state)
 {
     struct ntk_ld_cache cache;
     uint32_t cursor = 0;
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test(the_table_of_older_tools_is_skipped),
         cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_bounded),
         cmocka_unit_test(a_count_of_four_billion_is_rejected),
-        cmocka_unit_test(the_cache_of_this_machine_knows_the_c_library),
+        cmocka_unit_test(the_c_library_is_found_in_the_cache_of_this_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static uint8_t *made(size_t *out_bytes)
     return (uint8_t *)ntk_buf_take(&buf, out_bytes);
 }
 
-static void written_data_is_read(void **state)
+static void a_written_model_reads_back(void **state)
 {
     struct ntk_mlumodel model = { 0 };
     size_t bytes = 0;
@@ -84,7 +84,7 @@ static void every_truncated_file_is_rejected(void **state)
     free(file);
 }
 
-static void a_file_with_false_sizes_is_rejected(void **state)
+static void a_model_file_with_invalid_sizes_is_rejected(void **state)
 {
     static const struct {
         size_t at, bytes;
@@ -170,10 +170,10 @@ static void unwritable_contents_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_data_is_read),
+        cmocka_unit_test(a_written_model_reads_back),
         cmocka_unit_test(bytes_after_the_file_are_ignored),
         cmocka_unit_test(every_truncated_file_is_rejected),
-        cmocka_unit_test(a_file_with_false_sizes_is_rejected),
+        cmocka_unit_test(a_model_file_with_invalid_sizes_is_rejected),
         cmocka_unit_test(two_functions_with_one_name_are_rejected),
         cmocka_unit_test(unwritable_contents_are_rejected),
     };

@@ -108,7 +108,7 @@ static void a_program_truncated_inside_an_instruction_is_rejected(void **state)
     }
 }
 
-static void operations_that_are_not_executed_yet_report_that(void **state)
+static void unimplemented_operations_are_reported_as_unsupported(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -134,7 +134,7 @@ static void engines_run_only_their_operations(void **state)
     assert_string_equal(err.text, "nc_matmul: not an operation of this engine");
 }
 
-static void numbers_names_and_opcodes_are_unambiguous(void **state)
+static void numbers_names_and_opcodes_of_operations_are_unique(void **state)
 {
     for (size_t i = 0; ntk_isa_op_info_at(i); i++) {
         const struct ntk_isa_op_info *a = ntk_isa_op_info_at(i);
@@ -155,7 +155,7 @@ static void numbers_names_and_opcodes_are_unambiguous(void **state)
     assert_null(ntk_isa_op_info_find("no_such_operation"));
 }
 
-static void public_opcode_bytes_are_kept(void **state)
+static void known_public_opcode_bytes_are_used(void **state)
 {
     static const struct {
         enum ntk_isa_op op;
@@ -187,7 +187,7 @@ static void public_opcode_bytes_are_kept(void **state)
     }
 }
 
-static void a_matmul_shows_profilers_its_columns(void **state)
+static void an_encoded_matmul_contains_its_column_count(void **state)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
     uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
@@ -204,7 +204,7 @@ static void a_matmul_shows_profilers_its_columns(void **state)
 }
 
 /* Method: each row changes one field of a valid matrix product. */
-static void check_names_the_fault(void **state)
+static void an_invalid_instruction_is_rejected_with_the_reason(void **state)
 {
     struct ntk_isa_instr sound = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct ntk_isa_instr instr;
@@ -258,12 +258,12 @@ int main(void)
         cmocka_unit_test(encoded_instructions_decode_to_the_same),
         cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
         cmocka_unit_test(a_program_truncated_inside_an_instruction_is_rejected),
-        cmocka_unit_test(operations_that_are_not_executed_yet_report_that),
+        cmocka_unit_test(unimplemented_operations_are_reported_as_unsupported),
         cmocka_unit_test(engines_run_only_their_operations),
-        cmocka_unit_test(numbers_names_and_opcodes_are_unambiguous),
-        cmocka_unit_test(public_opcode_bytes_are_kept),
-        cmocka_unit_test(a_matmul_shows_profilers_its_columns),
-        cmocka_unit_test(check_names_the_fault),
+        cmocka_unit_test(numbers_names_and_opcodes_of_operations_are_unique),
+        cmocka_unit_test(known_public_opcode_bytes_are_used),
+        cmocka_unit_test(an_encoded_matmul_contains_its_column_count),
+        cmocka_unit_test(an_invalid_instruction_is_rejected_with_the_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "tests/shared/formats/neff/isa_fixture.h"
 #include "tests/support/unit.h"
 
-static void extents_follow_negative_and_zero_steps(void **state)
+static void operand_extents_include_negative_and_zero_steps(void **state)
 {
     struct ntk_isa_operand operand = ntk_isa_sbuf(100, 1, 4, NTK_DTYPE_FLOAT32);
     int64_t low;
@@ -135,7 +135,7 @@ static void dtypes_have_names_and_sizes(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extents_follow_negative_and_zero_steps),
+        cmocka_unit_test(operand_extents_include_negative_and_zero_steps),
         cmocka_unit_test(selections_and_related_operations_are_checked),
         cmocka_unit_test(control_flow_is_checked),
         cmocka_unit_test(dtypes_have_names_and_sizes),

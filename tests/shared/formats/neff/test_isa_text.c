@@ -118,7 +118,7 @@ static void a_line_error_has_a_message(void **state)
 }
 
 /* What a two-pass assembler would make, counted by hand: a memset has two slots. */
-static void labels_name_slots(void **state)
+static void labels_refer_to_instruction_slots(void **state)
 {
     static const char text[] = "start: register_move rd=r1 imm0=3\n"
                                "loop:\n"
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
         cmocka_unit_test(every_immediate_reads_back_to_its_bits),
         cmocka_unit_test(a_line_error_has_a_message),
-        cmocka_unit_test(labels_name_slots),
+        cmocka_unit_test(labels_refer_to_instruction_slots),
         cmocka_unit_test(invalid_labels_are_rejected),
     };
 

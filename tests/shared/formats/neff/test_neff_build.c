@@ -88,7 +88,7 @@ static void expect_place(const struct ntk_neff_positions *positions, enum ntk_is
 
 /* Method: one line before a loop, one inside, one in a function that an inner loop calls, one after
  * it, and an instruction without a line at the start and at the end. */
-static void recorded_places_read_back_for_every_slot(void **state)
+static void recorded_source_positions_read_back_for_every_slot(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
@@ -234,7 +234,7 @@ static void equal_programs_produce_equal_files(void **state)
 
 /* Instructions and transfers of a layer have its name, except those with their own name; the end of
  * the program has none. */
-static void layer_names_apply_to_instructions_appended_later(void **state)
+static void a_layer_name_applies_to_instructions_appended_after_it(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
@@ -281,7 +281,7 @@ static void layer_names_apply_to_instructions_appended_later(void **state)
     free(bytes);
 }
 
-static void logical_cores_of_two_get_an_idle_second_program(void **state)
+static void a_logical_core_of_two_gets_an_idle_second_program(void **state)
 {
     struct ntk_neff_build_options options = { .lnc = 2 };
     uint8_t *bytes;
@@ -348,7 +348,7 @@ static bool step(struct runner *r, int e)
     return true;
 }
 
-static void every_signal_is_consumed_however_long_the_program(void **state)
+static void every_semaphore_signal_in_a_long_program_is_consumed(void **state)
 {
     uint8_t *bytes;
     size_t count;
@@ -375,7 +375,7 @@ static void every_signal_is_consumed_however_long_the_program(void **state)
     free(bytes);
 }
 
-static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
+static void nodes_are_connected_by_tensor_names(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
     struct ntk_neff_build_tensor y = { "y", NTK_DTYPE_FLOAT32, 2, { 128, 64 } };
@@ -401,7 +401,7 @@ static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
     free(bytes);
 }
 
-static void pointers_and_tables_name_other_variables(void **state)
+static void pointer_and_table_variables_refer_to_other_variables(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "chooser");
@@ -482,7 +482,7 @@ static void copier_fill(struct ntk_neff_kernel *kernel, const char *from, const 
     ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 256, 128), 0, 256, NTK_AFTER(in));
 }
 
-static void stages_are_subgraphs_of_one_node(void **state)
+static void pipeline_stages_are_subgraphs_of_one_node(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "pipe");
@@ -613,7 +613,7 @@ static void a_file_appears_whole_or_not_at_all(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_hash_matches_and_that_of_a_changed_payload_does_not(void **state)
+static void the_stored_hash_matches_unless_the_payload_was_changed(void **state)
 {
     static const struct ntk_neff_build_options kinds[] = { { .pkg_version = 2 },
                                                            { .pkg_version = 1 },
@@ -637,7 +637,7 @@ static void the_hash_matches_and_that_of_a_changed_payload_does_not(void **state
 }
 
 /* Method: one byte of the stored hash is changed, in files of ours and of a compiler. */
-static void a_vendors_hash_has_another_kind(void **state)
+static void a_changed_hash_of_a_vendor_compiler_is_of_another_kind(void **state)
 {
     static const struct {
         struct ntk_neff_build_options options;
@@ -674,20 +674,20 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_files_read_back),
         cmocka_unit_test(equal_programs_produce_equal_files),
-        cmocka_unit_test(recorded_places_read_back_for_every_slot),
-        cmocka_unit_test(layer_names_apply_to_instructions_appended_later),
-        cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
-        cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
-        cmocka_unit_test(pointers_and_tables_name_other_variables),
-        cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
+        cmocka_unit_test(recorded_source_positions_read_back_for_every_slot),
+        cmocka_unit_test(a_layer_name_applies_to_instructions_appended_after_it),
+        cmocka_unit_test(a_logical_core_of_two_gets_an_idle_second_program),
+        cmocka_unit_test(every_semaphore_signal_in_a_long_program_is_consumed),
+        cmocka_unit_test(pointer_and_table_variables_refer_to_other_variables),
+        cmocka_unit_test(nodes_are_connected_by_tensor_names),
         cmocka_unit_test(several_core_nodes_have_separate_programs),
-        cmocka_unit_test(stages_are_subgraphs_of_one_node),
+        cmocka_unit_test(pipeline_stages_are_subgraphs_of_one_node),
         cmocka_unit_test(invalid_stages_are_rejected),
         cmocka_unit_test(the_first_error_is_the_one_reported),
         cmocka_unit_test(a_tensor_with_two_producers_is_rejected),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
-        cmocka_unit_test(the_hash_matches_and_that_of_a_changed_payload_does_not),
-        cmocka_unit_test(a_vendors_hash_has_another_kind),
+        cmocka_unit_test(the_stored_hash_matches_unless_the_payload_was_changed),
+        cmocka_unit_test(a_changed_hash_of_a_vendor_compiler_is_of_another_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,7 @@ static const struct ntk_neff_subgraph *subgraph_of(const struct fixture *f)
     return &f->neff->kelfs[0].subgraphs[0];
 }
 
-static void slots_lead_to_names_and_predecessors(void **state)
+static void names_and_predecessors_of_instruction_slots_are_found(void **state)
 {
     struct fixture *f = *state;
     struct ntk_neff_debug *debug = NULL;
@@ -232,7 +232,7 @@ static void refused(struct fixture *f, const char *text)
     }
 }
 
-static void entries_that_are_not_one_per_slot_are_refused(void **state)
+static void an_entry_count_other_than_the_slot_count_is_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -240,7 +240,7 @@ static void entries_that_are_not_one_per_slot_are_refused(void **state)
     refused(f, "sg00/debug_info_asm_Activation.dbg: 2 entries for 3 instructions");
 }
 
-static void a_cut_member_is_refused(void **state)
+static void a_truncated_debug_member_is_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -248,7 +248,7 @@ static void a_cut_member_is_refused(void **state)
     refused(f, "sg00/debug_info_backend_Activation.dbg: it ends inside a field");
 }
 
-static void an_entry_that_is_cut_is_refused(void **state)
+static void a_truncated_entry_is_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -256,7 +256,7 @@ static void an_entry_that_is_cut_is_refused(void **state)
     refused(f, "an entry ends inside a field");
 }
 
-static void kinds_that_do_not_fit_their_predecessors_are_refused(void **state)
+static void predecessor_kinds_that_do_not_match_are_rejected(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf entry = { 0 };
@@ -267,7 +267,7 @@ static void kinds_that_do_not_fit_their_predecessors_are_refused(void **state)
     refused(f, "the numbers of predecessors and of their kinds differ");
 }
 
-static void an_id_that_is_too_large_is_refused(void **state)
+static void an_out_of_range_instruction_id_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf entry = { 0 };
@@ -277,7 +277,7 @@ static void an_id_that_is_too_large_is_refused(void **state)
     refused(f, "invalid id: expected a number below 2^48");
 }
 
-static void a_number_in_the_place_of_a_text_is_refused(void **state)
+static void a_number_in_place_of_a_string_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf entry = { 0 };
@@ -291,14 +291,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(slots_lead_to_names_and_predecessors),
+        TEST(names_and_predecessors_of_instruction_slots_are_found),
         TEST(a_file_without_debug_members_has_no_names),
-        TEST(entries_that_are_not_one_per_slot_are_refused),
-        TEST(a_cut_member_is_refused),
-        TEST(an_entry_that_is_cut_is_refused),
-        TEST(kinds_that_do_not_fit_their_predecessors_are_refused),
-        TEST(an_id_that_is_too_large_is_refused),
-        TEST(a_number_in_the_place_of_a_text_is_refused),
+        TEST(an_entry_count_other_than_the_slot_count_is_rejected),
+        TEST(a_truncated_debug_member_is_rejected),
+        TEST(a_truncated_entry_is_rejected),
+        TEST(predecessor_kinds_that_do_not_match_are_rejected),
+        TEST(an_out_of_range_instruction_id_is_rejected),
+        TEST(a_number_in_place_of_a_string_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static const uint8_t *asked_bytes(const struct ground *ground, const char *name)
     return NULL;
 }
 
-static void constants_are_stored_where_the_caller_chooses(void **state)
+static void large_constants_are_stored_in_memory_of_the_caller(void **state)
 {
     static const char *const names[] = { "a", "w", "raw", "z" };
 
@@ -179,7 +179,7 @@ static void an_earlier_definition_determines_the_alignment(void **state)
     ground_fini(&ground);
 }
 
-static void without_memory_or_with_the_content_the_file_is_the_same(void **state)
+static void constants_without_memory_or_already_present_read_the_same(void **state)
 {
     struct ground ground = { .refused = "sg00/w.npy", .there = "sg00/raw.bin" };
     struct ntk_neff *neff = NULL;
@@ -333,9 +333,9 @@ static void the_hash_computed_in_one_pass_is_correct(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_are_stored_where_the_caller_chooses),
+        cmocka_unit_test(large_constants_are_stored_in_memory_of_the_caller),
         cmocka_unit_test(an_earlier_definition_determines_the_alignment),
-        cmocka_unit_test(without_memory_or_with_the_content_the_file_is_the_same),
+        cmocka_unit_test(constants_without_memory_or_already_present_read_the_same),
         cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
         cmocka_unit_test(a_file_that_ends_early_is_rejected),
         cmocka_unit_test(invalid_sizes_allocate_no_memory),

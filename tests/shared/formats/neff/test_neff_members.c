@@ -144,7 +144,7 @@ static int opens_in_little_memory(const uint8_t *bytes, size_t count)
     return bad;
 }
 
-static void unnamed_members_are_not_in_memory(void **state)
+static void unreferenced_members_are_not_loaded_into_memory(void **state)
 {
     static const char *const names[] = { "sg00/bomb0.bin", "bomb1.json", "sg00/bomb2.npy" };
     struct archive a = { .count = 0 };
@@ -161,7 +161,7 @@ static void unnamed_members_are_not_in_memory(void **state)
 }
 
 /* Method: unnamed members use up the room; in turn, each kind of JSON is larger than it. */
-static void named_members_are_read_wherever_they_are(void **state)
+static void referenced_members_are_read_at_any_position(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
     static const char *const large[] = { "neff.json", "kelf-0.json", "sg00/def.json" };
@@ -204,7 +204,7 @@ static void *land(void *ctx, const char *member, uint64_t bytes_count, uint64_t 
 }
 
 /* Method: no room for the definition, so the first pass cannot know that the constant is one. */
-static void a_constant_that_is_fetched_later_also_lands(void **state)
+static void a_constant_read_in_the_second_pass_is_stored_in_caller_memory(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
     struct archive a = { .count = 0 };
@@ -230,7 +230,7 @@ static void a_constant_that_is_fetched_later_also_lands(void **state)
     free(zeros);
 }
 
-static void readers_of_the_structure_have_no_constants(void **state)
+static void constants_are_not_loaded_on_request(void **state)
 {
     struct ntk_neff_open_options options = { .leave_constants = true };
 
@@ -379,7 +379,7 @@ static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
 }
 
 /* Method: code that compresses a thousandfold, with only the last byte not zero. */
-static void code_is_not_in_memory_for_readers_of_the_structure(void **state)
+static void engine_code_is_not_loaded_on_request(void **state)
 {
     struct archive a = { .count = 0 };
     char *code = calloc(1, 80 * MIB);
@@ -404,11 +404,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_memory_is_limited_by_the_size_of_the_file),
-        cmocka_unit_test(code_is_not_in_memory_for_readers_of_the_structure),
-        cmocka_unit_test(unnamed_members_are_not_in_memory),
-        cmocka_unit_test(named_members_are_read_wherever_they_are),
-        cmocka_unit_test(a_constant_that_is_fetched_later_also_lands),
-        cmocka_unit_test(readers_of_the_structure_have_no_constants),
+        cmocka_unit_test(engine_code_is_not_loaded_on_request),
+        cmocka_unit_test(unreferenced_members_are_not_loaded_into_memory),
+        cmocka_unit_test(referenced_members_are_read_at_any_position),
+        cmocka_unit_test(a_constant_read_in_the_second_pass_is_stored_in_caller_memory),
+        cmocka_unit_test(constants_are_not_loaded_on_request),
         cmocka_unit_test(inputs_that_exceed_the_memory_are_rejected),
     };
 

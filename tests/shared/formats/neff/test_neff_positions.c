@@ -192,7 +192,7 @@ static const char tree[] =
     "  {\"later\": {\"kind\": [true, -1.5e3]}}],\n"
     "  \"file\": \"/k/attn.py\"}}]}]\n";
 
-static void slots_have_lines_functions_and_iterations(void **state)
+static void slots_have_source_lines_functions_and_iterations(void **state)
 {
     struct fixture *f = *state;
     static const char *const wanted[] = {
@@ -249,7 +249,7 @@ static void slots_have_lines_functions_and_iterations(void **state)
 }
 
 /* The slots of a program without a kernel; the last one has an id that no instruction has. */
-static void a_file_of_any_kind_is_a_position(void **state)
+static void files_of_any_kind_are_used_as_source_positions(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf entry = { 0 };
@@ -326,7 +326,7 @@ static void damaged(struct fixture *f, const char *text, const char *warning)
     assert_int_equal(f->positions->kernel.trees.count, 0);
 }
 
-static void damaged_trees_are_reported_with_member_and_offset(void **state)
+static void damaged_debug_trees_are_reported_with_member_and_offset(void **state)
 {
     static const struct {
         const char *text, *warning;
@@ -367,7 +367,7 @@ static void put_nested(struct ntk_buf *to, int depth)
     ntk_buf_add_text(to, "]}]");
 }
 
-static void nodes_nest_at_most_64_deep(void **state)
+static void debug_tree_nodes_nest_at_most_64_deep(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -393,7 +393,7 @@ static void nodes_nest_at_most_64_deep(void **state)
     ntk_buf_fini(&text);
 }
 
-static void the_tree_keeps_within_its_memory(void **state)
+static void a_debug_tree_beyond_its_memory_limit_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -408,7 +408,7 @@ static void the_tree_keeps_within_its_memory(void **state)
     ntk_buf_fini(&text);
 }
 
-static void the_first_of_two_files_is_used(void **state)
+static void the_first_of_two_debug_files_is_used(void **state)
 {
     struct fixture *f = *state;
 
@@ -431,7 +431,7 @@ static void the_first_of_two_files_is_used(void **state)
 }
 
 /* The entry with the core's names counts; among equals, the one with its number. */
-static void an_entry_of_a_file_is_chosen_by_its_names(void **state)
+static void a_debug_entry_is_selected_by_its_names(void **state)
 {
     struct fixture *f = *state;
 
@@ -497,7 +497,7 @@ static void add_upper_levels(struct fixture *f)
     ntk_buf_fini(&member);
 }
 
-static void operations_and_the_framework_are_shown_above(void **state)
+static void compiler_and_framework_operations_of_an_instruction_are_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -524,7 +524,7 @@ static void operations_and_the_framework_are_shown_above(void **state)
     assert_null(ntk_neff_debug_framework(f->debug, 4));
 }
 
-static void damaged_operations_take_only_themselves_away(void **state)
+static void damaged_operation_data_does_not_affect_source_lines(void **state)
 {
     struct fixture *f = *state;
 
@@ -538,7 +538,7 @@ static void damaged_operations_take_only_themselves_away(void **state)
     expect_warnings(f, 1, "debug_info/debug_info_hlo.dbg_sg000000: it ends inside a");
 }
 
-static void frames_count_from_1(void **state)
+static void stack_frame_indices_start_at_1(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf index = { 0 };
@@ -583,7 +583,7 @@ static void frames_count_from_1(void **state)
     ntk_buf_fini(&member);
 }
 
-static void a_file_without_positions_has_no_model(void **state)
+static void a_neff_without_source_positions_has_no_position_table(void **state)
 {
     struct fixture *f = *state;
 
@@ -597,18 +597,18 @@ static void a_file_without_positions_has_no_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(slots_have_lines_functions_and_iterations),
-        TEST(a_file_of_any_kind_is_a_position),
+        TEST(slots_have_source_lines_functions_and_iterations),
+        TEST(files_of_any_kind_are_used_as_source_positions),
         TEST(source_loops_are_distinguished_by_their_enclosing_frames),
-        TEST(damaged_trees_are_reported_with_member_and_offset),
-        TEST(nodes_nest_at_most_64_deep),
-        TEST(the_tree_keeps_within_its_memory),
-        TEST(the_first_of_two_files_is_used),
-        TEST(an_entry_of_a_file_is_chosen_by_its_names),
-        TEST(operations_and_the_framework_are_shown_above),
-        TEST(damaged_operations_take_only_themselves_away),
-        TEST(frames_count_from_1),
-        TEST(a_file_without_positions_has_no_model),
+        TEST(damaged_debug_trees_are_reported_with_member_and_offset),
+        TEST(debug_tree_nodes_nest_at_most_64_deep),
+        TEST(a_debug_tree_beyond_its_memory_limit_is_rejected),
+        TEST(the_first_of_two_debug_files_is_used),
+        TEST(a_debug_entry_is_selected_by_its_names),
+        TEST(compiler_and_framework_operations_of_an_instruction_are_read),
+        TEST(damaged_operation_data_does_not_affect_source_lines),
+        TEST(stack_frame_indices_start_at_1),
+        TEST(a_neff_without_source_positions_has_no_position_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,7 @@ static int open_archive(const struct archive *a, struct ntk_neff **out_neff, str
     return ret;
 }
 
-static void everything_in_a_file_is_found(void **state)
+static void every_part_of_a_neff_is_read(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -243,7 +243,7 @@ static void everything_in_a_file_is_found(void **state)
     free(a);
 }
 
-static void an_inconsistency_in_a_member_is_named(void **state)
+static void an_inconsistent_member_is_rejected_with_the_reason(void **state)
 {
     static const struct {
         const char *member;
@@ -409,7 +409,7 @@ static void a_missing_member_is_rejected_unless_it_is_optional(void **state)
 }
 
 /* Method: as compilers of NC-v1 and of later chips write them, on the only engine of the file. */
-static void tables_of_the_vector_engine_are_found(void **state)
+static void vector_engine_tables_are_read_or_rejected(void **state)
 {
     static const struct {
         const char *tables;
@@ -573,7 +573,7 @@ static void put64(uint8_t *at, uint64_t value)
 }
 
 /* The offsets at which TensorFlow's vendor reader finds its fields. */
-static void independent_readers_find_the_header_fields(void **state)
+static void header_fields_are_at_the_offsets_of_the_vendor_format(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff_header header = { .pkg_version = 2,
@@ -608,7 +608,7 @@ static void independent_readers_find_the_header_fields(void **state)
     free(a);
 }
 
-static void invalid_headers_are_distinguished(void **state)
+static void unsupported_and_damaged_headers_are_rejected_with_the_reason(void **state)
 {
     static const struct {
         size_t offset;
@@ -750,17 +750,17 @@ static void unreadable_files_report_the_reason(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_in_a_file_is_found),
-        cmocka_unit_test(an_inconsistency_in_a_member_is_named),
+        cmocka_unit_test(every_part_of_a_neff_is_read),
+        cmocka_unit_test(an_inconsistent_member_is_rejected_with_the_reason),
         cmocka_unit_test(a_missing_member_is_rejected_unless_it_is_optional),
-        cmocka_unit_test(tables_of_the_vector_engine_are_found),
+        cmocka_unit_test(vector_engine_tables_are_read_or_rejected),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_vendor_programs),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(a_transpose_need_not_name_its_tile),
         cmocka_unit_test(groups_with_one_id_have_the_same_length),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
-        cmocka_unit_test(independent_readers_find_the_header_fields),
-        cmocka_unit_test(invalid_headers_are_distinguished),
+        cmocka_unit_test(header_fields_are_at_the_offsets_of_the_vendor_format),
+        cmocka_unit_test(unsupported_and_damaged_headers_are_rejected_with_the_reason),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(deeply_nested_json_is_rejected),

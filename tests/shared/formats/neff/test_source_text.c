@@ -91,7 +91,7 @@ static void expect(struct fixture *f, const char *path, uint32_t line, const cha
     }
 }
 
-static void the_longest_end_of_a_path_is_the_file(void **state)
+static void a_source_file_is_found_by_the_longest_matching_path_suffix(void **state)
 {
     struct fixture *f = *state;
 
@@ -111,7 +111,7 @@ static void the_longest_end_of_a_path_is_the_file(void **state)
     assert_int_equal(ntk_source_text_warnings(f->text)->count, 0);
 }
 
-static void a_file_that_is_too_short_is_another_version(void **state)
+static void a_source_file_with_too_few_lines_gets_a_warning(void **state)
 {
     struct fixture *f = *state;
 
@@ -125,7 +125,7 @@ static void a_file_that_is_too_short_is_another_version(void **state)
         "source file '/a/model.py' does not match the NEFF: the file has no line 7");
 }
 
-static void a_file_that_is_newer_than_the_neff_is_reported(void **state)
+static void a_source_file_newer_than_the_neff_gets_a_warning(void **state)
 {
     struct fixture *f = *state;
 
@@ -137,7 +137,7 @@ static void a_file_that_is_newer_than_the_neff_is_reported(void **state)
     assert_non_null(strstr(*(char **)ntk_vec_at(warnings, 0), "was changed after the NEFF"));
 }
 
-static void nothing_outside_of_the_folders_is_read(void **state)
+static void files_outside_the_source_folders_are_not_read(void **state)
 {
     struct fixture *f = *state;
     char link[4096];
@@ -250,7 +250,7 @@ static void lines_far_into_a_file_are_found(void **state)
 
 /* Folders come first, then the member with the whole path; a member without a source code extension
  * is not text. */
-static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
+static void a_neff_member_with_the_path_provides_the_source_text(void **state)
 {
     struct fixture *f = *state;
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -280,7 +280,7 @@ static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
 }
 
 /* Method: a member with binary bytes, one endless line, or a huge claimed size. */
-static void a_bad_member_yields_sanitized_text_or_none(void **state)
+static void an_invalid_member_yields_sanitized_text_or_none(void **state)
 {
     static const struct {
         const char *bytes;
@@ -324,7 +324,7 @@ static void a_bad_member_yields_sanitized_text_or_none(void **state)
     }
 }
 
-static void a_folder_that_is_not_there_is_refused(void **state)
+static void a_missing_source_folder_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct ntk_source_text_options options = { .nki_root = "/nowhere" };
@@ -340,17 +340,17 @@ static void a_folder_that_is_not_there_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_longest_end_of_a_path_is_the_file),
-        TEST(a_file_that_is_too_short_is_another_version),
-        TEST(a_file_that_is_newer_than_the_neff_is_reported),
-        TEST(nothing_outside_of_the_folders_is_read),
+        TEST(a_source_file_is_found_by_the_longest_matching_path_suffix),
+        TEST(a_source_file_with_too_few_lines_gets_a_warning),
+        TEST(a_source_file_newer_than_the_neff_gets_a_warning),
+        TEST(files_outside_the_source_folders_are_not_read),
         TEST(links_within_the_folder_are_followed),
         TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
         TEST(a_file_above_64_mib_is_not_read),
         TEST(lines_far_into_a_file_are_found),
-        TEST(a_member_of_the_neff_is_the_text_of_its_path),
-        TEST(a_bad_member_yields_sanitized_text_or_none),
-        TEST(a_folder_that_is_not_there_is_refused),
+        TEST(a_neff_member_with_the_path_provides_the_source_text),
+        TEST(an_invalid_member_yields_sanitized_text_or_none),
+        TEST(a_missing_source_folder_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

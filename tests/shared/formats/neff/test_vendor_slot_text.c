@@ -36,7 +36,7 @@ static void take_names(struct ntk_vendor_names *names)
     assert_int_equal(ntk_vendor_names_add_set(names, set, sizeof set - 1), 0);
 }
 
-static void every_layout_has_its_text(void **state)
+static void every_instruction_layout_is_printed(void **state)
 {
     struct ntk_vendor_names names;
 
@@ -56,7 +56,7 @@ static void every_layout_has_its_text(void **state)
     ntk_vendor_names_fini(&names);
 }
 
-static void any_bytes_have_a_text(void **state)
+static void any_instruction_bytes_are_printed_within_a_limit(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_work work;
@@ -73,7 +73,7 @@ static void any_bytes_have_a_text(void **state)
     }
 }
 
-static void names_are_those_of_the_queues_and_sets_of_the_file(void **state)
+static void semaphores_are_named_by_queues_and_functions_by_the_neff(void **state)
 {
     struct ntk_vendor_names names;
 
@@ -102,7 +102,7 @@ static void copy(const char *name, char *buf, size_t buf_bytes)
 }
 
 /* Method: a wait for a queue's semaphore with a name of any length with control characters. */
-static void names_of_any_length_are_clean(void **state)
+static void control_bytes_in_names_of_any_length_are_replaced(void **state)
 {
     static const uint8_t wait[NTK_VENDOR_SLOT_BYTES] = {
         [0] = 0xa2, [NTK_VENDOR_SLOT_WAIT] = NTK_VENDOR_WAIT_AT_LEAST, 8, [8] = 1
@@ -131,7 +131,7 @@ static void names_of_any_length_are_clean(void **state)
     }
 }
 
-static void only_an_activate_has_a_function(void **state)
+static void only_activate_instructions_print_a_function(void **state)
 {
     struct ntk_vendor_names names;
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
@@ -151,11 +151,11 @@ static void only_an_activate_has_a_function(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_has_its_text),
-        cmocka_unit_test(any_bytes_have_a_text),
-        cmocka_unit_test(names_are_those_of_the_queues_and_sets_of_the_file),
-        cmocka_unit_test(names_of_any_length_are_clean),
-        cmocka_unit_test(only_an_activate_has_a_function),
+        cmocka_unit_test(every_instruction_layout_is_printed),
+        cmocka_unit_test(any_instruction_bytes_are_printed_within_a_limit),
+        cmocka_unit_test(semaphores_are_named_by_queues_and_functions_by_the_neff),
+        cmocka_unit_test(control_bytes_in_names_of_any_length_are_replaced),
+        cmocka_unit_test(only_activate_instructions_print_a_function),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static struct ntk_vendor_work work_of(const char *name)
     return work_by(name, NTK_METRICS_2_28);
 }
 
-static void an_instruction_moves_the_bytes_of_its_tiles(void **state)
+static void the_bytes_moved_by_an_instruction_follow_from_its_tiles(void **state)
 {
     struct ntk_vendor_work work = work_of("LDWEIGHTS, columns reversed");
 
@@ -65,7 +65,7 @@ static void a_casting_transfer_writes_the_size_of_its_destination_type(void **st
     assert_int_equal(work.sbuf_write_bytes, 65536);
 }
 
-static void unknown_operations_have_no_bytes(void **state)
+static void bytes_of_unknown_operations_are_unknown(void **state)
 {
     assert_false(work_of("an unknown opcode").is_known);
     assert_false(work_of("LDWEIGHTS, unknown codes").is_known); /* with an unknown type */
@@ -75,7 +75,7 @@ static void unknown_operations_have_no_bytes(void **state)
 }
 
 /* The original tool's sums do not include it, whatever it moves. */
-static void bytes_that_the_original_omits_are_known_to_be_zero(void **state)
+static void operations_omitted_by_the_vendor_tool_move_zero_bytes(void **state)
 {
     struct ntk_vendor_work work = work_of("TENSOR_TENSOR");
 
@@ -86,7 +86,7 @@ static void bytes_that_the_original_omits_are_known_to_be_zero(void **state)
 }
 
 /* With 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
-static void bytes_of_all_partitions_count(void **state)
+static void metrics_2_32_count_the_bytes_of_all_partitions(void **state)
 {
     struct ntk_vendor_work work = work_by("LDWEIGHTS, columns reversed", NTK_METRICS_2_32);
 
@@ -106,7 +106,7 @@ static void bytes_of_all_partitions_count(void **state)
 }
 
 /* Either source of a TENSOR_TENSOR may be in the accumulation buffer. */
-static void a_second_source_is_a_source(void **state)
+static void the_second_source_of_an_instruction_is_counted(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_work work;
@@ -120,7 +120,7 @@ static void a_second_source_is_a_source(void **state)
     assert_int_equal(work.psum_to_sbuf_bytes, 2 * 8 * 128);
 }
 
-static void a_byte_type_has_one_byte(void **state)
+static void elements_of_a_byte_type_count_as_one_byte(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_work work;
@@ -183,7 +183,7 @@ static void an_unknown_opcode_with_a_psum_address_may_use_psum(void **state)
     assert_true(work.may_use_psum);
 }
 
-static void impossible_numbers_of_elements_are_unknown(void **state)
+static void bytes_for_an_impossible_element_count_are_unknown(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x46, 0x10 };
     struct ntk_vendor_work work;
@@ -196,7 +196,7 @@ static void impossible_numbers_of_elements_are_unknown(void **state)
     assert_int_equal(work.sbuf_read_bytes, 0);
 }
 
-static void ranges_extend_from_the_lowest_byte_to_the_highest(void **state)
+static void address_ranges_extend_from_the_lowest_to_the_highest_byte(void **state)
 {
     static const struct {
         const char *name;
@@ -234,7 +234,7 @@ static void ranges_extend_from_the_lowest_byte_to_the_highest(void **state)
 
 /* Weights are read from the address backwards, including the element at it; a bias is read; a
  * MATMUL that does not begin a sum continues one. */
-static void differences_to_the_original_are_as_documented(void **state)
+static void documented_differences_from_vendor_address_ranges_apply(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
@@ -327,18 +327,18 @@ static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_instruction_moves_the_bytes_of_its_tiles),
+        cmocka_unit_test(the_bytes_moved_by_an_instruction_follow_from_its_tiles),
         cmocka_unit_test(a_casting_transfer_writes_the_size_of_its_destination_type),
-        cmocka_unit_test(unknown_operations_have_no_bytes),
-        cmocka_unit_test(bytes_that_the_original_omits_are_known_to_be_zero),
-        cmocka_unit_test(bytes_of_all_partitions_count),
-        cmocka_unit_test(a_second_source_is_a_source),
-        cmocka_unit_test(a_byte_type_has_one_byte),
+        cmocka_unit_test(bytes_of_unknown_operations_are_unknown),
+        cmocka_unit_test(operations_omitted_by_the_vendor_tool_move_zero_bytes),
+        cmocka_unit_test(metrics_2_32_count_the_bytes_of_all_partitions),
+        cmocka_unit_test(the_second_source_of_an_instruction_is_counted),
+        cmocka_unit_test(elements_of_a_byte_type_count_as_one_byte),
         cmocka_unit_test(operations_follow_the_tile_and_are_weighted_by_type),
         cmocka_unit_test(an_unknown_opcode_with_a_psum_address_may_use_psum),
-        cmocka_unit_test(impossible_numbers_of_elements_are_unknown),
-        cmocka_unit_test(ranges_extend_from_the_lowest_byte_to_the_highest),
-        cmocka_unit_test(differences_to_the_original_are_as_documented),
+        cmocka_unit_test(bytes_for_an_impossible_element_count_are_unknown),
+        cmocka_unit_test(address_ranges_extend_from_the_lowest_to_the_highest_byte),
+        cmocka_unit_test(documented_differences_from_vendor_address_ranges_apply),
         cmocka_unit_test(tensor_tensor_and_memset_have_addresses),
         cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };

@@ -175,7 +175,7 @@ static const char *holds_either(void *ctx, int ret)
     return ret < 0 && records != 2 * EARLIER ? "the earlier capture is gone" : NULL;
 }
 
-static void a_failure_leaves_the_earlier_capture_or_a_complete_new_one(void **state)
+static void a_failed_write_leaves_the_old_or_a_complete_new_capture(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .rounds_max = WRITE_ROUNDS,
@@ -194,7 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_opened_completely_or_not_at_all_whatever_fails),
-        cmocka_unit_test(a_failure_leaves_the_earlier_capture_or_a_complete_new_one),
+        cmocka_unit_test(a_failed_write_leaves_the_old_or_a_complete_new_capture),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -154,7 +154,7 @@ static void every_version_yields_the_same_records(void **state)
     }
 }
 
-static void compiler_pc_skips_instructions_of_the_runtime(void **state)
+static void the_compiler_pc_excludes_runtime_instructions(void **state)
 {
     struct ntk_buf file = build(6, 0, NULL);
     struct ntk_ntff *ntff = NULL;
@@ -426,7 +426,7 @@ static void open_names_the_file_in_its_message(void **state)
     test_scratch_destroy(folder);
 }
 
-static void a_different_neff_is_rejected(void **state)
+static void a_neff_with_a_different_uuid_is_rejected(void **state)
 {
     struct ntk_buf file = build(6, 0, NULL);
     struct ntk_ntff *ntff = NULL;
@@ -492,7 +492,7 @@ static void a_truncated_uuid_distinguishes_neffs_by_its_bytes(void **state)
     }
 }
 
-static void the_uuid_of_the_node_is_whole(void **state)
+static void the_node_uuid_has_all_16_bytes(void **state)
 {
     static const uint8_t uuid[16] = { 1, 0, 3, 4, 0, 6 };
     static const uint8_t other[16] = { 1, 0, 3, 4, 0, 7 };
@@ -512,7 +512,7 @@ static void the_uuid_of_the_node_is_whole(void **state)
     (void)state;
 }
 
-static void the_uuid_of_the_execution_is_whole(void **state)
+static void the_execution_uuid_has_all_16_bytes(void **state)
 {
     static const uint8_t uuid[16] = { 0, 2, 3, 4, 0, 6 };
     struct ntff_sample sample = { .version = 6, .uuid = uuid };
@@ -527,7 +527,7 @@ static void the_uuid_of_the_execution_is_whole(void **state)
     ntk_buf_fini(&file);
 }
 
-static void names_are_those_that_are_shown(void **state)
+static void queue_and_opcode_names_are_converted_for_display(void **state)
 {
     char text[64];
 
@@ -548,7 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_yields_the_header_values),
         cmocka_unit_test(every_version_yields_the_same_records),
-        cmocka_unit_test(compiler_pc_skips_instructions_of_the_runtime),
+        cmocka_unit_test(the_compiler_pc_excludes_runtime_instructions),
         cmocka_unit_test(reserved_bytes_have_no_effect),
         cmocka_unit_test(unsupported_versions_are_rejected_by_name),
         cmocka_unit_test(foreign_files_are_distinguished_from_unsupported_versions),
@@ -559,11 +559,11 @@ int main(void)
         cmocka_unit_test(a_header_that_is_not_a_message_counts_as_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_exhaust_memory),
         cmocka_unit_test(open_names_the_file_in_its_message),
-        cmocka_unit_test(a_different_neff_is_rejected),
+        cmocka_unit_test(a_neff_with_a_different_uuid_is_rejected),
         cmocka_unit_test(a_truncated_uuid_distinguishes_neffs_by_its_bytes),
-        cmocka_unit_test(the_uuid_of_the_execution_is_whole),
-        cmocka_unit_test(the_uuid_of_the_node_is_whole),
-        cmocka_unit_test(names_are_those_that_are_shown),
+        cmocka_unit_test(the_execution_uuid_has_all_16_bytes),
+        cmocka_unit_test(the_node_uuid_has_all_16_bytes),
+        cmocka_unit_test(queue_and_opcode_names_are_converted_for_display),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

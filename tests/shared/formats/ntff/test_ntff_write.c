@@ -257,7 +257,7 @@ static void the_window_is_the_recorded_time_unless_it_is_set(void **state)
     ntk_ntff_close(ntff);
 }
 
-static void without_commit_nothing_remains(void **state)
+static void no_file_remains_without_a_commit(void **state)
 {
     struct fixture *f = *state;
 
@@ -379,7 +379,7 @@ static void a_full_disk_reports_an_error_and_leaves_no_file(void **state)
     assert_int_equal(count_entries(f->folder), 0);
 }
 
-static void a_folder_that_is_not_there_is_reported_at_the_start(void **state)
+static void a_missing_output_folder_is_reported_at_the_start(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -391,7 +391,7 @@ static void a_folder_that_is_not_there_is_reported_at_the_start(void **state)
     assert_null(f->writer);
 }
 
-static void numbers_the_format_cannot_hold_are_refused(void **state)
+static void numbers_beyond_the_format_limits_are_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -473,7 +473,7 @@ static void errors_are_read_back_and_bounded(void **state)
     ntk_ntff_close(ntff);
 }
 
-static void waiting_longer_than_the_field_holds_is_its_greatest_value(void **state)
+static void wait_cycles_beyond_the_field_width_are_stored_as_its_maximum(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ntff_record r;
@@ -495,15 +495,15 @@ int main(void)
         TEST(written_values_are_read_back),
         TEST(a_long_transfer_is_split_into_packets_of_the_same_total),
         TEST(the_window_is_the_recorded_time_unless_it_is_set),
-        TEST(without_commit_nothing_remains),
+        TEST(no_file_remains_without_a_commit),
         TEST(data_beyond_the_memory_limit_goes_through_files),
         TEST(a_full_disk_leaves_a_shorter_readable_file),
         TEST(a_disk_that_fills_while_recording_ends_the_recording),
         TEST(a_full_disk_reports_an_error_and_leaves_no_file),
-        TEST(a_folder_that_is_not_there_is_reported_at_the_start),
-        TEST(numbers_the_format_cannot_hold_are_refused),
+        TEST(a_missing_output_folder_is_reported_at_the_start),
+        TEST(numbers_beyond_the_format_limits_are_rejected),
         TEST(errors_are_read_back_and_bounded),
-        TEST(waiting_longer_than_the_field_holds_is_its_greatest_value),
+        TEST(wait_cycles_beyond_the_field_width_are_stored_as_its_maximum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void pieces_become_one_trace(void **state)
+static void written_pieces_are_read_as_one_trace(void **state)
 {
     struct fixture *f = *state;
     NtkNtracePb__Trace *trace = NULL;
@@ -128,7 +128,7 @@ static void pieces_become_one_trace(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void every_truncated_file_yields_its_complete_pieces(void **state)
+static void a_truncated_trace_yields_its_complete_pieces(void **state)
 {
     struct fixture *f = *state;
     size_t before = 0;
@@ -260,7 +260,7 @@ static void a_length_beyond_the_file_counts_as_truncated(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void messages_that_expand_too_much_are_rejected(void **state)
+static void messages_that_expand_beyond_the_memory_limit_are_rejected(void **state)
 {
     const size_t count = 8 << 20; /* empty cores of two bytes each, about 400 in memory */
     uint8_t *bytes = malloc(count);
@@ -277,7 +277,7 @@ static void messages_that_expand_too_much_are_rejected(void **state)
     free(bytes);
 }
 
-static void a_full_disk_leaves_the_pieces_that_fit(void **state)
+static void pieces_written_before_the_disk_was_full_are_readable(void **state)
 {
     struct fixture *f = *state;
     struct rlimit limit, small;
@@ -374,7 +374,7 @@ static void pieces_are_read_one_by_one(void **state)
     free(path);
 }
 
-static void names_of_communicators_read_back_and_others_are_rejected(void **state)
+static void communicator_names_read_back_and_invalid_ones_are_rejected(void **state)
 {
     static const char *const wrong[] = {
         "",
@@ -406,17 +406,18 @@ static void names_of_communicators_read_back_and_others_are_rejected(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pieces_become_one_trace, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_truncated_file_yields_its_complete_pieces, setup,
+        cmocka_unit_test_setup_teardown(written_pieces_are_read_as_one_trace, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_truncated_trace_yields_its_complete_pieces, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
-        cmocka_unit_test(names_of_communicators_read_back_and_others_are_rejected),
+        cmocka_unit_test(communicator_names_read_back_and_invalid_ones_are_rejected),
         cmocka_unit_test(unknown_columns_and_invalid_numbers_are_rejected),
         cmocka_unit_test(an_unsupported_version_is_reported),
         cmocka_unit_test(arbitrary_bytes_are_not_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
-        cmocka_unit_test(messages_that_expand_too_much_are_rejected),
-        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_pieces_that_fit, setup, teardown),
+        cmocka_unit_test(messages_that_expand_beyond_the_memory_limit_are_rejected),
+        cmocka_unit_test_setup_teardown(pieces_written_before_the_disk_was_full_are_readable, setup,
+                                        teardown),
         cmocka_unit_test(host_samples_with_different_columns_are_rejected),
     };
 

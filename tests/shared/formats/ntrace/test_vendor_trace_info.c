@@ -36,7 +36,7 @@ static struct ntk_vendor_trace_info *read_with(struct ntk_buf *ultraserver)
     return info;
 }
 
-static void a_single_machine_has_no_ultraserver(void **state)
+static void a_single_machine_has_no_ultraserver_information(void **state)
 {
     struct ntk_vendor_trace_info *info = read_with(NULL);
 
@@ -49,7 +49,7 @@ static void a_single_machine_has_no_ultraserver(void **state)
 }
 
 /* An index of 0 is not written. */
-static void an_ultraserver_has_identity_type_size_and_place(void **state)
+static void identity_type_size_and_index_of_an_ultraserver_are_read(void **state)
 {
     static const struct {
         uint64_t type, index;
@@ -75,7 +75,7 @@ static void an_ultraserver_has_identity_type_size_and_place(void **state)
     }
 }
 
-static void an_identity_may_be_a_number(void **state)
+static void an_ultraserver_identity_may_be_a_number(void **state)
 {
     struct ntk_buf part = { 0 };
 
@@ -91,9 +91,9 @@ static void an_identity_may_be_a_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_single_machine_has_no_ultraserver),
-        cmocka_unit_test(an_ultraserver_has_identity_type_size_and_place),
-        cmocka_unit_test(an_identity_may_be_a_number),
+        cmocka_unit_test(a_single_machine_has_no_ultraserver_information),
+        cmocka_unit_test(identity_type_size_and_index_of_an_ultraserver_are_read),
+        cmocka_unit_test(an_ultraserver_identity_may_be_a_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,7 +238,7 @@ static void a_file_truncated_at_any_byte_is_rejected_except_between_blobs(void *
     assert_int_equal(next, VECTOR_COUNT + 1);
 }
 
-static void any_byte_may_have_any_value(void **state)
+static void any_changed_byte_is_read_or_rejected_with_a_message(void **state)
 {
     (void)state;
     for (size_t v = 0; v < VECTOR_COUNT; v++) {
@@ -638,7 +638,7 @@ static int count_blob(const struct popef_blob *blob, void *ctx)
 }
 
 /* Blobs of 1 GiB, all of them holes. */
-static void a_large_file_is_walked_by_its_headers(void **state)
+static void only_the_headers_of_a_large_file_are_read(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "large.popef");
     uint64_t sums[3] = { 0 };
@@ -718,7 +718,7 @@ int main(void)
         cmocka_unit_test(the_vectors_read_back_as_expected),
         cmocka_unit_test(the_metadata_vector_has_every_field),
         cmocka_unit_test(a_file_truncated_at_any_byte_is_rejected_except_between_blobs),
-        cmocka_unit_test(any_byte_may_have_any_value),
+        cmocka_unit_test(any_changed_byte_is_read_or_rejected_with_a_message),
         cmocka_unit_test(negative_repeats_are_rejected),
         cmocka_unit_test(sizes_at_the_limits_of_64_bits_are_rejected),
         cmocka_unit_test(each_error_has_its_code_and_message),
@@ -731,7 +731,7 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_no_blobs),
         cmocka_unit_test(compressed_data_yields_only_the_declared_bytes),
         cmocka_unit_test(damaged_compressed_data_is_an_error_or_the_same_bytes),
-        cmocka_unit_test(a_large_file_is_walked_by_its_headers),
+        cmocka_unit_test(only_the_headers_of_a_large_file_are_read),
         cmocka_unit_test(a_file_truncated_during_reading_is_an_error),
     };
 

@@ -48,7 +48,7 @@ static void sizes_are_products_and_never_wrap(void **state)
 }
 
 /* The six cases of docs/formats/popef.md, "Shapes". */
-static void extended_shapes_and_sizes(void **state)
+static void shapes_are_extended_by_repeats_and_replicas(void **state)
 {
     static const struct {
         bool is_remote;
@@ -88,7 +88,7 @@ static void extended_shapes_and_sizes(void **state)
     }
 }
 
-static void batch_size_is_that_of_the_unextended_shape(void **state)
+static void the_batch_size_is_derived_from_the_unextended_shape(void **state)
 {
     struct popef_anchor anchor = { .tensor_info = { POPEF_F32, 4, { 2, 8, 3, 1 } },
                                    .is_per_replica = true };
@@ -108,7 +108,7 @@ static void batch_size_is_that_of_the_unextended_shape(void **state)
     assert_int_equal(popef_anchor_batch_size(&scalar, 4), -1);
 }
 
-static void extension_stops_at_the_greatest_rank(void **state)
+static void a_shape_extended_beyond_the_maximum_rank_is_rejected(void **state)
 {
     struct popef_tensor_info info = { .data_type = POPEF_U8, .rank = POPEF_RANK_MAX - 1 };
     struct popef_tensor_info extended;
@@ -124,9 +124,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_types_have_names_and_sizes),
         cmocka_unit_test(sizes_are_products_and_never_wrap),
-        cmocka_unit_test(extended_shapes_and_sizes),
-        cmocka_unit_test(batch_size_is_that_of_the_unextended_shape),
-        cmocka_unit_test(extension_stops_at_the_greatest_rank),
+        cmocka_unit_test(shapes_are_extended_by_repeats_and_replicas),
+        cmocka_unit_test(the_batch_size_is_derived_from_the_unextended_shape),
+        cmocka_unit_test(a_shape_extended_beyond_the_maximum_rank_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void appending_keeps_the_existing_contents(void **state)
     free(path);
 }
 
-static void a_blob_writer_ends_when_the_next_one_begins(void **state)
+static void creating_a_blob_writer_closes_the_previous_one(void **state)
 {
     char *path = path_of("active.popef");
     struct popef_writer *writer = NULL;
@@ -270,7 +270,7 @@ static void a_blob_writer_ends_when_the_next_one_begins(void **state)
     free(path);
 }
 
-static void data_of_another_size_removes_the_blob(void **state)
+static void a_blob_with_data_of_the_wrong_size_is_removed(void **state)
 {
     char *path = path_of("sizes.popef");
     struct popef_tensor_data_info info = { "w", { POPEF_F32, 1, { 100000 } } };
@@ -309,7 +309,7 @@ static void data_of_another_size_removes_the_blob(void **state)
     free(path);
 }
 
-static void rules_of_names_hold_for_writers(void **state)
+static void writers_reject_missing_and_duplicate_names(void **state)
 {
     char *path = path_of("names.popef");
     struct popef_writer *writer = NULL;
@@ -360,7 +360,7 @@ static void rules_of_names_hold_for_writers(void **state)
     free(path);
 }
 
-static void programs_are_written_in_their_order(void **state)
+static void programs_are_written_in_index_order(void **state)
 {
     char *path = path_of("map.popef");
     struct popef_program_name map[] = { { 7, "c" }, { 0, "a" }, { 5, "b" } };
@@ -466,7 +466,7 @@ static void model_is(const uint8_t *bytes, size_t count, const char *executable,
     popef_reader_close(reader);
 }
 
-static void a_model_is_an_executable_with_one_metadata(void **state)
+static void a_model_consists_of_an_executable_and_one_metadata_blob(void **state)
 {
     uint8_t bytes[VECTOR_COUNT * VECTOR_BYTES_MAX];
     size_t executable = vector_bytes(0, bytes);
@@ -490,7 +490,7 @@ static void a_model_is_an_executable_with_one_metadata(void **state)
 }
 
 /* Method: the anchor "a" of the metadata vector, F32 [2], and data with that name. */
-static void data_of_an_anchor_has_its_shape_and_type(void **state)
+static void data_that_does_not_match_its_anchor_is_rejected(void **state)
 {
     static const struct {
         struct popef_tensor_info info;
@@ -538,14 +538,14 @@ int main(void)
         cmocka_unit_test(written_bytes_equal_the_vectors),
         cmocka_unit_test(executables_read_back_plain_and_compressed),
         cmocka_unit_test(appending_keeps_the_existing_contents),
-        cmocka_unit_test(a_blob_writer_ends_when_the_next_one_begins),
-        cmocka_unit_test(data_of_another_size_removes_the_blob),
-        cmocka_unit_test(rules_of_names_hold_for_writers),
-        cmocka_unit_test(programs_are_written_in_their_order),
+        cmocka_unit_test(creating_a_blob_writer_closes_the_previous_one),
+        cmocka_unit_test(a_blob_with_data_of_the_wrong_size_is_removed),
+        cmocka_unit_test(writers_reject_missing_and_duplicate_names),
+        cmocka_unit_test(programs_are_written_in_index_order),
         cmocka_unit_test(a_new_file_appears_whole_or_not_at_all),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
-        cmocka_unit_test(a_model_is_an_executable_with_one_metadata),
-        cmocka_unit_test(data_of_an_anchor_has_its_shape_and_type),
+        cmocka_unit_test(a_model_consists_of_an_executable_and_one_metadata_blob),
+        cmocka_unit_test(data_that_does_not_match_its_anchor_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
