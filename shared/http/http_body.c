@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "shared/http/http_gzip.h"
 #include "shared/http/http_server.h"
 
 struct ntk_http_body {
@@ -56,4 +57,17 @@ const char *ntk_http_body_bytes_get(const struct ntk_http_body *body, size_t *ou
 {
     *out_bytes_count = body->bytes_count;
     return body->bytes ? body->bytes : "";
+}
+
+struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)
+{
+    struct ntk_buf out = { 0 };
+    size_t bytes_count;
+    const char *bytes = ntk_http_body_bytes_get(body, &bytes_count);
+
+    if (ntk_http_gzip(bytes, bytes_count, &out) < 0) {
+        ntk_buf_fini(&out);
+        return NULL;
+    }
+    return ntk_http_body_create(&out);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* http_gzip - a body as gzip, compressed once for all readers; and back, with a limit. */
+/* http_gzip - one call of zlib each way, with a limit on the way back. */
 #include "shared/http/http_gzip.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <zlib.h>
-
-#include "shared/http/http_server.h"
 
 /* Speed matters more than size: a page of metrics shrinks to a twentieth at any level. */
 #define LEVEL 1
@@ -69,17 +67,4 @@ int ntk_http_gunzip(const void *bytes, size_t bytes_count, size_t bytes_max, str
     return ret == Z_STREAM_END                           ? 0
            : ret == Z_BUF_ERROR && stream.avail_out == 0 ? -EMSGSIZE
                                                          : -EBADMSG;
-}
-
-struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)
-{
-    struct ntk_buf out = { 0 };
-    size_t bytes_count;
-    const char *bytes = ntk_http_body_bytes_get(body, &bytes_count);
-
-    if (ntk_http_gzip(bytes, bytes_count, &out) < 0) {
-        ntk_buf_fini(&out);
-        return NULL;
-    }
-    return ntk_http_body_create(&out);
 }

@@ -203,7 +203,7 @@ def check_bubbles(page, bubbles):
     page.run('showAll();')
     browser.evaluate("document.querySelector('#tab-bubbles').click()")
     browser.wait_for("document.querySelectorAll('.pane-bubbles table').length === 2")
-    shown = browser.evaluate("[...document.querySelector('.pane-bubbles table').tBodies[0].rows].map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[3].textContent])")
+    shown = browser.wait_for("[...document.querySelector('.pane-bubbles table').tBodies[0].rows].map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[3].textContent])")
     equal('causes', shown, [[one['cause'], f"{one['count']:,}", f"{one['idle_ratio'] * 100:.1f}%"] for one in bubbles['causes']])
     equal('all gaps', page.text('.pane-bubbles h2'), f"{bubbles['count']:,} gaps")
     second = bubbles['causes'][1]
@@ -214,7 +214,7 @@ def check_bubbles(page, bubbles):
     start, end = gap['start_ns'] * 1000, (gap['start_ns'] + gap['gap_ns']) * 1000
     assert window[0] <= start and end <= window[1], f'the window {window} is not around the longest gap {start} to {end}'
     near('share of the window', (end - start) / (window[1] - window[0]), 0.5, 0.02)
-    listed = browser.evaluate("[...document.querySelectorAll('.pane-bubbles table')[1].tBodies[0].rows].map((row) => [row.cells[3].textContent, row.cells[4].textContent, row.cells[7].textContent])")
+    listed = browser.wait_for("[...document.querySelectorAll('.pane-bubbles table')[1].tBodies[0].rows].map((row) => [row.cells[3].textContent, row.cells[4].textContent, row.cells[7].textContent])")
     equal('gaps of the cause', listed, [[one['engine'], second['cause'], one.get('before', 'the end')] for one in second['gaps']])
     page.picture('bubbles')
     engine = second['gaps'][0]['engine']
@@ -229,9 +229,9 @@ def check_what_if(page, what_if):
     browser.evaluate("document.querySelector('#tab-what-if').click()")
     browser.wait_for("document.querySelector('.pane-what-if table') !== null")
     rows = "[...document.querySelector('.pane-what-if table').tBodies[0].rows]"
-    titles = browser.evaluate(f"{rows}.map((row) => [row.cells[0].title.split(' ').pop(), row.cells[3].textContent, row.cells[5].textContent])")
+    titles = browser.wait_for(f"{rows}.map((row) => [row.cells[0].title.split(' ').pop(), row.cells[3].textContent, row.cells[5].textContent])")
     equal('changes', titles, [[one['change'], f"{one['gain_ratio'] * 100:.1f}%", one['bound']] for one in what_if['changes']])
-    assert 'DMA: 2 times as fast' in browser.evaluate(f"{rows}.map((row) => row.cells[0].textContent)"), 'dma=2 has no words'
+    assert 'DMA: 2 times as fast' in browser.wait_for(f"{rows}.map((row) => row.cells[0].textContent)"), 'dma=2 has no words'
     page.picture('what-if')
 
     def estimate(text):
@@ -240,7 +240,7 @@ def check_what_if(page, what_if):
 
     estimate('dma=2,tensor=2')
     browser.wait_for("document.querySelectorAll('.pane-what-if table').length === 2")
-    equal('changes at once', browser.evaluate(f"{rows}.map((row) => row.cells[0].textContent)"), ['DMA: 2 times as fast; Tensor: 2 times as fast'])
+    equal('changes at once', browser.wait_for(f"{rows}.map((row) => row.cells[0].textContent)"), ['DMA: 2 times as fast; Tensor: 2 times as fast'])
     estimate('bogus')
     browser.wait_for("document.querySelector('.pane-what-if').textContent.includes(\"'bogus': expected dma\")")
 

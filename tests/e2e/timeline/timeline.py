@@ -98,7 +98,7 @@ def check_regions(page, analyses):
     assert window[0] <= busiest['from'] and window[1] >= busiest['to'], f'the window {window} is not around {busiest}'
     near('share of the window', (busiest['to'] - busiest['from']) / (window[1] - window[0]), 0.9, 0.01)
     browser.wait_for("document.querySelectorAll('.pane-regions tbody tr').length > 0")
-    shown = browser.evaluate("[...document.querySelectorAll('.pane-regions tbody tr')].map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[3].textContent])")
+    shown = browser.wait_for("[...document.querySelectorAll('.pane-regions tbody tr')].map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[3].textContent])")
     equal('regions', shown, [[f"{'· ' * one['depth']}{one['name']}", one['kind'], f"{one['count']:,}"] for one in regions])
     tracks = page.state("state.meta.tracks.filter(({ kind }) => kind === 'region').map(({ name, slices }) => [name, slices])")
     of_row = {}
@@ -134,7 +134,7 @@ def check_fold(page):
     browser = page.browser
     browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').click()")
     assert any(name.startswith('Semaphore') for name in page.labels()), 'semaphores unfold'
-    equal('aria-expanded', browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').getAttribute('aria-expanded')"), 'true')
+    equal('aria-expanded', browser.wait_for("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').getAttribute('aria-expanded')"), 'true')
     page.picture('semaphores')
     browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').click()")
 
@@ -192,7 +192,7 @@ def check_slice(page, slice_, x, y):
     browser.click(x, y)
     browser.wait_for("document.querySelector('.pane-slice h2') !== null")
     equal('title', browser.evaluate("document.querySelector('.pane-slice h2').textContent"), slice_['what'])
-    facts = browser.evaluate("Object.fromEntries([...document.querySelectorAll('.facts dl > div')].map((e) => [e.children[0].textContent, e.children[1].title]))")
+    facts = browser.wait_for("Object.fromEntries([...document.querySelectorAll('.facts dl > div')].map((e) => [e.children[0].textContent, e.children[1].title]))")
     equal('duration', facts['Duration'], f"{(slice_['end'] - slice_['start']) / 1000:,.3f}".rstrip('0').rstrip('.') + ' ns')
     assert 'Instruction' in facts, f'the instruction is decoded: {facts}'
     browser.key('f')
@@ -220,7 +220,7 @@ def check_range(page):
       const tile = state.tiles.find(t, state.meta.level_top, 0); let count = 0;
       for (let i = 0; i < tile.count; i++) if (tile.times[i * 4] < {to} && tile.times[i * 4 + 1] > {from_}) count++;
       return count; }})()''')
-    shown = browser.evaluate("[...document.querySelectorAll('.pane-range table:first-of-type tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    shown = browser.wait_for("[...document.querySelectorAll('.pane-range table:first-of-type tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     equal('slices of Vector', [row[3] for row in shown if row[0] == 'Vector'], [str(expected)])
     lanes = page.state("Object.fromEntries(state.meta.tracks.map((track) => [track.name, track.lanes]))")
     several = [row for row in shown if row[0].startswith('q') and lanes[row[0]] > 1]
@@ -352,7 +352,7 @@ def check_panes(page, summary, analyses):
         page.picture(name)
 
     def cells(selector):
-        return browser.evaluate(f"[...document.querySelectorAll('{selector} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        return browser.wait_for(f"[...document.querySelectorAll('{selector} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
 
     open_tab('summary', "document.querySelectorAll('.pane-summary tbody tr').length > 10")
     equal('metrics', [row[0] for row in cells('.pane-summary')], list(summary))
@@ -441,13 +441,13 @@ def check_transfer(page):
     go = "(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === '{}'), {}))()"
     browser.evaluate(go.format('Sync', 4))
     browser.wait_for(f"{names}.includes('Started transfer')")
-    moved = browser.evaluate(row.format('Moved') + '.textContent')
+    moved = browser.wait_for(row.format('Moved') + '.textContent')
     assert '16.0KB in 16 packets' in moved, f'data of the last load: {moved}'
     page.picture('transfer')
     browser.evaluate(row.format('Last packet') + ".querySelector('button').click()")
     browser.wait_for(f"{names}.includes('Transfer')")
     equal('row of the packet', page.state('state.meta.tracks[state.selected.track].kind'), 'queue')
-    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Started by') + '.textContent'), 'a packet names the instruction that started it'
+    assert 'Sync DMA_TRIGGER' in browser.wait_for(row.format('Started by') + '.textContent'), 'a packet names the instruction that started it'
     browser.wait_for(f"{names}.includes('Released by the transfer')")
     page.picture('packet')
     browser.evaluate("[...document.querySelectorAll('.pane-slice section')].find((e) => e.firstChild.textContent === 'Released by the transfer').querySelector('button').click()")
@@ -493,7 +493,7 @@ def check_folder(page, address):
     page.picture('folder')
     page.browser.evaluate("document.querySelector('#tab-host').click()")
     page.browser.wait_for("document.querySelectorAll('.pane-host table').length >= 2")
-    gaps = page.browser.evaluate("[...document.querySelector('.pane-host table').tBodies[0].rows[0].cells].map((cell) => cell.textContent)")
+    gaps = page.browser.wait_for("[...document.querySelector('.pane-host table').tBodies[0].rows[0].cells].map((cell) => cell.textContent)")
     equal('executions and gaps', gaps[2:4], ['5', '4'])
     page.picture('host')
 
@@ -518,17 +518,17 @@ def check_compare(page, address, diff):
     assert browser.evaluate(f"document.querySelector('[data-track=\"{last}\"] .side')?.textContent") == 'after', 'a row of the second capture is not found'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '^matmul$'; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelectorAll('.pane-search tbody tr').length > 10")
-    equal('places of hits', browser.evaluate("[...new Set([...document.querySelectorAll('.pane-search tbody tr')].map((row) => row.cells[2].textContent))].sort()"),
+    equal('places of hits', browser.wait_for("[...new Set([...document.querySelectorAll('.pane-search tbody tr')].map((row) => row.cells[2].textContent))].sort()"),
           ['NeuronCore 0, after', 'NeuronCore 0, before'])
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
     equal('tables that compare', browser.evaluate(COLLIDING), [])
     page.picture('compare-pane')
-    shown = browser.evaluate("[...document.querySelectorAll('.pane-compare .parts table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
+    shown = browser.wait_for("[...document.querySelectorAll('.pane-compare .parts table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
     # Shares refer to the time of their own run, in the tables and next to the rows.
     for key, title in (('engines', 'Engines, active time'), ('path_resources', 'Critical path by engine and queue')):
-        cells = browser.evaluate(f"[...[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
+        cells = browser.wait_for(f"[...[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
                                  ".querySelectorAll('tbody tr')].map((row) => [0, 2, 4].map((i) => row.cells[i].textContent))")
         rows = {row['name']: row for row in diff[key]}
         for name, before, after in cells:

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "shared/http/http_server.h"
 #include "tests/support/clock.h"
@@ -18,18 +20,31 @@ struct fixture {
     struct ntk_s3 *s3;
     atomic_int busy; /* requests that will still get 503 */
     atomic_int asked;
+    atomic_bool checks_time; /* in signatures; the test's clock is years behind */
 };
+
+static bool is_signed_now(const struct ntk_http_request *request)
+{
+    struct tm signed_at = { 0 };
+    const char *date = ntk_http_request_header_get(request, "x-amz-date");
+
+    return date && strptime(date, "%Y%m%dT%H%M%SZ", &signed_at) &&
+           llabs((long long)(timegm(&signed_at) - time(NULL))) < 300;
+}
 
 static void *answer(const struct ntk_http_request *request, uint64_t bytes_count,
                     struct ntk_http_response *response, void *ctx)
 {
     struct fixture *f = ctx;
 
-    (void)request;
     (void)bytes_count;
     atomic_fetch_add(&f->asked, 1);
     response->status = atomic_fetch_sub(&f->busy, 1) > 0 ? 503 : 200;
     response->text = "";
+    if (atomic_load(&f->checks_time) && !is_signed_now(request)) {
+        response->status = 403;
+        response->text = "<Error><Code>RequestTimeTooSkewed</Code></Error>";
+    }
     return NULL;
 }
 
@@ -106,12 +121,24 @@ static void a_request_fails_after_the_maximum_number_of_retries(void **state)
     assert_int_equal(atomic_load(&f->asked), NTK_S3_TRIES);
 }
 
+static void a_wrong_clock_is_corrected_by_the_date_of_the_server(void **state)
+{
+    struct fixture *f = *state;
+
+    atomic_store(&f->checks_time, true);
+    assert_int_equal(waited_ns(f, 0, 0), 0);
+    assert_int_equal(atomic_load(&f->asked), 2);
+    assert_int_equal(waited_ns(f, 0, 0), 0);
+    assert_int_equal(atomic_load(&f->asked), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(a_request_to_a_busy_server_is_retried_with_doubling_pauses),
         CASE(a_request_fails_after_the_maximum_number_of_retries),
+        CASE(a_wrong_clock_is_corrected_by_the_date_of_the_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
