@@ -155,6 +155,15 @@ static int check_limits_apply(const struct ntk_comparison *comparison,
     return 0;
 }
 
+static int unknown_error(const struct ntk_comparison_row *row, struct ntk_err *err)
+{
+    const char *name = ntk_comparison_shown(row);
+
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "%s/%s has a limit, but %s contain it",
+                       ntk_measure_key(row->kind), name,
+                       row->has_before ? "the captures do not" : "only the captures");
+}
+
 int ntk_baseline_check(const struct ntk_comparison *comparison,
                        const struct ntk_baseline_limit *limits, size_t limit_count,
                        struct ntk_baseline_result *out_result, struct ntk_err *err)
@@ -176,6 +185,11 @@ int ntk_baseline_check(const struct ntk_comparison *comparison,
         finding->limit = NULL;
         for (size_t l = 0; l < limit_count; l++) {
             finding->limit = is_for(&limits[l], finding->row) ? &limits[l] : finding->limit;
+        }
+        if (finding->limit && finding->row->is_unknown) {
+            ret = unknown_error(finding->row, err);
+            ntk_baseline_result_fini(&result);
+            return ret;
         }
         if (finding->limit) {
             finding->is_beyond = has_grown(finding->row, finding->limit) &&

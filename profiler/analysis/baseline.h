@@ -49,8 +49,8 @@ struct ntk_baseline_result {
     size_t beyond_count;
 };
 
-/* -ENOENT with a message for a limit on a measure that neither side has: nothing would be
- * checked. */
+/* -ENOENT with a message for a limit on a measure that neither side has, or that one side does not
+ * show: nothing would be checked. */
 int ntk_baseline_check(const struct ntk_comparison *comparison,
                        const struct ntk_baseline_limit *limits, size_t limit_count,
                        struct ntk_baseline_result *out_result, struct ntk_err *err);

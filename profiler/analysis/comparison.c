@@ -14,23 +14,29 @@ NTK_ORDER_NUMBERS(compare_numbers, double);
 
 static double median(const double *values, size_t count, double *scratch)
 {
+    if (count == 0) {
+        return 0;
+    }
     memcpy(scratch, values, count * sizeof *values);
     qsort(scratch, count, sizeof *scratch, compare_numbers);
     return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
 }
 
-/* One value per execution; returns whether any has one. */
-static bool collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
-                    const char *name, double *out_values)
+/* One value per execution that shows the measure; returns their number. */
+static size_t collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
+                      const char *name, double *out_values, bool *out_has_any)
 {
-    bool has_any = false;
+    size_t value_count = 0;
 
+    *out_has_any = false;
     for (size_t i = 0; i < count; i++) {
         const struct ntk_measure *measure = ntk_measures_find(&side[i], kind, name);
-        out_values[i] = measure ? measure->value : 0;
-        has_any = has_any || measure;
+        if (!ntk_measures_is_unknown(&side[i], kind, name)) {
+            out_values[value_count++] = measure ? measure->value : 0;
+            *out_has_any = *out_has_any || measure;
+        }
     }
-    return has_any;
+    return value_count;
 }
 
 /* Adds rows for the names of one side; names holds those with a row. */
@@ -54,12 +60,17 @@ static int add_names(struct ntk_vec *rows, struct ntk_measures *names,
     return 0;
 }
 
+static double size_of_change(const struct ntk_comparison_row *row)
+{
+    return row->is_unknown ? 0 : fabs(row->after - row->before);
+}
+
 static int compare_rows(const void *a, const void *b)
 {
     const struct ntk_comparison_row *x = a;
     const struct ntk_comparison_row *y = b;
-    double x_change = fabs(x->after - x->before);
-    double y_change = fabs(y->after - y->before);
+    double x_change = size_of_change(x);
+    double y_change = size_of_change(y);
 
     if (x->kind != y->kind) {
         return x->kind < y->kind ? -1 : 1;
@@ -78,8 +89,7 @@ static int select_significant(struct ntk_vec *rows)
 
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
         const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
-        bool differs = row->before < row->after || row->before > row->after;
-        p[i] = row->has_p && differs ? row->p : 2; /* no test */
+        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* no test */
     }
     if (ret == 0) {
         ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);
@@ -103,9 +113,7 @@ const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict)
 static bool has_changed(const struct ntk_comparison *comparison,
                         const struct ntk_comparison_row *row)
 {
-    bool differs = row->before < row->after || row->before > row->after;
-
-    return comparison->can_tell ? row->is_significant : differs;
+    return comparison->can_tell ? row->is_significant : ntk_comparison_differs(row);
 }
 
 /* The greatest change of the kind, in one direction (1, -1) or either (0). */
@@ -149,14 +157,15 @@ static void judge(struct ntk_comparison *comparison)
         const struct ntk_comparison_row *row = &comparison->rows[i];
         comparison->total = row->kind == NTK_MEASURE_TOTAL ? row : comparison->total;
         comparison->changed_count += has_changed(comparison, row);
-        differs = differs || row->before < row->after || row->before > row->after;
+        comparison->unknown_count += row->is_unknown;
+        differs = differs || ntk_comparison_differs(row);
     }
     const struct ntk_comparison_row *total = comparison->total;
     int direction = 0;
     if (total && has_changed(comparison, total)) {
         direction = total->after > total->before ? 1 : -1;
         comparison->verdict = direction > 0 ? NTK_COMPARISON_SLOWER : NTK_COMPARISON_FASTER;
-    } else if (comparison->changed_count) {
+    } else if (comparison->changed_count || (total && total->is_unknown)) {
         comparison->verdict = NTK_COMPARISON_PARTS;
     } else {
         comparison->verdict = differs ? NTK_COMPARISON_CHANCE : NTK_COMPARISON_SAME;
@@ -184,17 +193,20 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     ret = ret ? ret : add_names(&rows, &names, after, after_count);
     for (size_t i = 0; i < rows.count && ret == 0 && before_count && after_count; i++) {
         struct ntk_comparison_row *row = ntk_vec_at(&rows, i);
-        row->has_before = collect(before, before_count, row->kind, row->name, values);
+        size_t known_before =
+            collect(before, before_count, row->kind, row->name, values, &row->has_before);
         for (size_t a = 0; a < after_count; a++) {
             const struct ntk_measure *later = ntk_measures_find(&after[a], row->kind, row->name);
             row->shown = later ? ntk_measure_shown(later) : row->shown;
         }
-        row->has_after = collect(after, after_count, row->kind, row->name, after_values);
-        row->before = median(values, before_count, scratch);
-        row->after = median(after_values, after_count, scratch);
-        row->has_p = before_count > 1 && after_count > 1;
+        size_t known_after =
+            collect(after, after_count, row->kind, row->name, after_values, &row->has_after);
+        row->before = median(values, known_before, scratch);
+        row->after = median(after_values, known_after, scratch);
+        row->is_unknown = !known_before || !known_after;
+        row->has_p = known_before > 1 && known_after > 1;
         if (row->has_p) {
-            ret = ntk_rank_test(values, before_count, after_values, after_count, &row->p);
+            ret = ntk_rank_test(values, known_before, after_values, known_after, &row->p);
         }
     }
     free(values);

@@ -3,7 +3,8 @@
  * comparison - what became slower or faster between two groups of executions, and whether it is
  * significant.
  *
- * Compares each measure by its median; a missing measure counts as 0. With several executions on
+ * Compares each measure by its median. A measure that an execution does not have counts as 0, and
+ * an execution that does not show it (ntk_measures_is_unknown()) does not count. With several executions on
  * both sides, p is that of the Mann-Whitney test (rank_test.h); is_significant limits the false
  * discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all measures that differ).
  *
@@ -25,6 +26,7 @@ struct ntk_comparison_row {
     const char *shown;          /* for users, from the later side if present; NULL: the name */
     double before, after;       /* medians */
     bool has_before, has_after; /* any execution of the side has it */
+    bool is_unknown;            /* no execution of one side shows it: nothing to compare */
     bool has_p;
     double p;
     bool is_significant;
@@ -40,6 +42,11 @@ static inline bool ntk_comparison_more_is_better(enum ntk_measure_kind kind)
     return ntk_measure_unit(kind) == NTK_MEASURE_UNIT_SHARE;
 }
 
+static inline bool ntk_comparison_differs(const struct ntk_comparison_row *row)
+{
+    return !row->is_unknown && (row->before < row->after || row->before > row->after);
+}
+
 static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *row)
 {
     return row->shown ? row->shown : row->name;
@@ -47,9 +54,9 @@ static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *
 
 /* The overall verdict. With too few executions for a test, any difference counts as changed. */
 enum ntk_comparison_verdict {
-    NTK_COMPARISON_SAME,   /* nothing differs */
+    NTK_COMPARISON_SAME,   /* nothing that both sides show differs */
     NTK_COMPARISON_CHANCE, /* differences, but none is significant */
-    /* the execution did not change, or its length is unknown, but a part did */
+    /* the execution did not change, but a part did; or its length is unknown */
     NTK_COMPARISON_PARTS,
     NTK_COMPARISON_SLOWER,
     NTK_COMPARISON_FASTER,
@@ -66,6 +73,7 @@ struct ntk_comparison {
     bool is_unrelated; /* both sides have names, but hardly any in common: different programs */
     enum ntk_comparison_verdict verdict;
     size_t changed_count;                   /* rows that are significant, or differ */
+    size_t unknown_count;                   /* rows that cannot be compared */
     const struct ntk_comparison_row *total; /* the execution; NULL: its length is unknown */
     /* The layer of the critical path (without layers: the resource) that changed most; for SLOWER
      * and FASTER in the same direction. NULL: none. */

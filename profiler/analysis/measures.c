@@ -12,6 +12,7 @@
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/analysis/regions.h"
 
@@ -46,6 +47,13 @@ const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
     uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
 
     return index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+}
+
+bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
+                             const char *name)
+{
+    return measures->unknown & 1u << kind ||
+           (ntk_measure_is_always(kind) && !ntk_measures_find(measures, kind, name));
 }
 
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
@@ -85,7 +93,7 @@ static int add_path(struct ntk_measures *measures, const struct ntk_program *pro
                     const struct ntk_critical_path *path)
 {
     char name[NAME_BYTES];
-    int ret = ntk_measures_add(measures, NTK_MEASURE_TOTAL, "execution", (double)path->total_ps);
+    int ret = 0;
 
     for (size_t i = 0; i < path->resources.count && ret == 0; i++) {
         ntk_path_resource_name(&path->resources.shares[i], name, sizeof name);
@@ -201,6 +209,44 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
     return ret;
 }
 
+static int add_engines(struct ntk_measures *measures, const struct ntk_activity *activity)
+{
+    int ret = 0;
+
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
+        ret = ntk_measures_add(measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
+                               (double)activity->engines[e].active_ps);
+    }
+    return ret;
+}
+
+/* The kinds that need records which the capture lacks: advice omits the same ones
+ * (advice_incomplete.c). */
+static unsigned unknown_kinds(const struct ntk_program *program,
+                              const struct ntk_critical_path *path)
+{
+    unsigned lacks = ntk_program_lacks_most(program);
+    bool has_path = path && !(lacks & (NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS));
+    unsigned unknown = 0;
+
+    if (!has_path) {
+        unknown |= 1u << NTK_MEASURE_RESOURCE | 1u << NTK_MEASURE_LAYER;
+    }
+    if (lacks & NTK_LACK_INSTRUCTIONS) {
+        unknown |=
+            1u << NTK_MEASURE_REGION | 1u << NTK_MEASURE_OPERATION | 1u << NTK_MEASURE_ENGINE;
+    }
+    if (lacks & NTK_LACK_PACKETS) {
+        unknown |= 1u << NTK_MEASURE_QUEUE | 1u << NTK_MEASURE_BYTES;
+    }
+    return unknown;
+}
+
+static bool is_known(const struct ntk_measures *measures, enum ntk_measure_kind kind)
+{
+    return !(measures->unknown & 1u << kind);
+}
+
 /* Share of the time after which the part is done, for progress. */
 #define SHARE_PATH 0.02
 #define SHARE_ACTIVITY 0.2
@@ -211,24 +257,32 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units)
 {
-    struct ntk_measures measures = { 0 };
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_measures measures = { .unknown = unknown_kinds(program, path) };
     struct ntk_activity activity;
     struct ntk_dma_traffic traffic;
-    int ret = path ? add_path(&measures, program, path) : 0;
+    int ret = 0;
 
+    if (trace->has_total && trace->total_ps > 0) {
+        ret = ntk_measures_add(&measures, NTK_MEASURE_TOTAL, "execution", (double)trace->total_ps);
+    }
+    if (ret == 0 && is_known(&measures, NTK_MEASURE_RESOURCE)) {
+        ret = add_path(&measures, program, path);
+    }
     ntk_progress_show(progress, SHARE_PATH);
-    ntk_analysis_activity_and_traffic(program->trace, &activity, &traffic);
+    ntk_analysis_activity_and_traffic(trace, &activity, &traffic);
     ntk_progress_show(progress, SHARE_ACTIVITY);
     ret = ret ? ret : add_use(&measures, program, costs, &traffic);
     ntk_progress_show(progress, SHARE_USE);
-    ret = ret ? ret : add_regions(&measures, program, out_units);
-    ntk_progress_show(progress, SHARE_REGIONS);
-    ret = ret ? ret : add_costs(&measures, costs);
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
-        ret = ntk_measures_add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
-                               (double)activity.engines[e].active_ps);
+    if (ret == 0 && is_known(&measures, NTK_MEASURE_OPERATION)) {
+        ret = add_regions(&measures, program, out_units);
+        ntk_progress_show(progress, SHARE_REGIONS);
+        ret = ret ? ret : add_costs(&measures, costs);
+        ret = ret ? ret : add_engines(&measures, &activity);
     }
-    ret = ret ? ret : add_queues(&measures, program->trace);
+    if (ret == 0 && is_known(&measures, NTK_MEASURE_QUEUE)) {
+        ret = add_queues(&measures, trace);
+    }
     ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_measures_fini(&measures);

@@ -37,6 +37,7 @@ struct ntk_measure {
 struct ntk_measures {
     struct ntk_vec items;                           /* struct ntk_measure */
     struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* by name, + 1 */
+    unsigned unknown; /* 1 << kind: the capture lacks the records of these kinds */
 };
 
 /* Adds to the measure of that kind and name. 0 or -ENOMEM. */
@@ -53,8 +54,13 @@ static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
                                             enum ntk_measure_kind kind, const char *name);
 
-/* path NULL: measures that need the length of the execution are absent. progress NULL: none.
- * out_units zeroed, or NULL. 0 or -errno of a long list. */
+/* True: the capture does not show the value. False: it does, or the execution has no such measure,
+ * like the time of a queue that it does not use. */
+bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
+                             const char *name);
+
+/* path NULL: that of the execution is unknown. progress NULL: none. out_units zeroed, or NULL; it
+ * stays zeroed if the regions are unknown. 0 or -errno of a long list. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units);
@@ -63,6 +69,12 @@ void ntk_measures_fini(struct ntk_measures *measures);
 const char *ntk_measure_key(enum ntk_measure_kind kind);
 const char *ntk_measure_title(enum ntk_measure_kind kind);
 enum ntk_measure_unit ntk_measure_unit(enum ntk_measure_kind kind);
+
+/* Every execution has measures of this kind: a missing one is unknown. */
+static inline bool ntk_measure_is_always(enum ntk_measure_kind kind)
+{
+    return kind == NTK_MEASURE_TOTAL || kind == NTK_MEASURE_USE || kind == NTK_MEASURE_MEMORY;
+}
 
 static inline bool ntk_measure_is_time(enum ntk_measure_kind kind)
 {

@@ -379,6 +379,10 @@ static void leave_out_cut(struct summary_filler *f)
     bool has_no_packets =
         f->program ? ntk_program_lacks_packets(f->program) : trace->is_cut.packets;
 
+    for (size_t id = 0; id < NTK_SUMMARY_COUNT && trace->core_count == 0; id++) {
+        struct ntk_summary_value *value = ntk_vec_at(&f->values, id);
+        value->is_present = value->is_present && value->kind == NTK_SUMMARY_KIND_TEXT;
+    }
     if (trace->is_cut.instructions || has_no_packets) {
         leave_out(f, NTK_SUMMARY_total_exec_time, NTK_SUMMARY_total_active_time_percent);
     }

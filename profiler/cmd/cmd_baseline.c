@@ -64,7 +64,7 @@ static const struct ntk_opt_program program_options = {
 };
 
 /* 0, or 1 with the message printed. */
-static int side_open(struct ntk_side *side, char **paths, int count)
+static int side_open(struct ntk_side *side, char **paths, int count, bool saves)
 {
     const struct ntk_side_wanted wanted = { .paths = paths,
                                             .path_count = (size_t)count,
@@ -72,10 +72,11 @@ static int side_open(struct ntk_side *side, char **paths, int count)
     int code = ntk_sides_open(side, &wanted, 1);
 
     if (code == 0 && side->is_incomplete) {
-        const struct ntk_err err = { .code = -EBADMSG,
-                                     .text = "an incomplete capture cannot be a baseline",
-                                     .offset = NTK_ERR_NO_OFFSET };
+        struct ntk_err err = { 0 };
 
+        ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                    saves ? "an incomplete capture cannot be a baseline"
+                          : "an incomplete capture cannot be compared with a baseline");
         code = ntk_profile_fail(&err);
     }
     return code;
@@ -213,7 +214,7 @@ static int run(int argc, char **argv)
         return ntk_opt_usage_error(
             &program_options, "--limit, --json, --junit and --output-file apply to 'check' only");
     }
-    code = side_open(&side, argv + first + 2, argc - first - 2);
+    code = side_open(&side, argv + first + 2, argc - first - 2, saves);
     if (code == 0) {
         code = saves ? save(argv[first + 1], &side) : check(argv[first + 1], &side);
     }

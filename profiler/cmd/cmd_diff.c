@@ -74,16 +74,27 @@ static void warn_of_machines(const struct ntk_side *before, const struct ntk_sid
 /* The same of records that a side lacks. */
 static void warn_of_lacks(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
-    static const char text[] = "%s is incomplete: %s; its critical path is approximate\n";
+    struct ntk_buf text = { 0 };
 
-    if (!side->lacks[0]) {
+    if (!side->lacking_count) {
         return;
     }
-    if (arg_json) {
-        fprintf(stderr, text, name, side->lacks);
-    } else {
-        ntk_buf_add_format(out, text, name, side->lacks);
+    if (side->measures.count > 1) {
+        ntk_buf_add_format(&text, "%zu of %zu captures of ", side->lacking_count,
+                           side->measures.count);
     }
+    ntk_buf_add_format(&text, "%s %s incomplete: %s; %s\n", name,
+                       side->lacking_count > 1 ? "are" : "is", side->lacks,
+                       side->hides_figures ? "figures that need these records are unknown"
+                                           : "its critical path is approximate");
+    if (ntk_buf_ok(&text)) {
+        if (arg_json) {
+            fputs(ntk_buf_text_get(&text), stderr);
+        } else {
+            ntk_buf_add_text(out, ntk_buf_text_get(&text));
+        }
+    }
+    ntk_buf_fini(&text);
 }
 
 static int put(const struct ntk_side *before, const struct ntk_side *after)
@@ -103,8 +114,8 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
         if (ntk_analysis_work_match(&before->units, &after->units, &match) < 0) {
             out.failed = true;
         } else {
-            put_comparison(&comparison,
-                           &(struct ntk_output_matched){ &before->units, &after->units, &match },
+            const struct ntk_output_matched matched = { &before->units, &after->units, &match };
+            put_comparison(&comparison, before->has_units && after->has_units ? &matched : NULL,
                            &out);
             ntk_work_match_fini(&match);
         }

@@ -17,10 +17,12 @@
 static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
 {
     struct ntk_buf text = { 0 };
+    unsigned lacks = ntk_program_lacks(program);
 
-    if (!side->lacks[0] && ntk_incomplete_text(program, ntk_program_lacks(program), &text) &&
+    if (lacks && ++side->lacking_count == 1 && ntk_incomplete_text(program, lacks, &text) &&
         ntk_buf_ok(&text)) {
         (void)ntk_str_copy(side->lacks, sizeof side->lacks, ntk_buf_text_get(&text));
+        side->hides_figures = ntk_program_lacks_most(program) != 0;
     }
     ntk_buf_fini(&text);
 }
@@ -40,7 +42,8 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
                                     &analyses->costs, &progress, out,
                                     wants_units && !side->has_units ? &side->units : NULL);
         ntk_progress_end(&progress);
-        side->has_units = side->has_units || (wants_units && ret == 0);
+        side->has_units = side->has_units ||
+                          (wants_units && ret == 0 && !(out->unknown & 1u << NTK_MEASURE_REGION));
     }
     ntk_analyses_destroy(analyses);
     return ret;

@@ -18,7 +18,9 @@ struct ntk_side {
     bool has_units;
     struct ntk_work_units units; /* of the first execution, if requested */
     bool has_failed;             /* its message was printed */
-    char lacks[256];             /* records that the first incomplete capture lacks; "": none */
+    size_t lacking_count;        /* captures that lack records */
+    char lacks[256];             /* those that the first of them lacks */
+    bool hides_figures;          /* the lack makes figures unknown, not only approximate */
     /* From the capture with the most information. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];

@@ -126,7 +126,7 @@ struct ntk_trace {
     struct ntk_chip chip;
     struct {
         bool instructions, packets, events;
-    } is_cut;             /* of any core */
+    } is_cut;             /* of any core, or the file lists no core at all */
     bool has_collectives; /* there are collectives core records, which are not supported yet */
     uint64_t error_records;
     size_t core_count;

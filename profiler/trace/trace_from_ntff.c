@@ -154,6 +154,9 @@ static void count_records(struct ntk_trace_build *build)
 {
     struct ntk_trace *trace = build->trace;
 
+    if (trace->ntff->subgraph_count == 0) { /* such as after a truncated header */
+        trace->is_cut.instructions = trace->is_cut.events = trace->is_cut.packets = true;
+    }
     for (size_t c = 0; c < trace->core_count; c++) {
         const struct ntk_ntff_subgraph *subgraph = trace->cores[c].ntff;
         for (size_t s = 0; s < subgraph->section_count; s++) {

@@ -67,6 +67,25 @@ says err 'trn1.2xlarge'
 head -c 20000 attention/1.ntff >cut.ntff
 baseline 1 save cut.json cut.ntff
 [ ! -e cut.json ] || complain 'a baseline of half a capture'
+# Records that a capture lacks make figures unknown, not zero: nothing became faster.
+for left in 30 14000 200; do
+    head -c "-$left" attention/1.ntff >cut.ntff 2>/dev/null || complain 'cannot truncate the capture'
+    ends 1 neuron-profile diff attention/1.ntff -n attention.neff cut.ntff
+    says printed 'AFTER is incomplete: '
+    says printed 'unknown AFTER, which lacks their records'
+    ! grep -Eq '  (gone|new)$| became ' printed || complain "a truncated capture has changes: $left bytes less"
+done
+head -c 1000 attention/1.ntff >cut.ntff
+ends 1 neuron-profile diff attention/1.ntff -n attention.neff cut.ntff --json
+jq -e '.verdict == "parts" and .changed_count == 0 and .total[0].after_ns == null and .total[0].change_ns == null' printed >/dev/null ||
+    complain 'diff with a capture without a trace'
+ends 1 neuron-profile view -s cut.ntff -n attention.neff --output-format summary-json
+jq -e '[.[] | .[] | numbers] == []' printed >/dev/null || complain 'a capture without a trace has figures'
+baseline 1 check kept.json cut.ntff
+says err 'an incomplete capture cannot be compared with a baseline'
+jq 'del(.executions[].memory_bytes)' kept.json >older.json
+baseline 1 check older.json "${fast[@]}" attention --limit memory_bytes=1%
+says err 'has a limit, but only the captures contain it'
 baseline 1 save /dev/full "${fast[@]}" attention
 baseline 2 check kept.json
 baseline 2 keep kept.json attention

@@ -77,6 +77,11 @@ static bool matched_cell(struct ntk_text_table *table, const struct ntk_output_m
     return is_found;
 }
 
+static bool is_tested(const struct ntk_comparison *comparison)
+{
+    return comparison->before_count > 1 && comparison->after_count > 1;
+}
+
 static void row_cells(struct ntk_text_table *table, const struct ntk_comparison *comparison,
                       const struct ntk_output_matched *matched,
                       const struct ntk_comparison_row *row)
@@ -87,12 +92,14 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     ntk_text_table_text(table, ntk_comparison_shown(row));
     side_cells(table, comparison, row, false);
     side_cells(table, comparison, row, true);
-    if (!is_on_both && row->kind == NTK_MEASURE_REGION) {
+    if (row->is_unknown || (!is_on_both && row->kind == NTK_MEASURE_REGION)) {
         ntk_text_table_text(table, "-");
     } else {
         change_cell(table, row->kind, change);
     }
-    if (!is_on_both && matched_cell(table, matched, row)) {
+    if (row->is_unknown) {
+        ntk_text_table_format(table, "unknown %s", row->has_before ? "after" : "before");
+    } else if (!is_on_both && matched_cell(table, matched, row)) {
         /* replaces "gone" or "new" */
     } else if (!is_on_both && row->kind == NTK_MEASURE_REGION) {
         /* Its layers may still be there, without enough repetitions. */
@@ -107,11 +114,14 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     if (row->has_p) {
         ntk_text_table_format(table, "%.2g", row->p);
         ntk_text_table_text(table, row->is_significant ? "significant" : "may be due to chance");
+    } else if (is_tested(comparison)) {
+        ntk_text_table_text(table, "-");
+        ntk_text_table_text(table, "not tested");
     }
 }
 
 /* The column headings of a kind; returns their number. */
-static size_t kind_heads(enum ntk_measure_kind kind, bool is_tested, const char **heads)
+static size_t kind_heads(enum ntk_measure_kind kind, bool has_p, const char **heads)
 {
     static const struct {
         const char *before, *after, *change;
@@ -134,46 +144,56 @@ static size_t kind_heads(enum ntk_measure_kind kind, bool is_tested, const char 
     }
     heads[count++] = units[unit].change;
     heads[count++] = "CHANGE";
-    if (is_tested) {
+    if (has_p) {
         heads[count++] = "P";
         heads[count++] = "TEST";
     }
     return count;
 }
 
-static bool has_changed(const struct ntk_comparison_row *row)
-{
-    return row->before < row->after || row->before > row->after;
-}
-
 static const char region_note[] = "A region is a part that repeats; its time includes waits. only "
                                   "before, only after: no repetition "
                                   "on the other side,\nbut its layers may still be there\n";
+
+static void unknown_text(size_t count, const char *side, struct ntk_buf *out)
+{
+    if (count) {
+        ntk_buf_add_format(out, "%zu unknown %s, which lacks their records\n", count, side);
+    }
+}
 
 static void kind_text(const struct ntk_comparison *comparison,
                       const struct ntk_output_matched *matched, enum ntk_measure_kind kind,
                       struct ntk_buf *out)
 {
-    bool is_tested = comparison->before_count > 1 && comparison->after_count > 1;
     const char *heads[9];
-    size_t columns = kind_heads(kind, is_tested, heads);
+    size_t columns = kind_heads(kind, is_tested(comparison), heads);
     struct ntk_text_table table;
     size_t shown = 0;
-    size_t changed = 0;
+    size_t changed = 0; /* or unknown on one side, where each row counts */
+    size_t only_before = 0;
+    size_t only_after = 0;
     size_t all = 0;
 
     if (comparison->is_unrelated && ntk_comparison_is_own(kind)) {
         return;
     }
-    ntk_text_table_init(&table, columns, 1u << 0 | (is_tested ? 1u << (columns - 1) : 0), heads);
+    ntk_text_table_init(&table, columns,
+                        1u << 0 | (is_tested(comparison) ? 1u << (columns - 1) : 0), heads);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         if (row->kind != kind) {
             continue;
         }
         all++;
-        changed += has_changed(row);
-        if ((has_changed(row) || kind == NTK_MEASURE_TOTAL) && shown < NTK_OUTPUT_ROWS_MAX) {
+        if (row->is_unknown && !ntk_measure_is_always(kind)) {
+            only_before += row->has_before;
+            only_after += row->has_after;
+            continue;
+        }
+        bool has_changed = row->is_unknown || ntk_comparison_differs(row);
+        changed += has_changed;
+        if ((has_changed || kind == NTK_MEASURE_TOTAL) && shown < NTK_OUTPUT_ROWS_MAX) {
             row_cells(&table, comparison, matched, row);
             shown++;
         }
@@ -185,9 +205,12 @@ static void kind_text(const struct ntk_comparison *comparison,
         if (kind == NTK_MEASURE_REGION && shown) {
             ntk_buf_add_text(out, region_note);
         }
-        if (all > changed && kind != NTK_MEASURE_TOTAL) {
-            ntk_buf_add_format(out, "%zu unchanged\n", all - changed);
+        size_t unchanged = all - changed - only_before - only_after;
+        if (unchanged && kind != NTK_MEASURE_TOTAL) {
+            ntk_buf_add_format(out, "%zu unchanged\n", unchanged);
         }
+        unknown_text(only_before, "AFTER", out);
+        unknown_text(only_after, "BEFORE", out);
     }
     ntk_text_table_fini(&table);
 }
@@ -202,7 +225,7 @@ static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_b
                        "Different programs: they share %zu of %zu layers and regions before and "
                        "%zu after\n",
                        common, comparison->own_before_count, comparison->own_after_count);
-    if (total && total->before > 0) {
+    if (total && !total->is_unknown && total->before > 0) {
         double change = total->after - total->before;
         ntk_buf_add_format(out, "AFTER takes %.3f us %s than BEFORE (%+.1f%%); ",
                            (change < 0 ? -change : change) / 1e6, change < 0 ? "less" : "more",
@@ -225,16 +248,20 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
     }
     switch (comparison->verdict) {
     case NTK_COMPARISON_SAME:
-        ntk_buf_add_text(out, "No differences: all figures are equal");
+        ntk_buf_add_format(out, "No differences: all figures%s are equal",
+                           comparison->unknown_count ? " that both sides have" : "");
         break;
     case NTK_COMPARISON_CHANCE:
         ntk_buf_add_text(out, "No significant differences: those that remain may be due to chance");
         break;
     case NTK_COMPARISON_PARTS:
-        ntk_buf_add_format(out, "%s; %zu other figure%s changed%s",
-                           total ? "The duration of the execution did not change"
-                                 : "The duration of the executions is unknown",
-                           count, count == 1 ? "" : "s", significantly);
+        ntk_buf_add_text(out, !total              ? "The duration of the executions is unknown"
+                              : total->is_unknown ? "The duration of an execution is unknown"
+                                                  : "The duration of the execution did not change");
+        if (count) {
+            ntk_buf_add_format(out, "; %zu other figure%s changed%s", count, count == 1 ? "" : "s",
+                               significantly);
+        }
         break;
     default:
         ntk_buf_add_format(out, "The execution became%s %s: %+.3f us", significantly,
@@ -332,9 +359,10 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                row->has_after ? scale : 0);
             share_json(json, "before_ratio", comparison, row, false);
             share_json(json, "after_ratio", comparison, row, true);
-            ntk_json_key_double(json, ntk_measure_is_time(k) ? "change_ns" : "change",
-                                (row->after - row->before) / scale);
-            ntk_json_key_share(json, "change_ratio", row->after - row->before, row->before);
+            ntk_json_key_share(json, ntk_measure_is_time(k) ? "change_ns" : "change",
+                               row->after - row->before, row->is_unknown ? 0 : scale);
+            ntk_json_key_share(json, "change_ratio", row->after - row->before,
+                               row->is_unknown ? 0 : row->before);
             ntk_json_key_share(json, "p", row->p, row->has_p ? 1 : 0);
             if (row->has_p) {
                 ntk_json_key_bool(json, "is_significant", row->is_significant);

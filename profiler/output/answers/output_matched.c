@@ -128,7 +128,8 @@ int ntk_output_compare_json(const struct ntk_analyses *before, const struct ntk_
     ret = ret ? ret : ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison);
     if (ret == 0) {
         struct ntk_output_matched matched = { &units[0], &units[1], &match };
-        ntk_output_comparison_json(&comparison, &matched, json);
+        bool has_units = !((measures[0].unknown | measures[1].unknown) & 1u << NTK_MEASURE_REGION);
+        ntk_output_comparison_json(&comparison, has_units ? &matched : NULL, json);
         ntk_comparison_fini(&comparison);
     }
     ntk_work_match_fini(&match);

@@ -14,7 +14,10 @@ const TITLES = { total: 'Total', chip_use: 'Chip use', memory_bytes: 'Memory', r
 // Shares of the maximum: more is better.
 const SHARES = new Set(['chip_use']);
 
+const isUnknown = (row) => row.change_ns === null || row.change === null;
+
 function change(row, write, isShare) {
+  if (isUnknown(row)) return { value: 0, text: 'unknown' };
   const [before, after] = values(row);
   const difference = (after ?? 0) - (before ?? 0);
   const text = difference === 0 ? '' : `${difference > 0 ? '+' : '−'}${write(Math.abs(difference))}`;
@@ -54,7 +57,7 @@ function render(box) {
   const shown = (rows) => (all.is_unrelated ? rows.filter((row) => values(row).every((value) => value !== null)) : rows);
   const parts = Object.entries(all).filter(([key, value]) => key !== 'matches' && Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
   const [total] = all.total ?? [];
-  box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? `${duration(total.before_ns * 1000)} → ${duration(total.after_ns * 1000)}` : 'Comparison'),
+  box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? values(total).map((value) => (value === null ? 'unknown' : duration(value))).join(' → ') : 'Comparison'),
     make('span', { class: 'soft' }, `before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
   ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: they share almost no layers or regions. The tables show what they have in common.')] : []),
   matches(all.matches ?? []) ?? '', make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));

@@ -415,6 +415,75 @@ static void two_programs_with_nothing_in_common_are_unrelated(void **state)
     ntk_measures_fini(&after);
 }
 
+/* One execution each. The later one lacks the records of queues and the length; a peak is unknown
+ * before. Method: the verdict, the rows, the text. */
+static void figures_that_one_side_does_not_show_did_not_change(void **state)
+{
+    struct ntk_measures before = { 0 };
+    struct ntk_measures after = { .unknown = 1u << NTK_MEASURE_QUEUE };
+    struct ntk_comparison c;
+    struct ntk_buf text = { 0 };
+
+    put(&before, NTK_MEASURE_TOTAL, "execution", 100e6);
+    put(&before, NTK_MEASURE_QUEUE, "qSyncIO0", 20e6);
+    put(&before, NTK_MEASURE_OPERATION, "Tensor MATMUL", 5e6);
+    put(&after, NTK_MEASURE_MEMORY, "SBUF peak per partition", 1000);
+    put(&after, NTK_MEASURE_OPERATION, "Tensor MATMUL", 5e6);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_int_equal(c.verdict, NTK_COMPARISON_PARTS); /* neither the same nor faster */
+    assert_int_equal(c.changed_count, 0);
+    assert_int_equal(c.unknown_count, 3);
+    assert_true(row(&c, "execution")->is_unknown && row(&c, "execution")->has_before);
+    assert_true(row(&c, "qSyncIO0")->is_unknown);
+    assert_true(row(&c, "SBUF peak per partition")->is_unknown);
+    assert_false(row(&c, "Tensor MATMUL")->is_unknown);
+    ntk_output_comparison_text(&c, NULL, &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "The duration of an execution is unknown\n"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "unknown after\n"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "unknown before\n"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "1 unknown AFTER, which lacks their records"));
+    assert_null(strstr(ntk_buf_text_get(&text), "gone"));
+    assert_null(strstr(ntk_buf_text_get(&text), "new"));
+    ntk_buf_fini(&text);
+    ntk_comparison_fini(&c);
+
+    put(&after, NTK_MEASURE_TOTAL, "execution", 100e6);
+    after.unknown = 0; /* the execution uses no queue */
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_false(row(&c, "qSyncIO0")->is_unknown);
+    assert_int_equal(c.changed_count, 1);
+    ntk_comparison_fini(&c);
+    ntk_measures_fini(&before);
+    ntk_measures_fini(&after);
+}
+
+/* Of five executions after, three lack all records: the other two decide, not three zeros. */
+static void executions_without_a_figure_do_not_count_as_zero(void **state)
+{
+    struct ntk_measures before[5] = { 0 };
+    struct ntk_measures after[5] = { 0 };
+    struct ntk_comparison c;
+
+    for (int i = 0; i < 5; i++) {
+        put(&before[i], NTK_MEASURE_TOTAL, "execution", 100 + i);
+        put(&before[i], NTK_MEASURE_ENGINE, "Tensor", 10);
+        after[i].unknown = i < 3 ? 1u << NTK_MEASURE_ENGINE : 0;
+        if (i >= 3) {
+            put(&after[i], NTK_MEASURE_TOTAL, "execution", 100 + i);
+            put(&after[i], NTK_MEASURE_ENGINE, "Tensor", 10);
+        }
+    }
+    assert_int_equal(ntk_analysis_comparison(before, 5, after, 5, &c), 0);
+    assert_true(row(&c, "execution")->after == 103.5);
+    assert_true(row(&c, "Tensor")->after == 10);
+    assert_int_equal(c.changed_count, 0);
+    ntk_comparison_fini(&c);
+    for (int i = 0; i < 5; i++) {
+        ntk_measures_fini(&before[i]);
+        ntk_measures_fini(&after[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +496,8 @@ int main(void)
         cmocka_unit_test(a_comparison_backwards_is_its_mirror),
         cmocka_unit_test(the_verdict_of_single_executions_names_the_differences),
         cmocka_unit_test(two_programs_with_nothing_in_common_are_unrelated),
+        cmocka_unit_test(figures_that_one_side_does_not_show_did_not_change),
+        cmocka_unit_test(executions_without_a_figure_do_not_count_as_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
