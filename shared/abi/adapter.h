@@ -11,7 +11,8 @@ enum ntk_adapter {
 #include "shared/abi/adapter.def"
     NTK_ADAPTER_COUNT
 };
-/* The counters of all families; those of one are from its _FIRST to below its _END. */
+/* The counters of all families. Those of one family run from its _FIRST up to, but not including,
+ * its _END. */
 enum ntk_adapter_counter {
 #define NTK_ADAPTER(family, word) \
     NTK_##family##_FIRST, NTK_##family##_BEFORE = NTK_##family##_FIRST - 1,
@@ -24,7 +25,7 @@ static_assert(NTK_ADAPTER_COUNTERS <= 64, "bits of has");
 
 #define NTK_ADAPTER_NAME_BYTES 64 /* the kernel's limit for adapter names */
 
-/* A port, and its counters since the driver of its adapter was loaded. */
+/* A port, and its counters since its adapter's driver was loaded. */
 struct ntk_adapter_port {
     enum ntk_adapter family;
     uint32_t port;

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* Physical if both other numbers are, logical if both are. */
+/* The result is a physical core number if the arguments are physical, and logical if they are
+ * logical. */
 static inline uint32_t ntk_core_number(uint32_t device, uint32_t cores_per_device,
                                        uint32_t local_core)
 {

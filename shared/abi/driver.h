@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-#define NTK_DRIVER_TREE "devices/virtual/neuron_device" /* its devices, below /sys */
+#define NTK_DRIVER_TREE "devices/virtual/neuron_device" /* the driver's devices, below /sys */
 
-/* sys: a folder that replaces /sys. */
+/* sys is a folder that replaces /sys. */
 static inline bool ntk_driver_is_loaded(const char *sys)
 {
     static const char *const signs[] = { NTK_DRIVER_TREE, "module/neuron" };

@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-/* A 64-bit word over fields of other types: words that another process changes are copied this
- * way. */
+/* A 64-bit word that aliases fields of other types. Words that another process changes are copied
+ * through it. */
 typedef uint64_t ntk_abi_word __attribute__((__may_alias__));
 
 #define NTK_NO_CORE 0xffffu
@@ -85,13 +85,13 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * TRACE_PARENT   0         trace flags lo       trace id,      trace id, last   parent span id
  *                                               first 8 bytes  8 bytes
  *
- * status: how it ended, a number of shared/abi/result.def. EXEC, flags: NTK_EXEC_FLAGS(); the queue
+ * status: the result, a number of shared/abi/result.def. EXEC, flags: NTK_EXEC_FLAGS(); the queue
  * is the number of the caller's queue that it waited in, 0 where it waited in none or in one
  * without a number. start is the call, on-core ticks (host time) belong to device_latency; the
  * ENGINE records of an execution start when its core started. An execution that continues on other
  * cores has a record on each, with its id.
- * MODEL_START, MODEL_STOP: of runtimes with callers that start and stop models between load and
- * unload; the span of a stop is the wait for executions in progress.
+ * MODEL_START, MODEL_STOP: recorded only by runtimes with calls to start and stop models between
+ * load and unload; the span of a stop is the wait for executions in progress.
  * TRACE_PARENT: the trace that later records of this thread belong to, as big-endian numbers; a
  * trace id of 0 ends it.
  * COLLECTIVE, flags: enum ntk_collective, element type << 8. Communicator: the index of its entry.
@@ -121,7 +121,7 @@ enum ntk_event_kind {
     ((uint16_t)((unsigned)(outcome) | (unsigned)(queue) << 4)) /* enum ntk_outcome */
 #define NTK_EXEC_OUTCOME(flags) ((flags)&0xFU)
 #define NTK_EXEC_QUEUE(flags) ((unsigned)(flags) >> 4)
-#define NTK_EXEC_QUEUES 4095 /* queues have numbers up to this one */
+#define NTK_EXEC_QUEUES 4095 /* largest queue number */
 
 enum ntk_transfer {
     NTK_TRANSFER_HOST_TO_DEVICE = 0,
@@ -146,9 +146,9 @@ enum ntk_error_class {
     NTK_ERROR_CLASS_NONE = 0xff
 };
 
-/* The subject of an ERROR record that is not an execution's status. */
+/* The cause of an ERROR record that does not come from an execution's status. */
 enum ntk_error_code {
-    NTK_ERROR_CODE_STATUS = 0, /* the status says it */
+    NTK_ERROR_CODE_STATUS = 0, /* see the record's status */
     NTK_ERROR_CODE_ECC_MEM_CORRECTED = 1,
     NTK_ERROR_CODE_ECC_MEM_UNCORRECTED = 2,
     NTK_ERROR_CODE_ECC_MEM_REPAIRABLE = 3,
@@ -194,7 +194,7 @@ enum ntk_memory_category {
 };
 static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows without gaps");
 
-/* Host categories come last. */
+/* Relies on the host categories coming last in the enum. */
 static inline enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category)
 {
     return category >= NTK_MEMORY_HOST_APPLICATION ? NTK_MEMORY_HOST : NTK_MEMORY_DEVICE;
@@ -206,7 +206,8 @@ static inline enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_ca
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
 
-/* kind, flags, core and thread of a slot as the one word that writers store and readers load. */
+/* Packs kind, flags, core and thread of a slot into the one word that writers store and readers
+ * load. */
 #define NTK_SLOT_META(kind, flags, core, thread)                      \
     ((uint64_t)(uint16_t)(kind) | (uint64_t)(uint16_t)(flags) << 16 | \
      (uint64_t)(uint16_t)(core) << 32 | (uint64_t)(uint16_t)(thread) << 48)
@@ -216,7 +217,7 @@ static inline enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_ca
 #define NTK_WORD_LO(word) ((uint32_t)(word))
 #define NTK_WORD_HI(word) ((uint32_t)((word) >> 32))
 
-/* The meaning of a status in result.def. */
+/* The outcome that result.def lists for this status. */
 static inline enum ntk_outcome ntk_outcome_of_status(uint32_t status)
 {
     switch (status) {
@@ -230,7 +231,7 @@ static inline enum ntk_outcome ntk_outcome_of_status(uint32_t status)
     }
 }
 
-/* NTK_ERROR_CLASS_NONE: not a counted error. */
+/* NTK_ERROR_CLASS_NONE if the status is not a counted error. */
 static inline enum ntk_error_class ntk_error_class_of_status(uint32_t status)
 {
     switch (status) {

@@ -42,7 +42,7 @@ static inline int ntk_paths_checked(int length, char *buf, size_t buf_bytes)
     return length;
 }
 
-/* $NEURON_HOOKS_DIR, or NULL when unset or empty. */
+/* The value of $NEURON_HOOKS_DIR, or NULL if it is unset or empty. */
 static inline const char *ntk_paths_hooks_dir_variable(void)
 {
     const char *dir = getenv(NTK_HOOKS_DIR_VARIABLE);
@@ -50,8 +50,8 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
     return dir != NULL && dir[0] != '\0' ? dir : NULL;
 }
 
-/* The service manager makes this folder for the user of the service. Only root can make one in
- * /run, so no other user can pass for the service. */
+/* The service manager creates this folder for the service's user. Only root can create a folder in
+ * /run, so no other user can pose as the service. */
 #define NTK_SERVICE_FOLDER "/run/neuron-monitor"
 
 /* Whether a user is root or the user of the service: every user trusts their files. */
@@ -63,7 +63,7 @@ static inline int ntk_paths_is_trusted_user(uid_t uid)
                         status.st_uid == uid);
 }
 
-/* The owner of the software machine that a program shows: the service shows root's. */
+/* The owner of the software machine that a program shows. The service shows root's machine. */
 static inline uid_t ntk_paths_machine_user(void)
 {
     uid_t uid = geteuid();
@@ -71,7 +71,7 @@ static inline uid_t ntk_paths_machine_user(void)
     return ntk_paths_is_trusted_user(uid) ? 0 : uid;
 }
 
-/* Whether it is a folder of this user (not a link) that no other user can write to. */
+/* Whether the path is a folder (not a link) of this user that no other user can write to. */
 static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 {
     struct stat status;
@@ -82,8 +82,8 @@ static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 
 /*
  * "<prefix><uid>" in a folder where all users can create files: one created by another user is not
- * used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the first
- * one owned by the user, else the first unused name.
+ * used. In that case the name is "<prefix><uid>.1" and so on: the first folder owned by the user,
+ * else the first unused name. Every program of the user finds the same name.
  */
 #define NTK_PATHS_FALLBACKS 16
 
@@ -101,14 +101,14 @@ static inline int ntk_paths_own_folder(const char *prefix, uid_t uid, char *buf,
             if (ntk_paths_checked(length, buf, buf_bytes) < 0) {
                 return -1;
             }
-            /* In this order, because another process of the user may create the folder at any
+            /* lstat() comes first, because another process of the user may create the folder at any
              * time. */
             if ((!want_own && lstat(buf, &status) != 0) || ntk_paths_is_own_folder(buf, uid)) {
                 return length;
             }
         }
     }
-    /* All taken: returns the first. Its use fails with its reason. */
+    /* All names are taken: return the first one. Opening it fails and reports the reason. */
     return ntk_paths_checked(snprintf(buf, buf_bytes, "%s%u", prefix, (unsigned int)uid), buf,
                              buf_bytes);
 }
@@ -145,7 +145,8 @@ static inline int ntk_paths_segment_name(unsigned int pid, unsigned long long st
     return ntk_paths_checked(length, buf, buf_bytes);
 }
 
-/* Whether a file in a hooks folder has the name of a segment; 1 and both numbers, or 0. */
+/* Parses the file name of a segment in a hooks folder. Returns 1 and sets both numbers, or returns
+ * 0 for any other name. */
 static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *out_pid,
                                                unsigned long long *out_start_time)
 {
@@ -197,22 +198,23 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 #define NTK_READER_MARK_KEEPS_S 600
 
 /*
- * The files of the software machine (soft_abi.h). The state has its version in its name, so that
- * programs of two versions never map the same file; the lock file is common to all.
+ * The files of the software machine (soft_abi.h). The name of the state file contains its version,
+ * so programs of two versions never map the same file. All versions share the lock file.
  */
 #define NTK_SOFT_ABI_VERSION 1
 #define NTK_PATHS_TEXT_OF(number) #number
 #define NTK_PATHS_TEXT(number) NTK_PATHS_TEXT_OF(number)
 #define NTK_SOFT_STATE_NAME "soft.state." NTK_PATHS_TEXT(NTK_SOFT_ABI_VERSION)
 #define NTK_SOFT_LOCK_NAME "soft.lock"
-/* In soft.lock: bytes from 0 on are the physical cores, this one the publisher of the tree. */
+/* In soft.lock, the bytes from 0 on are the physical cores; this byte is the publisher of the
+ * tree. */
 #define NTK_SOFT_LOCK_PUBLISHER 1024
 
 /*
  * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder (for the
- * service, root's), because each user has a machine and a tree. If several users share
- * $NEURON_HOOKS_DIR, the files in it belong to the first one; the others have a machine below it,
- * in neuron-<uid>, once a writer created it.
+ * service, root's), because each user has a separate machine and tree. If several users share
+ * $NEURON_HOOKS_DIR, the files in it belong to the first one; the other users' machines are below
+ * it, in neuron-<uid>, once a writer has created that folder.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {
@@ -231,8 +233,8 @@ static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 }
 
 /*
- * The replacement of /sys by the software machine of this process: $NEURON_HOOKS_DIR/soft/sys (or
- * below the folder above), else /tmp/neuron-soft-<uid>/sys (for the service, root's).
+ * The folder that replaces /sys for this process's software machine: $NEURON_HOOKS_DIR/soft/sys (or
+ * soft/sys in neuron-<uid> below it), else /tmp/neuron-soft-<uid>/sys (for the service, root's).
  */
 static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
 {

@@ -17,14 +17,14 @@
 extern "C" {
 #endif
 
-#define NTK_STAT_STATE 3 /* fields, see proc(5) */
+#define NTK_STAT_STATE 3 /* field numbers, see proc(5) */
 #define NTK_STAT_THREADS 20
 #define NTK_STAT_START_TIME 22
-#define NTK_STAT_BYTES 1024 /* enough for the text up to there */
+#define NTK_STAT_BYTES 1024 /* enough to reach field 22 */
 
 /*
- * Field 22 of the text; 0 if there is none, or if the process is a zombie: a leader in state Z
- * without another thread. (With one, only the leader has ended.)
+ * Field 22 of the text. Returns 0 if the field is missing or the process is a zombie: its leader is
+ * in state Z and no other thread is left. (If another thread is left, only the leader has ended.)
  */
 static inline uint64_t ntk_process_stat_start_time(const char *text)
 {

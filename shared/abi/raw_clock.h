@@ -44,7 +44,7 @@ static inline uint64_t ntk_raw_clock_system_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The best kind of this machine; checks files, so once per process. */
+/* The best clock kind on this machine. It reads files, so call it once per process. */
 static inline uint32_t ntk_raw_clock_kind(void)
 {
     return ntk_raw_clock_counter_kind();
@@ -58,7 +58,8 @@ static inline uint64_t ntk_raw_clock_now(uint32_t kind)
     return ntk_raw_clock_system_ns(CLOCK_MONOTONIC);
 }
 
-/* One moment in all three clocks: the tightest of `tries` brackets. ticks_per_second stays 0. */
+/* Reads all three clocks at one moment, from the tightest of `tries` brackets. ticks_per_second
+ * stays 0. */
 static inline struct ntk_segment_clock ntk_raw_clock_bracket(uint32_t kind, int tries)
 {
     struct ntk_segment_clock best = { 0, 0, 0, 0, 0, 0, UINT64_MAX };

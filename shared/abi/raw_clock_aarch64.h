@@ -22,7 +22,7 @@ static inline uint32_t ntk_raw_clock_counter_kind(void)
     return NTK_CLOCK_CNTVCT;
 }
 
-/* 0: measure it. */
+/* Returns 0 if the frequency must be measured. */
 static inline uint64_t ntk_raw_clock_counter_frequency(void)
 {
     uint64_t frequency;

@@ -44,7 +44,7 @@ static inline uint32_t ntk_raw_clock_counter_kind(void)
                : NTK_CLOCK_MONOTONIC;
 }
 
-/* 0: measure it. */
+/* Returns 0 if the frequency must be measured. */
 static inline uint64_t ntk_raw_clock_counter_frequency(void)
 {
     return 0;

@@ -7,7 +7,8 @@ enum ntk_result {
 #define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_RESULT_##symbol = (status),
 #include "shared/abi/result.def"
 #undef NTK_RESULT
-    /* No row: a call before initialization, from runtimes that record it as GENERIC. */
+    /* Not in result.def: a call before initialization. Runtimes that record it count it as
+     * GENERIC. */
     NTK_RESULT_UNINITIALIZED = 13
 };
 

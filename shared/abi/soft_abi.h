@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft_abi - `soft.state.1`: the state that a driver would hold, for the software machine of one
+ * soft_abi - `soft.state.1`: the state that a driver would hold, for the software machine in one
  * hooks folder.
  *
  * A file of fixed size in the hooks folder, mapped read-write by every process that uses the
  * machine and by no other process; it survives processes, as a driver's counters do. It is sparse.
- * The part of a process slot that was never taken is never touched through the mapping, because
- * that raises SIGBUS when the file system is full. A file that has been mapped is never cut: a new
- * machine gets a new file under the same name. The device tree (paths.h) is published from it.
+ * Process slots that were never taken are not touched through the mapping, because touching them
+ * raises SIGBUS if the file system is full. A file that has been mapped is never cut: a new machine
+ * gets a new file under the same name. The device tree (paths.h) is published from it.
  *
  * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
  *   byte p in 0..127          write lock of the process that owns physical core p
@@ -62,19 +62,20 @@ struct ntk_soft_memory {
 struct ntk_soft_header {
     uint64_t magic;
     uint32_t abi_version;
-    uint32_t process_limit; /* slots from here on were never taken; under NTK_SOFT_LOCK_SETUP */
-    uint64_t state_bytes;   /* sizeof(struct ntk_soft_state) */
+    /* slots from this index on were never taken; changed under NTK_SOFT_LOCK_SETUP */
+    uint32_t process_limit;
+    uint64_t state_bytes; /* sizeof(struct ntk_soft_state) */
     uint64_t generation;
     char instance_type[64]; /* a name of machine.def */
     uint32_t device_count;
-    uint32_t cores_per_device; /* physical */
+    uint32_t cores_per_device; /* physical cores per device */
     uint32_t sysfs_layout;     /* 0 old (driver 2.30.2.0), 1 new (2.31.0.0) */
     uint32_t notify_delay;     /* the value of info/notify_delay, as int32_t */
     uint64_t created_realtime_ns;
     uint64_t heartbeat; /* rounds of the publisher so far */
     uint64_t publisher_pid;
     uint32_t wake;   /* a futex: publishers wait here between their rounds */
-    uint32_t faults; /* hardware faults so far: the tree must show one before the next round */
+    uint32_t faults; /* hardware faults so far; the tree shows each before the next round starts */
     uint8_t reserved[4096 - 144];
 };
 static_assert(sizeof(struct ntk_soft_header) == 4096, "soft.state 1");
@@ -97,7 +98,7 @@ enum ntk_soft_unhealthy {
     NTK_SOFT_UNHEALTHY_AXI_FABRIC = 512
 };
 
-/* One device, 1,024 bytes. */
+/* One device: 1,024 bytes. */
 struct ntk_soft_device {
     uint64_t mem_ecc_corrected;
     uint64_t mem_ecc_uncorrected;
@@ -108,7 +109,7 @@ struct ntk_soft_device {
     uint64_t reset_state;                     /* 0 running, 1 ready, 2 invalid */
     uint64_t reset_count;                     /* resets done */
     uint64_t hbm_bytes_used[NTK_SOFT_STACKS]; /* per stack; reserved with compare-exchange */
-    /* power: busy share of the engines in the last full minute, in 1/100 percent */
+    /* Power: busy share of the engines in the last full minute, in 1/100 percent. */
     uint64_t power_status; /* 0 VALID, 1 NO_DATA, 2 INVALID */
     uint64_t power_time_s; /* Unix seconds of the last aggregation */
     uint64_t power_min;
@@ -123,10 +124,10 @@ static_assert(offsetof(struct ntk_soft_device, hbm_bytes_used) == 64, "soft.stat
 static_assert(offsetof(struct ntk_soft_device, power_status) == 96, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_device, host_memory) == 192, "soft.state 1");
 
-/* One physical core, 2,048 bytes. */
+/* One physical core: 2,048 bytes. */
 struct ntk_soft_core {
     uint64_t owner_pid; /* a hint; the lock is authoritative */
-    /* since 1970: the time at which that process took the core; 0 unknown */
+    /* Time at which that process took the core, in nanoseconds since 1970; 0: unknown. */
     uint64_t owner_since_ns;
     uint64_t reserved_0[6];
     struct ntk_soft_count status[32]; /* enum ntk_status_counter */
@@ -138,9 +139,9 @@ struct ntk_soft_core {
     struct ntk_soft_count reset_fail_count;
     struct ntk_soft_memory host_memory_total;
     struct ntk_soft_memory device_memory_total;
-    /* categories of device memory; those of the host are in the device */
+    /* Categories of device memory. Host categories are counted in the device. */
     struct ntk_soft_memory memory[NTK_SOFT_CATEGORIES];
-    /* cycles of each row group of the tensor engine */
+    /* Cycles of each row group of the tensor engine. */
     uint64_t pe_matmul_cycles;
     uint64_t pe_weights_cycles;
     uint64_t pe_idle_cycles;
@@ -155,16 +156,16 @@ static_assert(offsetof(struct ntk_soft_core, memory) == 720, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_core, pe_matmul_cycles) == 1248, "soft.state 1");
 
 /* Resources of one process, so that they can be returned when it dies. Host memory counts on the
- * first physical core of a logical one. */
+ * first physical core of a logical core. */
 struct ntk_soft_process {
-    uint64_t pid; /* 0 free; release */
+    uint64_t pid; /* 0 while free; stored with release */
     uint64_t start_time;
     uint64_t reserved[6];
     uint64_t bytes[NTK_SEGMENT_CORES][NTK_SOFT_CATEGORIES];
 };
 static_assert(sizeof(struct ntk_soft_process) == 64 + 128 * 22 * 8, "soft.state 1");
 
-/* The file. Map sizeof this type; the file is sparse. */
+/* The layout of the whole file. Map sizeof this type; the file is sparse. */
 struct ntk_soft_state {
     struct ntk_soft_header header;
     struct ntk_soft_device device[NTK_SOFT_DEVICES];

@@ -15,7 +15,8 @@
 
 /* -- times ------------------------------------------------------------------------------------- */
 
-/* Seconds since 1970 from the parts; -EBADMSG unless the time is between 1970 and 9999. */
+/* Converts date and time to seconds since 1970; -EBADMSG unless the time is between 1970 and
+ * 9999. */
 static int seconds_of(int year, int month, int day, int hour, int minute, int second,
                       uint64_t *out_unix_seconds)
 {
@@ -212,7 +213,7 @@ int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_
     return ret;
 }
 
-/* The text of the first <name> between at and end, copied; NULL when there is none. */
+/* A copy of the text in the first <name> element between at and end; NULL if there is none. */
 static char *element(const char *at, const char *end, const char *name)
 {
     char open[64];
@@ -259,7 +260,7 @@ int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_
 
 /* -- errors ------------------------------------------------------------------------------------ */
 
-/* "aws.protocol#ThrottlingException:http://..." has text around the name. */
+/* The code may have text around its name: "aws.protocol#ThrottlingException:http://...". */
 static void set_code(struct ntk_aws_error *error, const char *text)
 {
     const char *hash = strrchr(text, '#');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_answer - parses answers of services: temporary keys as JSON or XML, times, errors. Pure.
+ * aws_answer - parses service answers: temporary keys as JSON or XML, times, errors. Pure.
  *
  * Owner:   ntk_aws_keys_fini() frees; a zeroed struct has no keys.
  * Threads: any; plain data.
@@ -22,10 +22,10 @@ extern "C" {
 #define NTK_AWS_ERROR_TEXT_BYTES 200u
 
 struct ntk_aws_keys {
-    char *access_key; /* all three: printable ASCII without blanks */
+    char *access_key; /* these three: printable ASCII without blanks */
     char *secret_key;
-    char *session_token;           /* NULL: none */
-    uint64_t expires_unix_seconds; /* 0: never */
+    char *session_token;           /* NULL for keys without a token */
+    uint64_t expires_unix_seconds; /* 0: never expires */
 };
 
 struct ntk_aws_error {
@@ -33,26 +33,28 @@ struct ntk_aws_error {
     char text[NTK_AWS_ERROR_TEXT_BYTES];
 };
 
-/* Copies and checks all three; session_token may be NULL. -EBADMSG with a message (which never
- * contains the key), -ENOMEM. */
+/* Copies and checks the three texts; session_token may be NULL. Returns -EBADMSG with a message
+ * that never contains the key, or -ENOMEM. */
 int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, const char *secret_key,
                      const char *session_token, struct ntk_err *err);
-/* The JSON object that a container's endpoint or the instance metadata service returns. */
+/* Parses the JSON object that a container's endpoint or the instance metadata service returns. */
 int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                            struct ntk_err *err);
-/* The output of a credential_process: a JSON object of version 1. */
+/* Parses the output of a credential_process: a JSON object of version 1. */
 int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                               struct ntk_err *err);
-/* An AssumeRoleWithWebIdentityResponse or AssumeRoleResponse. */
+/* Parses an AssumeRoleWithWebIdentityResponse or AssumeRoleResponse. */
 int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                           struct ntk_err *err);
 void ntk_aws_keys_fini(struct ntk_aws_keys *keys);
 
-/* Seconds since 1970 of "2023-11-14T22:13:20Z" (with a fraction too); -EBADMSG. */
+/* Parses "2023-11-14T22:13:20Z", with or without a fraction, to seconds since 1970; else
+ * -EBADMSG. */
 int ntk_aws_time_parse(const char *text, uint64_t *out_unix_seconds);
-/* Seconds since 1970 of a header "Date: Tue, 14 Nov 2023 22:13:20 GMT"; -EBADMSG. */
+/* Parses the date of a header "Date: Tue, 14 Nov 2023 22:13:20 GMT" to seconds since 1970; else
+ * -EBADMSG. */
 int ntk_aws_http_date_parse(const char *text, uint64_t *out_unix_seconds);
-/* Code and text of an error as JSON ("__type", "message") or XML (<Code>, <Message>). */
+/* Extracts code and text of an error in JSON ("__type", "message") or XML (<Code>, <Message>). */
 void ntk_aws_error_parse(const char *bytes, size_t bytes_count, struct ntk_aws_error *out_error);
 
 #ifdef __cplusplus

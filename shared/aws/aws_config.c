@@ -39,15 +39,15 @@ struct span {
 };
 
 struct reader {
-    struct span file; /* the rest of it */
+    struct span file; /* remaining text of the file */
     const char *begin;
     uint64_t line;
     enum ntk_aws_file kind;
     const char *name;
     struct ntk_aws_profile *profile;
-    bool has_section; /* any so far */
-    bool is_ours;     /* the section */
-    bool has_key;     /* in the section, so an indented line belongs to it */
+    bool has_section; /* whether a section header was found */
+    bool is_ours;     /* whether the current section is the requested one */
+    bool has_key;     /* the section has a key, so an indented line belongs to that key */
     struct ntk_err *err;
 };
 
@@ -74,7 +74,7 @@ static bool is_same(struct span span, const char *text)
     return span.bytes == strlen(text) && !memcmp(span.text, text, span.bytes);
 }
 
-/* The text before a comment that follows a blank. */
+/* Cuts off a comment that follows a blank. */
 static struct span uncomment(struct span span)
 {
     for (size_t i = 1; i < span.bytes; i++) {
@@ -208,7 +208,7 @@ int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file
     };
     int ret = 0;
 
-    if (bytes_count >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) { /* a mark of UTF-8 */
+    if (bytes_count >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) { /* UTF-8 byte order mark */
         text += 3;
         bytes_count -= 3;
     }

@@ -45,17 +45,18 @@ enum ntk_aws_key {
     NTK_AWS_EXTERNAL_ID,
     NTK_AWS_DURATION_SECONDS,
     NTK_AWS_MFA_SERIAL,
-    NTK_AWS_UNSUPPORTED, /* profiles of users who sign in interactively: the name of the key */
+    /* unsupported keys of profiles with interactive sign-in; the value is the name of the key */
+    NTK_AWS_UNSUPPORTED,
     NTK_AWS_KEY_COUNT
 };
 
 struct ntk_aws_profile {
     bool is_found;
-    char *value[NTK_AWS_KEY_COUNT]; /* NULL: absent; else printable ASCII */
+    char *value[NTK_AWS_KEY_COUNT]; /* NULL if absent, else printable ASCII */
 };
 
-/* The values in the section called name; the last one of a duplicate key. The profile is emptied
- * first, and stays "not found" when the file lacks that section. -EBADMSG with the line,
+/* Reads the values in the section called name. The last value of a duplicate key wins. The profile
+ * is emptied first, and stays "not found" when the file lacks that section. -EBADMSG with the line,
  * -ENOMEM. */
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,

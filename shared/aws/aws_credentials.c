@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_credentials - a table of places that are tried in order; region and endpoints. */
+/* aws_credentials - the chain of places with keys, tried in order; region and endpoints. */
 #include "shared/aws/aws_credentials.h"
 
 #include <errno.h>
@@ -205,8 +205,8 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);
-    bool is_asked_anyway; /* tried even if a profile was requested by name */
-    bool may_be_away;     /* a failure counts as an absent place */
+    bool is_asked_anyway; /* is tried even if a profile was requested by name */
+    bool may_be_away;     /* a failure means that the place does not exist */
 } places[] = {
     { ntk_aws_from_environment, false, false }, { ntk_aws_from_web_identity, false, false },
     { ntk_aws_from_files, true, false },        { ntk_aws_from_container, true, false },

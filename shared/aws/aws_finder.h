@@ -22,18 +22,19 @@ extern "C" {
 
 struct ntk_aws_credentials {
     struct ntk_aws_world world;
-    char *asked_profile; /* NULL: no profile was requested */
+    char *asked_profile; /* requested profile; NULL: none */
     struct ntk_http_answer answer;
-    struct ntk_aws_keys keys;    /* access_key is NULL until there are keys */
-    bool is_refused;             /* by the service */
+    struct ntk_aws_keys keys;    /* access_key is NULL until keys are found */
+    bool is_refused;             /* a service rejected the keys */
     bool is_instance;            /* the keys come from the metadata service */
     uint64_t retry_unix_seconds; /* keys that expire soon are not renewed before this time */
 };
 
-/* aws_credentials.c. An empty variable counts as not set. */
+/* In aws_credentials.c. An empty variable counts as not set. */
 const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *name);
 bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name);
-/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the message for any other. */
+/* Returns 0 if the answer, in c->answer, has a 2xx status; else -EBADMSG with the status in the
+ * message. */
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err);
 /* Reads a token from a file, at most NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */
@@ -43,31 +44,31 @@ int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err);
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err);
 
-/* aws_profile.c. The value of the key in the profile: from the credentials file, else the config
- * file. */
+/* In aws_profile.c. The value of the key in the profile: from the credentials file, else from the
+ * config file. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err);
 int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                        struct ntk_err *err);
 
-/* aws_services.c. */
+/* In aws_services.c. */
 int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                            struct ntk_err *err);
 int ntk_aws_from_instance(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                           struct ntk_err *err);
 
-/* aws_sts.c. Texts are borrowed; NULL: not given. */
+/* In aws_sts.c. Texts are borrowed; NULL: not given. */
 struct ntk_aws_role {
     const char *arn;
     const char *session_name;     /* NULL: AWS_ROLE_SESSION_NAME, else a default */
-    const char *token_file;       /* of a web identity */
-    const char *external_id;      /* for a role that is assumed with other keys */
-    const char *duration_seconds; /* digits */
+    const char *token_file;       /* token file of a web identity */
+    const char *external_id;      /* external ID for a role that is assumed with other keys */
+    const char *duration_seconds; /* decimal digits */
 };
-/* Assumes the role with the token of role->token_file. 1 or negative. */
+/* Assumes the role with the token in role->token_file. Returns 1 or negative. */
 int ntk_aws_from_identity(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
                           struct ntk_aws_keys *keys, struct ntk_err *err);
-/* Assumes the role with the given keys. 1 or negative. */
+/* Assumes the role with the given keys. Returns 1 or negative. */
 int ntk_aws_from_role(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
                       const struct ntk_aws_keys *with, struct ntk_aws_keys *keys,
                       struct ntk_err *err);

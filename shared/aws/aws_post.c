@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_post - a table of headers in order of their names, and the signature after them. */
+/* aws_post - a table of headers sorted by name, followed by the signature. */
 #include "shared/aws/aws_post.h"
 
 #include <errno.h>

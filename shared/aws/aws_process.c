@@ -77,7 +77,7 @@ int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err
 
 /* -- the child --------------------------------------------------------------------------------- */
 
-/* Reads to the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
+/* Reads to the end of the pipe. Returns 0, -ETIMEDOUT, -ECANCELED, -EMSGSIZE or -EIO. */
 static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
                        struct ntk_buf *out)
 {
@@ -106,7 +106,8 @@ static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx
     return ret;
 }
 
-/* A child may close the pipe long before it exits. 0; -ETIMEDOUT, -ECANCELED: it still runs. */
+/* Waits for the child to exit, because it may close the pipe long before. Returns 0, or -ETIMEDOUT
+ * or -ECANCELED if it still runs. */
 static int wait_until(pid_t pid, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
                       int *out_status)
 {
@@ -125,7 +126,7 @@ static int wait_until(pid_t pid, uint64_t until_ns, bool (*is_cancelled)(void *c
     return 0;
 }
 
-/* Ends the child and all processes that it started. */
+/* Kills the child and all processes that it started. */
 static void end(pid_t pid)
 {
     (void)kill(-pid, SIGKILL);

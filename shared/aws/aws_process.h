@@ -2,7 +2,7 @@
 /*
  * aws_process - runs the command of a "credential_process" line.
  *
- * No shell: words are split at blanks; '...' keeps everything unchanged; "..." does, too, except
+ * No shell: words are split at blanks; '...' keeps everything unchanged, and so does "..." except
  * for a backslash before a quote or a backslash; a backslash outside of quotes escapes the next
  * character. The program is looked up in PATH; it inherits our standard error, and its standard
  * input is empty.
@@ -31,8 +31,8 @@ extern "C" {
  * it has no word, an open quote, or too many words. */
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err);
 
-/* Appends the command's standard output, once it has succeeded. Ends the command and fails after
- * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) is true (checked
+/* Appends the command's standard output after it has succeeded. Kills the command and fails after
+ * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, or when is_cancelled(ctx) is true (checked
  * every 100 ms). */
 int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
                         void *ctx, struct ntk_buf *out, struct ntk_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_profile - keys of a profile: plain values, the output of a command, or those of a role that
- * other keys may assume. */
+/* aws_profile - the keys of a profile: plain values, the output of a command, or temporary keys for
+ * a role. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "shared/base/str.h"
 
 #define PATH_BYTES 4096
-/* Length of a chain of profiles in which each gets the keys for its role from the next. */
+/* Maximum length of a chain of profiles in which each profile gets its role's keys from the
+ * next. */
 #define DEPTH_MAX 8
 
 /* -- files ------------------------------------------------------------------------------------- */
@@ -23,7 +24,7 @@ static const struct {
     [NTK_AWS_FILE_CONFIG] = { "AWS_CONFIG_FILE", ".aws/config" },
 };
 
-/* "" without a name and without a home folder. */
+/* The path of a file, or "" if there is neither a name nor a home folder. */
 static void file_path(const struct ntk_aws_credentials *c, enum ntk_aws_file file,
                       char path[PATH_BYTES])
 {
@@ -87,9 +88,10 @@ int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key
     return 0;
 }
 
-/* -- one profile: 1 keys are set, 0 it has none, negative -------------------------------------- */
+/* -- one profile: 1 keys found, 0 none, negative error
+ * ------------------------------------------ */
 
-/* The sections with the same name in both files. */
+/* The sections of one profile in both files. */
 struct sections {
     const char *name;
     struct ntk_aws_profile file[2];
@@ -163,7 +165,7 @@ static const struct {
     { "Ec2InstanceMetadata", ntk_aws_from_instance },
 };
 
-/* The keys that may assume the role of the profile. */
+/* Gets the keys that may assume the profile's role. */
 static int source_keys(struct ntk_aws_credentials *c, const struct sections *sections,
                        unsigned depth, struct ntk_aws_keys *keys, struct ntk_err *err)
 {

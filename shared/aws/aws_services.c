@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_services - keys of a container's endpoint and of the instance metadata service (IMDSv2
- * only). */
+/* aws_services - gets keys from a container's endpoint and from the instance metadata service
+ * (IMDSv2 only). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define CONTAINER_TIMEOUT_NS (2 * NTK_NS_PER_SECOND)
 #define IMDS_TIMEOUT_NS NTK_NS_PER_SECOND
 
-/* Hosts that may get a token without TLS: this machine, and those of the container services. */
+/* Hosts to which a token may be sent without TLS: this machine, and the container services. */
 static bool is_container_host(const char *url)
 {
     static const char *const hosts[] = { "localhost", "169.254.170.2", "169.254.170.23",
@@ -40,7 +40,7 @@ static bool is_container_host(const char *url)
             return true;
         }
     }
-    /* 127.0.0.0/8 as numbers only: "127.example.org" is another host. */
+    /* Accept 127.0.0.0/8 only as numbers: "127.example.org" is another host. */
     return !strncmp(host, "127.", 4) && strspn(host, "0123456789.") == bytes;
 }
 
@@ -114,8 +114,8 @@ int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *k
     return ret < 0 ? ret : 1;
 }
 
-/* path is below the metadata service's base; uses a session token. The answer's body as text
- * without its line end. 1, 0 when the service is off, negative. */
+/* Requests a path below the metadata service's base, with a session token, and returns the body as
+ * text without its line end. Returns 1, 0 if the service is off, or negative. */
 static int ask_imds(struct ntk_aws_credentials *c, const char *path, struct ntk_err *err)
 {
     const char *base = ntk_aws_variable(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");

@@ -114,7 +114,7 @@ static int hash_request(const struct ntk_aws_request *request, char hex[HEX_BYTE
     return ret;
 }
 
-/* The signing key of a day, region and service. */
+/* Derives the signing key for a day, region and service. */
 static int make_key(const struct ntk_aws_scope *scope, unsigned char key[HASH_BYTES])
 {
     const char *const links[] = { scope->region, scope->service, "aws4_request" };

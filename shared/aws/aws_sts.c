@@ -28,7 +28,7 @@ static void add_form(struct ntk_buf *body, const char *name, const char *value)
     }
 }
 
-/* The address of the service, and the region for which requests are signed. */
+/* Finds the address of the service, and the region for which requests are signed. */
 static int find_service(const struct ntk_aws_credentials *c, char **out_region, char **out_url,
                         struct ntk_err *err)
 {
@@ -58,7 +58,7 @@ static int find_service(const struct ntk_aws_credentials *c, char **out_region, 
     return 0;
 }
 
-/* with: NULL for a request that a token in the body authorizes. */
+/* with is NULL for a request that is authorized by a token in its body. */
 static int post(struct ntk_aws_credentials *c, const char *url, const char *region,
                 const struct ntk_buf *body, const struct ntk_aws_keys *with, struct ntk_err *err)
 {

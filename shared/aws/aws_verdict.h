@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_verdict - the right reaction to an answer of a service. Pure. Threads: any.
+ * aws_verdict - decides how to react to a service's answer. Pure. Threads: any.
  */
 #ifndef NTK_SHARED_AWS_AWS_VERDICT_H
 #define NTK_SHARED_AWS_AWS_VERDICT_H
@@ -15,16 +15,16 @@ extern "C" {
 
 struct ntk_http_answer;
 
-/* The meaning of an answer of the service. */
+/* Reaction to a service's answer. */
 enum ntk_aws_verdict {
     NTK_AWS_TAKEN,
-    NTK_AWS_AGAIN,   /* later */
-    NTK_AWS_RENEW,   /* try again with other keys, or with another time in the signature */
-    NTK_AWS_REFUSED, /* the meaning of the answer */
+    NTK_AWS_AGAIN,   /* retry later */
+    NTK_AWS_RENEW,   /* retry with new keys, or with another time in the signature */
+    NTK_AWS_REFUSED, /* give up: the service rejected the request */
 };
 enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *error);
 /* The pause that the service requests: X-Amz-Retry-After (milliseconds, at most an hour), else
- * Retry-After; 0 for none. */
+ * Retry-After; 0 if neither is present. */
 uint64_t ntk_aws_pause_ns(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ struct ntk_aside {
     void (*work)(void *ctx);
     void (*release)(void *ctx);
     void *ctx;
-    pthread_mutex_t lock; /* state, is_late */
+    pthread_mutex_t lock; /* protects state and is_late */
     pthread_cond_t changed;
     pthread_t thread;
     enum state state;
@@ -41,7 +41,7 @@ static void *run(void *ctx)
         pthread_mutex_unlock(&aside->lock);
         aside->work(aside->ctx);
         pthread_mutex_lock(&aside->lock);
-        if (aside->state == OVER) { /* no caller waited for it */
+        if (aside->state == OVER) { /* the caller stopped waiting for it */
             pthread_mutex_unlock(&aside->lock);
             aside_free(aside);
             return NULL;

@@ -77,7 +77,7 @@ static bool reserve(struct ntk_buf *buf, size_t bytes_count)
     return true;
 }
 
-/* Most writes are short and fit. */
+/* Inline, because most writes are short and fit. */
 static inline bool fits(const struct ntk_buf *buf, size_t bytes_count)
 {
     return !buf->failed && bytes_count < buf->capacity - buf->bytes_count;
@@ -189,7 +189,7 @@ void ntk_buf_add_clean(struct ntk_buf *buf, const char *text)
     }
 }
 
-/* Characters that make a spreadsheet run a cell that begins with them. */
+/* Characters that make a spreadsheet evaluate a cell that begins with them. */
 static bool is_formula(const char *text)
 {
     char *end;

@@ -28,10 +28,10 @@ struct ntk_buf {
 };
 
 void ntk_buf_fini(struct ntk_buf *buf);
-/* Empties it, keeps the memory and forgets an earlier failure. */
+/* Empties the buffer, keeps its memory and forgets an earlier failure. */
 void ntk_buf_reset(struct ntk_buf *buf);
 bool ntk_buf_ok(const struct ntk_buf *buf);
-/* "" for an empty buffer. Borrowed until the next write. */
+/* The text, borrowed until the next write; "" for an empty buffer. */
 const char *ntk_buf_text_get(const struct ntk_buf *buf);
 /* The caller frees the bytes with free(); the buffer is empty afterwards. NULL after a failure. */
 char *ntk_buf_take(struct ntk_buf *buf, size_t *out_bytes_count);
@@ -45,18 +45,19 @@ void ntk_buf_add_format(struct ntk_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* Text from outside, made clean (str.h): unsafe characters and invalid UTF-8 become U+FFFD. */
+/* Adds text from outside after cleaning it (str.h): unsafe characters and invalid UTF-8 become
+ * U+FFFD. */
 void ntk_buf_add_clean(struct ntk_buf *buf, const char *text);
-/* A field of CSV (RFC 4180): clean, quoted if necessary, and with ' in front of text that a
- * spreadsheet would take for a formula; numbers stay unchanged. */
+/* Adds a CSV field (RFC 4180): clean, quoted if necessary, and with ' before text that a
+ * spreadsheet would evaluate as a formula. Numbers stay unchanged. */
 void ntk_buf_add_csv(struct ntk_buf *buf, const char *text);
-/* Little-endian binary. */
+/* Add little-endian binary numbers. */
 void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value);
 void ntk_buf_put_u16(struct ntk_buf *buf, uint16_t value);
 void ntk_buf_put_u32(struct ntk_buf *buf, uint32_t value);
 void ntk_buf_put_u64(struct ntk_buf *buf, uint64_t value);
-/* Adds bytes_count bytes at the end, not initialised, and returns them; NULL if out of memory.
- * Valid until the next write. */
+/* Appends bytes_count uninitialised bytes and returns them, or NULL if out of memory. Valid until
+ * the next write. */
 void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* build - the texts for libraries and tests, which do not record their commit. */
+/* build - build facts for libraries and tests, which do not record their commit. */
 #include "shared/base/build.h"
 
 const char ntk_build_commit[] = "unknown";

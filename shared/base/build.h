@@ -2,8 +2,8 @@
 /*
  * build - facts about the build of a program, for --version.
  *
- * Each program has its own texts (cmake/ntk_build.cmake). build.c has those of everything else, so
- * that after a new commit programs are linked again and tests are not.
+ * Each program has separate texts (cmake/ntk_build.cmake); all other targets use build.c. So a new
+ * commit relinks the programs but not the tests.
  *
  * Owner: static texts. Threads: any.
  */
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* twelve digits, with "-modified" if there are changes, or "unknown" */
+/* Twelve digits, with "-modified" if there are uncommitted changes, or "unknown". */
 extern const char ntk_build_commit[];
 extern const char ntk_build_options[]; /* words separated by ", " */
 

@@ -14,9 +14,9 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 
-#define STOP_MAX 64                       /* children that one call can stop */
+#define STOP_MAX 64                       /* maximum children per call */
 #define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* pause between two checks */
-/* wait after SIGKILL; a child on a dead mount stays longer */
+/* Wait after SIGKILL. A child that is stuck on a dead mount stays longer. */
 #define KILL_NS (500 * NTK_NS_PER_MS)
 
 extern char **environ;
@@ -31,7 +31,7 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
 
     sigemptyset(&none);
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* our programs ignore it */
+    sigaddset(&defaults, SIGPIPE); /* our programs ignore SIGPIPE */
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGQUIT);
     posix_spawn_file_actions_init(&files);
@@ -60,7 +60,7 @@ struct leaving {
     bool is_gone[STOP_MAX];
 };
 
-/* Whether all of them are gone. */
+/* Whether all children have exited. */
 static int leaving_look(void *ctx)
 {
     struct leaving *leaving = ctx;
@@ -124,8 +124,8 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    /* Signals are blocked in the parent's threads; ctrl-c is for the parent, which ends the
-     * child. */
+    /* Signals are blocked in the parent's threads, but must not be in the child. Ctrl-C is handled
+     * by the parent, which stops the child. */
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);

@@ -21,16 +21,19 @@ extern "C" {
 #endif
 
 struct ntk_child {
-    const char *program; /* without a slash: found as in a shell; NULL: argv[0] */
+    const char *program; /* without a slash, searched in PATH like in a shell; NULL: argv[0] */
     char *const *argv;
-    /* input from /dev/null, output to this descriptor; else those of this program */
+    /* Standard input is /dev/null and standard output is this descriptor; otherwise both are
+     * inherited. */
     bool has_files;
-    bool takes_errors;  /* standard error goes there as well */
-    bool has_own_group; /* so that it can be ended with all processes that it starts */
+    bool takes_errors; /* standard error is also written to that descriptor */
+    /* a separate process group, so that the child can be killed with all processes that it
+     * starts */
+    bool has_own_group;
     int output;
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
 struct ntk_clock;
@@ -40,18 +43,19 @@ struct ntk_clock;
 void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
                     uint64_t grace_ns);
 
-/* This program again, for a separate task. It exits at the end of its standard input, so it
- * ends with its parent for any reason; its messages go to the parent's stderr. */
+/* This program started again for a separate task. The child exits at the end of its standard input,
+ * so it ends with its parent for whatever reason. Its messages go to the parent's stderr. */
 struct ntk_child_tied {
     pid_t pid; /* 0: none */
     int lifeline;
 };
-/* argv[0] is the name of the child. 0, or -errno with a message. */
+/* argv[0] is the child's name. Returns 0, or -errno with a message. */
 int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, struct ntk_err *err);
-/* Ends it and waits; does nothing for a zeroed one. */
+/* Stops the child and waits for it; does nothing for a zeroed struct. */
 void ntk_child_tied_stop(struct ntk_child_tied *child);
 
-/* The path of one of our programs next to this one, or only its name if there is none. */
+/* The path of one of our programs in the folder of this one, or just its name if it is not
+ * there. */
 void ntk_child_program_next_to(const char *name, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

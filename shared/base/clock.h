@@ -25,17 +25,18 @@ struct ntk_clock {
     uint64_t (*monotonic_ns)(void *ctx);
     uint64_t (*realtime_ns)(void *ctx); /* since 1970-01-01 UTC */
     void *ctx;
-    /* ntk_cond_wait_clock() for a clock other than the system's; NULL: it waits in real time. */
+    /* Replaces ntk_cond_wait_clock() for a clock other than the system's; NULL: waits in real
+     * time. */
     int (*wait_until)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
 };
 
-/* The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME. Static, never freed. */
+/* The system's clocks, CLOCK_MONOTONIC and CLOCK_REALTIME. Static, never freed. */
 const struct ntk_clock *ntk_clock_system_get(void);
 uint64_t ntk_clock_monotonic_ns(void);
 uint64_t ntk_clock_realtime_ns(void);
-/* Monotonic time of a clock; NULL: the system's. */
+/* The clock's monotonic time; NULL: the system's. */
 uint64_t ntk_clock_now_ns(const struct ntk_clock *clock);
-/* Time since 1970 of a clock; NULL: the system's. */
+/* The clock's time since 1970; NULL: the system's. */
 uint64_t ntk_clock_wall_ns(const struct ntk_clock *clock);
 
 #ifdef __cplusplus

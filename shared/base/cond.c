@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(). */
+/* cond - waiting on a condition variable until a time of ntk_clock_monotonic_ns(). */
 #include "shared/base/cond.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(), or of another
+ * cond - waiting on a condition variable until a time of ntk_clock_monotonic_ns(), or of another
  * clock.
  *
  * Threads: any.
@@ -20,17 +20,17 @@ struct ntk_clock;
 
 #define NTK_COND_FOREVER UINT64_MAX
 
-/* The time that is timeout_ns from now; NTK_COND_FOREVER stays unchanged. */
+/* The time timeout_ns from now; NTK_COND_FOREVER stays unchanged. */
 uint64_t ntk_cond_until(uint64_t timeout_ns);
-/* -ETIMEDOUT, else 0, which may be a spurious wakeup. The caller holds the lock. */
+/* Returns -ETIMEDOUT, or 0, which may be a spurious wakeup. The caller holds the lock. */
 int ntk_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
-/* The same with a clock; NULL: the system's. */
+/* Same, with the given clock; NULL: the system's. */
 int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pthread_mutex_t *lock,
                         uint64_t until_ns);
-/* Sleeps until a time of a clock. */
+/* Sleeps until the clock reaches until_ns. */
 void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
-/* poll() until a time of a clock. With a clock other than the system's, descriptors are checked at
- * once and at that time; waiting forever uses real time. */
+/* poll() until the clock reaches until_ns. With a clock other than the system's, it checks the
+ * descriptors at once and again at that time; a wait without a limit uses real time. */
 int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
                   uint64_t until_ns);
 /* Calls round(ctx) at once and then every step_ns, the last time after for_ns, until it returns a

@@ -2,9 +2,9 @@
 /*
  * err - the message that explains a negative return value.
  *
- * A function that can fail for external reasons returns -errno. Where a number says too little, it
- * also fills the caller's struct ntk_err with one message and, if a byte position helps, the
- * offset. Libraries never print; a program prints the message once (ntk_err_format).
+ * A function that can fail for external reasons returns -errno. If a number is not enough, it also
+ * fills the caller's struct ntk_err with one message and, if a byte position helps, the offset.
+ * Libraries never print; a program prints the message once (ntk_err_format).
  *
  * Text from outside is sanitized when it is stored, so the message may be printed unchanged.
  *
@@ -35,7 +35,7 @@ struct ntk_err {
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The message "out of memory"; returns -ENOMEM. */
+/* Sets the message "out of memory"; returns -ENOMEM. */
 int ntk_err_no_memory(struct ntk_err *err);
 
 /* Puts "<formatted>: " before the message in err: callers add the object when they pass the error

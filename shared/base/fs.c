@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define NO_OFFSET NTK_ERR_NO_OFFSET
-/* The depth that one ntk_fs_remove_tree() removes at most. */
+/* Maximum depth that one ntk_fs_remove_tree() removes. */
 #define REMOVED_DEPTH_MAX 5000u
 #define REMOVED_ENTRIES_MAX 10000000u
 
@@ -168,7 +168,7 @@ static bool is_dots(const char *name)
     return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* The folder for readdir(); the caller keeps fd. */
+/* Opens the folder for readdir(); the caller keeps fd. */
 static DIR *open_entries(int fd)
 {
     int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -182,7 +182,7 @@ static DIR *open_entries(int fd)
     return entries;
 }
 
-/* Moves the folder `name` of `from` into `top` under a new name. */
+/* Moves the folder `name` from the folder `from` into `top`, under a new name. */
 static int move_up(int from, const char *name, int top, uint64_t *moved)
 {
     char new_name[32];
@@ -208,8 +208,8 @@ static struct dirent *next_entry(struct removal *removal, DIR *entries)
     return removal->entries++ < REMOVED_ENTRIES_MAX ? readdir(entries) : NULL;
 }
 
-/* Removes a folder in `top`. Its files are removed; subfolders that are not empty move into `top`,
- * so that deep trees need no recursion. */
+/* Removes a folder in `top` with its files. Subfolders that are not empty move into `top`, so that
+ * deep trees need no recursion. */
 static int remove_folder(struct removal *removal, const char *name)
 {
     int top = removal->top;
@@ -232,7 +232,7 @@ static int remove_folder(struct removal *removal, const char *name)
             unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        /* Not a folder: report the reason of unlink(). */
+        /* The entry is not a folder: report why unlink() failed. */
         int moving = errno == ENOTDIR ? -EPERM : move_up(fd, entry->d_name, top, &removal->moved);
         ret = ret ? ret : moving;
     }
@@ -296,11 +296,11 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
 struct walk_state {
     const struct ntk_fs_walk *walk;
     size_t entries;
-    bool is_over; /* the callback asked to stop */
+    bool is_over; /* the callback requested to stop */
     char name[PATH_MAX];
 };
 
-/* Takes ownership of fd. length: of the path so far. */
+/* Takes ownership of fd. length is that of the path so far. */
 static int walk_folder(struct walk_state *state, int fd, size_t length, unsigned depth)
 {
     struct stat status;
@@ -359,7 +359,8 @@ int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk)
     return ret;
 }
 
-/* A device, a pipe or a socket is written directly, never replaced: /dev/null, /dev/stdout. */
+/* A device, pipe or socket such as /dev/null or /dev/stdout is written directly and never
+ * replaced. */
 static int begin_in_place(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
 {
     replace->file = fopen(path, "wbe");
@@ -453,7 +454,7 @@ int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct
         return ret;
     }
     errno = 0;
-    fwrite(bytes, 1, bytes_count, replace.file); /* a failure shows in the commit */
+    fwrite(bytes, 1, bytes_count, replace.file); /* the commit reports a failure */
     return ntk_fs_replace_commit(&replace, err);
 }
 
@@ -506,7 +507,7 @@ const char *ntk_fs_temporary_folder(void)
     return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-/* One path component at a time, for kernels and sandboxes without openat2(). */
+/* Opens one path component at a time, for kernels and sandboxes without openat2(). */
 static int open_by_parts(int folder, const char *path, int flags)
 {
     char copy[PATH_MAX];

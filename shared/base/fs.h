@@ -22,55 +22,56 @@
 extern "C" {
 #endif
 
-/* Opens a regular file for reading, and nothing else: a FIFO without a writer is rejected at once
- * and does not block. The descriptor or -errno; out_status may be NULL. */
+/* Opens only regular files, for reading: a FIFO without a writer is rejected at once instead of
+ * blocking. Returns the descriptor or -errno; out_status may be NULL. */
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err);
 /* Whether opening the path could block a library: it exists and is neither a regular file nor a
  * folder. */
 bool ntk_fs_may_block(const char *path);
-/* Reads a whole regular file of at most limit_bytes; *out_bytes is freed with free(). A NUL follows
- * the bytes and is not counted. -EFBIG when the file is larger. */
+/* Reads a whole regular file of at most limit_bytes; the caller frees *out_bytes with free(). A NUL
+ * follows the bytes and is not counted. -EFBIG when the file is larger. */
 int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
                 struct ntk_err *err);
-/* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number
- * of bytes or -errno; no message. */
+/* Reads a short text file (sysfs, /proc) into buf, NUL-ended and without the last line break.
+ * Returns the number of bytes or -errno; no message. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
 /* Whether the file belongs to this user or root, so that its content may be run. False when it
  * cannot be checked. */
 bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are accepted. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
-/* An unnamed file in the folder, for reading and writing, deleted with its last descriptor. The
- * descriptor or -errno. */
+/* Creates an unnamed file in the folder, for reading and writing; it is deleted with its last
+ * descriptor. Returns the descriptor or -errno. */
 int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err);
-/* The folder for large temporary files: $TMPDIR, else /var/tmp (which is on a disk), else /tmp.
+/* The folder for large temporary files: $TMPDIR, else /var/tmp (which is on disk), else /tmp.
  * Borrowed. */
 const char *ntk_fs_temporary_folder(void);
-/* Opens a path below the folder, follows no symbolic link and never leaves the folder. The
+/* Opens a path below the folder, follows no symbolic link and never leaves the folder. Returns the
  * descriptor, or -1 with errno; no message. */
 int ntk_fs_open_below(int folder, const char *path, int flags);
-/* pwrite() of all bytes: 0 or -errno; no message. */
+/* Writes all bytes with pwrite(). Returns 0 or -errno; no message. */
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
-/* pread() of all bytes; -EIO when the file ends before; no message. */
+/* Reads all bytes with pread(). Returns -EIO if the file ends before; no message. */
 int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
-/* Raises the limit on open descriptors to `most`, or to the hard limit. */
+/* Raises the limit on open descriptors to `most`, or to the hard limit if that is lower. */
 void ntk_fs_raise_descriptor_limit(uint64_t most);
-/* rm -r that follows no links; a missing path is accepted. A deep tree needs no more stack and no
- * more descriptors. -E2BIG after 5,000 levels or ten million entries, for example in a tree that
- * keeps growing; the next call continues. */
+/* rm -r that follows no links; a missing path is accepted. A deep tree needs no extra stack or
+ * descriptors. -E2BIG after 5,000 levels or ten million entries, for example in a tree that keeps
+ * growing; the next call continues. */
 int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 
 /* A bounded walk through a tree that may be large or deep. */
 struct ntk_fs_walk {
-    unsigned depth_max; /* levels of folders below the first one; recursion goes no deeper */
-    size_t entries_max; /* in all folders together */
+    unsigned depth_max; /* maximum levels of folders below the first one */
+    size_t entries_max; /* maximum entries in all folders together */
     bool is_any_owner;  /* enter folders of other users, too, which may change during the walk */
     /* Called for each regular file with its path below the folder; false ends the walk. */
     bool (*file)(const char *name, const struct stat *status, void *ctx);
     void *ctx;
 };
-/* Follows no links and, unless is_any_owner is set, enters only folders of this user. 0; -E2BIG
- * when the bounds or another user's folder hide a part; -errno. No message. */
+/* Follows no links and, unless is_any_owner is set, enters only folders of this user. Returns 0,
+ * -E2BIG if a part was skipped because of the bounds or another user's folder, or -errno. No
+ * message. */
 int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
 
 /*
@@ -79,16 +80,16 @@ int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
  *          does nothing.
  */
 struct ntk_fs_replace {
-    FILE *file; /* write here */
+    FILE *file; /* the stream to write to */
     char *path;
     char *temporary_path;
 };
 
 int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err);
-/* Flushes, checks every write, renames. After a failure the temporary file is removed. */
+/* Flushes, checks every write, and renames. After a failure, removes the temporary file. */
 int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err);
 void ntk_fs_replace_abort(struct ntk_fs_replace *replace);
-/* All three steps for bytes in memory. */
+/* Writes a whole file from memory: begin, write and commit in one call. */
 int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct ntk_err *err);
 /* Writes a whole text to standard output; a reader that stops early is not a failure. */
 int ntk_fs_print(const struct ntk_buf *text, struct ntk_err *err);

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bits of pi. */
+/* The first bits of pi. */
 #define FACTOR UINT64_C(0x243f6a8885a308d3)
 
-static _Atomic uint64_t secret; /* 0: not created yet */
+static _Atomic uint64_t secret; /* 0 until created */
 
 static uint64_t fold(uint64_t a, uint64_t b)
 {
@@ -26,13 +26,13 @@ static uint64_t secret_make(void)
     uint64_t before = 0;
 
     if (getrandom(&made, sizeof made, GRND_NONBLOCK) != sizeof made || made == 0) {
-        /* early at boot, before random numbers are available: better than a constant */
+        /* Used early at boot, before random numbers are available: better than a constant. */
         struct timespec now = { 0 };
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         made = fold((uint64_t)now.tv_nsec ^ FACTOR, (uint64_t)getpid() << 32 | 1) | 1;
     }
-    /* The first thread decides: the secret of a process never changes. */
+    /* The first thread sets the secret, which then never changes in this process. */
     return atomic_compare_exchange_strong_explicit(&secret, &before, made, memory_order_relaxed,
                                                    memory_order_relaxed)
                ? made
@@ -46,8 +46,8 @@ static uint64_t secret_get(void)
     return known ? known : secret_make();
 }
 
-/* The second round uses the product of the first, so without the secret one cannot choose a number
- * that makes it 0. */
+/* The second round uses the product of the first, so a number that makes it 0 cannot be chosen
+ * without knowing the secret. */
 static uint64_t number_fold(uint64_t number, uint64_t key)
 {
     return fold(fold(number ^ key, FACTOR) ^ key, key | 1);

@@ -15,8 +15,8 @@ extern "C" {
 #define NTK_HOST_TEXT_BYTES 65
 
 struct ntk_host {
-    char boot_id[NTK_HOST_TEXT_BYTES]; /* "" unknown */
-    char name[NTK_HOST_TEXT_BYTES];    /* name of the node, as this process sees it; "" unknown */
+    char boot_id[NTK_HOST_TEXT_BYTES]; /* "" if unknown */
+    char name[NTK_HOST_TEXT_BYTES];    /* node name as this process sees it; "" if unknown */
 };
 
 void ntk_host_get(struct ntk_host *out_host);

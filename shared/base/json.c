@@ -78,8 +78,8 @@ void ntk_json_array_end(struct ntk_json *json)
     end(json, ']');
 }
 
-/* The escape for the character at text; "" if it needs none. Also gives the number of bytes of the
- * character. */
+/* The escape sequence for the character at text; "" if it needs none. Also sets the number of bytes
+ * of the character. */
 static size_t escape(const char *text, size_t bytes, char out[13])
 {
     static const char special[] = "\"\\\n\t\r";
@@ -105,8 +105,8 @@ static bool is_plain(char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* The number of bytes before the first that needs an escape, eight at a time: most texts need
- * none. */
+/* The number of bytes before the first one that needs an escape. Checks eight bytes at a time,
+ * because most texts need no escape. */
 static size_t plain_count(const char *text, size_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -117,7 +117,7 @@ static size_t plain_count(const char *text, size_t bytes)
         uint64_t quote = word ^ ones * '"';
         uint64_t slash = word ^ ones * '\\';
         /* The highest bit of a byte is set if the byte is below 0x20, from 0x7f on, or one of those
-         * two. Other bytes neither borrow nor carry. */
+         * two characters. Other bytes neither borrow nor carry. */
         uint64_t other =
             (word - ones * 0x20) | word | (word + ones) | (quote - ones) | (slash - ones);
 

@@ -31,10 +31,10 @@ extern "C" {
 
 struct ntk_json {
     struct ntk_buf *buf;
-    bool pretty;    /* a line per value */
+    bool pretty;    /* writes one value per line */
     int indent;     /* blanks per level when pretty: 2, unless changed after _init */
-    int depth;      /* at most NTK_JSON_DEPTH_MAX (assert) */
-    bool after_key; /* a value must follow */
+    int depth;      /* current depth, at most NTK_JSON_DEPTH_MAX (asserted) */
+    bool after_key; /* a key was written, so a value must follow */
     /* Called after the end of each object and array, so that the owner can write the buffer out
      * when it is full; NULL: none. */
     void (*ended)(void *ctx);
@@ -48,7 +48,7 @@ void ntk_json_object_end(struct ntk_json *json);
 void ntk_json_array_begin(struct ntk_json *json);
 void ntk_json_array_end(struct ntk_json *json);
 void ntk_json_key(struct ntk_json *json, const char *key);
-void ntk_json_text(struct ntk_json *json, const char *text); /* NULL is null */
+void ntk_json_text(struct ntk_json *json, const char *text); /* NULL is written as null */
 void ntk_json_u64(struct ntk_json *json, uint64_t value);
 void ntk_json_i64(struct ntk_json *json, int64_t value);
 void ntk_json_double(struct ntk_json *json, double value);
@@ -66,12 +66,12 @@ void ntk_json_key_bool(struct ntk_json *json, const char *key, bool value);
 void ntk_json_key_object_begin(struct ntk_json *json, const char *key);
 void ntk_json_key_array_begin(struct ntk_json *json, const char *key);
 
-/* A quoted text alone, for writers that combine pieces. */
+/* Adds only a quoted text, for writers that combine pieces. */
 void ntk_json_add_quoted(struct ntk_buf *buf, const char *text);
 
-/* Formats one double by the rules above, for other text formats, too. buf has at least 32 bytes. */
+/* Formats one double by the rules above, also for other text formats. buf has at least 32 bytes. */
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value);
-/* Same, for the shortest text that reads back to the same float. */
+/* Same, with the shortest text that reads back to the same float. */
 size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value);
 
 #ifdef __cplusplus

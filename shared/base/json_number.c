@@ -19,7 +19,7 @@ static size_t put_text(char *buf, size_t buf_bytes, const char *text, size_t len
     return length;
 }
 
-/* Without printf, which takes ten times as long. */
+/* Writes an integer without printf, which takes ten times as long. */
 static size_t put_whole(char *buf, size_t buf_bytes, bool is_negative, uint64_t value)
 {
     char digits[24];
@@ -37,7 +37,7 @@ static size_t put_whole(char *buf, size_t buf_bytes, bool is_negative, uint64_t 
 
 #define DIGITS_BYTES 40
 
-/* Splits the text of %e into digits without trailing zeros and an exponent. */
+/* Splits printf's %e text into the digits, without trailing zeros, and the exponent. */
 static int split_digits(const char *text, char *digits, int *out_exponent)
 {
     int count = 0;
@@ -56,7 +56,7 @@ static int split_digits(const char *text, char *digits, int *out_exponent)
     return count;
 }
 
-#define PLACES_MIN 15 /* up to so many digits, no others read back to the same double */
+#define PLACES_MIN 15 /* at most one number with this many digits reads back to a given double */
 #define PLACES_MAX 17
 
 __extension__ typedef unsigned __int128 wide;
@@ -72,9 +72,9 @@ static wide ten_to(int power)
     return value;
 }
 
-/* The shortest digits that read back to value, without trailing zeros, by exact integers, because
- * printf takes ten times as long. 0: too large or small for that, or a power of two, because its
- * neighbours are not at the same distance. */
+/* The shortest digits that read back to value, without trailing zeros, computed with exact
+ * integers, because printf takes ten times as long. Returns 0 for numbers that are too large or
+ * small for that, and for powers of two, because the distances to their two neighbours differ. */
 static int exact_digits(double value, char *digits, int *out_exponent)
 {
     int power;
@@ -83,13 +83,13 @@ static int exact_digits(double value, char *digits, int *out_exponent)
     if (value < 1e-6 || value >= 1e15) {
         return 0;
     }
-    /* value is mantissa / 2^shift */
+    /* Here, value is mantissa / 2^shift. */
     uint64_t mantissa = (uint64_t)ldexp(frexp(value, &power), 53);
     int shift = 53 - power;
     if (mantissa == UINT64_C(1) << 52) {
         return 0;
     }
-    exponent = (int)floor(log10(value)); /* or next to it */
+    exponent = (int)floor(log10(value)); /* may be off by one */
     for (int places = PLACES_MIN; places <= PLACES_MAX; places++) {
         wide scale = ten_to(places - 1 - exponent);
         wide exact = scale * mantissa;
@@ -119,7 +119,7 @@ static int exact_digits(double value, char *digits, int *out_exponent)
     return 0;
 }
 
-/* The shortest of 15, 16 and 17 digits that reads back to the same double: the last always does.
+/* The shortest of 15, 16 and 17 digits that reads back to the same double; 17 digits always do.
  * Shorter values are found by dropping zeros. Only below DBL_MIN do 15 digits differ from one. */
 static int shortest_of_double(double value, char *digits, int *out_exponent)
 {
@@ -139,7 +139,7 @@ static int shortest_of_double(double value, char *digits, int *out_exponent)
     return split_digits(text, digits, out_exponent);
 }
 
-/* The same of 6 to 9 digits. */
+/* Same for a float, with 6 to 9 digits. */
 static int shortest_of_float(float value, char *digits, int *out_exponent)
 {
     char text[40];
@@ -154,8 +154,8 @@ static int shortest_of_float(float value, char *digits, int *out_exponent)
     return split_digits(text, digits, out_exponent);
 }
 
-/* Writes digits of value = d.ddd x 10^exponent by Go's rules; the first `used` bytes of local are
- * the sign. */
+/* Writes the digits of value = d.ddd x 10^exponent by Go's rules; the first `used` bytes of local
+ * are the sign. */
 static size_t place_digits(char *buf, size_t buf_bytes, char *local, size_t local_bytes,
                            size_t used, const char *digits, int count, int exponent)
 {
@@ -219,7 +219,7 @@ static uint64_t roundest_integer(float value)
 
     uint64_t unit = 1;
 
-    while (exact / unit >= 100000) { /* most need more than five digits */
+    while (exact / unit >= 100000) { /* most values need more than five digits */
         unit *= 10;
     }
     for (; unit > 1; unit /= 10) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_place - the position of a value in a JSON text, and the memory of its tree. */
+/* json_place - scans a JSON text for the position of a value, or the memory that its tree needs. */
 #include "shared/base/json_place.h"
 
 #include <stdbool.h>
@@ -51,13 +51,13 @@ static void skip_value(struct scan *scan)
                 scan->at++;
             }
             if (c == '\0' || c == '}' || c == ']') {
-                return; /* no JSON */
+                return; /* not JSON */
             }
         }
     } while (depth > 0 && scan->at < scan->end);
 }
 
-/* Goes to the value of the key in the object that starts here; *out_key is the position of the
+/* Moves to the value of the key in the object that starts here. *out_key is the position of the
  * key. */
 static bool enter_key(struct scan *scan, const char *key, size_t key_bytes, const char **out_key)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_place - the position of a value in a JSON text, and the memory of its tree.
+ * json_place - finds the position of a value in a JSON text, and the memory that its tree needs.
  *
- * A tree from a parser has no positions; this finds the line of a value that turns out to be wrong.
+ * Parsed trees have no positions; this module finds the line of a value that turns out to be wrong.
  * A parser must have accepted the text; for any other text the line is arbitrary.
  *
  * Threads: any; no state.
@@ -19,8 +19,9 @@ extern "C" {
 #endif
 
 /*
- * The line, from 1, of the value at path ("groups[2].type", "" for the whole), or of the nearest
- * existing value above it. key, if not NULL, is one more step and may contain any character.
+ * The line number (from 1) of the value at path, such as "groups[2].type" ("": the whole text), or
+ * of its nearest existing ancestor. If not NULL, key is one more step and may contain any
+ * character.
  */
 unsigned int ntk_json_line_of(const char *text, size_t text_bytes, const char *path,
                               const char *key);
@@ -33,15 +34,15 @@ uint64_t ntk_json_tree_bytes(const char *text, size_t text_bytes);
 struct ntk_json_list {
     const char *text; /* from '[' to ']' */
     size_t text_bytes;
-    const char *next; /* where the next element begins; NULL: at the first one */
+    const char *next; /* start of the next element; NULL: before the first one */
 };
 
-/* The list with this key in the object; false: the object has no list there. */
+/* Finds the list with this key in the object; false if the object has no such list. */
 bool ntk_json_list_find(const char *text, size_t text_bytes, const char *key,
                         struct ntk_json_list *out_list);
 /* The text of the next element; false after the last one. A missing element is empty. */
 bool ntk_json_list_next(struct ntk_json_list *list, const char **out_text, size_t *out_bytes);
-/* The number of elements; goes back to the first one. */
+/* Counts the elements; the next element is then the first one again. */
 size_t ntk_json_list_count(struct ntk_json_list *list);
 
 #ifdef __cplusplus

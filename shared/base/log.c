@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log - one line on stderr. */
+/* log - formats a line and writes it to stderr or to the sink. */
 #include "shared/base/log.h"
 
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static bool is_journal(void)
            fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
 }
 
-/* A name such as "neuron-monitor diag" shows which part of the program writes. */
+/* Whether the program's name already contains the module, as in "neuron-monitor diag". */
 static bool is_in_name(const char *module)
 {
     const char *last = strrchr(program_name, ' ');
@@ -114,7 +114,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
 
     ntk_quiet_enter(&quiet);
     ssize_t written = write(STDERR_FILENO, line, at);
-    (void)written; /* nowhere else to report it */
+    (void)written; /* a failure cannot be reported anywhere */
     ntk_quiet_leave(&quiet);
 }
 

@@ -24,24 +24,24 @@ enum ntk_log_level {
     NTK_LOG_WARN, /* default */
     NTK_LOG_INFO,
     NTK_LOG_DEBUG,
-    NTK_LOG_TRACE, /* each call of a client and similar events */
+    NTK_LOG_TRACE, /* a client's calls and similar events */
 };
 
-/* Borrowed for the life of the program. */
+/* Sets the program's name, borrowed for the life of the program. */
 void ntk_log_set_program(const char *name);
 void ntk_log_set_level(enum ntk_log_level level);
 enum ntk_log_level ntk_log_get_level(void);
-/* Sends lines to this function instead of stderr, cleaned and without a line break; module may be
- * NULL or "". From any thread. NULL: stderr again. */
+/* Sends lines to this function instead of stderr, cleaned and without a line break. module may be
+ * NULL or "". The function may be called from any thread. NULL restores stderr. */
 typedef void ntk_log_sink(enum ntk_log_level level, const char *module, const char *text);
 void ntk_log_set_sink(ntk_log_sink *sink);
-/* The number of lines of that level so far, of all threads, without those that the current level
- * suppresses. */
+/* The number of lines of that level so far, from all threads; lines that the current level
+ * suppresses are not counted. */
 uint64_t ntk_log_count_get(enum ntk_log_level level);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last message of a program that fails: the message of err. Returns the exit code, 1. */
+/* Logs err's message as the last message of a failing program. Returns the exit code, 1. */
 int ntk_log_failure(const char *module, const struct ntk_err *err);
 
 #define ntk_log_error(module, ...) ntk_log_write(NTK_LOG_ERROR, (module), __VA_ARGS__)

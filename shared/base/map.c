@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* map - from a text or a number to a pointer, in order of insertion. */
+/* map - maps a text or a number to a pointer, in order of insertion. */
 #include "shared/base/map.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map - from a text or a number to a pointer, in order of insertion.
+ * map - maps a text or a number to a pointer, and keeps the order of insertion.
  *
  *   struct ntk_map map = { 0 };
  *   ntk_map_put(&map, "SB", variable);      // the key is copied; an old value is replaced
@@ -23,26 +23,26 @@ extern "C" {
 
 struct ntk_map_entry {
     char *key;       /* NULL for a number key */
-    uint64_t number; /* the key, or the hash of the text */
+    uint64_t number; /* the number key, or the hash of the text key */
     void *value;
 };
 
 struct ntk_map {
-    struct ntk_map_entry *entries; /* in order of insertion */
+    struct ntk_map_entry *entries; /* sorted by insertion */
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* entry index + 1, 0 = free */
+    uint32_t *slots; /* entry index + 1; 0 = free */
     size_t slot_count;
 };
 
 void ntk_map_fini(struct ntk_map *map);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_map_put(struct ntk_map *map, const char *key, void *value);
 int ntk_map_put_number(struct ntk_map *map, uint64_t key, void *value);
-/* NULL when there is none. */
+/* Returns NULL if the key is missing. */
 void *ntk_map_get(const struct ntk_map *map, const char *key);
 void *ntk_map_get_number(const struct ntk_map *map, uint64_t key);
-/* The removed value, NULL if there was none. */
+/* Returns the removed value, or NULL if the key is missing. */
 void *ntk_map_remove(struct ntk_map *map, const char *key);
 void *ntk_map_remove_number(struct ntk_map *map, uint64_t key);
 

@@ -9,18 +9,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define GUARDS 2048 /* mappings at once */
+#define GUARDS 2048 /* maximum number of guarded mappings */
 
 static struct {
-    uintptr_t base; /* 0: free; written under the mutex, read by the signal handler */
+    uintptr_t base; /* 0 while free; written under the mutex, read by the signal handler */
     uintptr_t end;
-    uintptr_t hole; /* the first page of zeros; 0: none */
+    uintptr_t hole; /* first page that was replaced by zeros; 0: none */
 } guards[GUARDS];
 
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction earlier;
-/* A handler that was installed over ours and passes faults back to us must not cause an endless
- * loop. */
+/* Prevents an endless loop if a handler that was installed over ours passes faults back to ours. */
 static __thread volatile sig_atomic_t passing_on;
 static uintptr_t page_bytes;
 
@@ -59,7 +58,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
     } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
         earlier.sa_handler(number);
     } else {
-        /* the access faults again and ends the program as it would without us */
+        /* Without our handler, the access faults again and ends the program as usual. */
         (void)signal(SIGBUS, SIG_DFL);
     }
     passing_on = 0;

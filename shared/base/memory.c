@@ -16,7 +16,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define LARGE_PAGE ((uintptr_t)2 << 20) /* of a processor with pages of 4 KiB */
+#define LARGE_PAGE ((uintptr_t)2 << 20) /* a large page, if normal pages have 4 KiB */
 #define GROUP_ROOT "/sys/fs/cgroup"
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -59,7 +59,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
     return ntk_fs_read_text(path, text, sizeof text) > 0 && ntk_str_parse_u64(text, out) == 0;
 }
 
-/* Page cache that no process uses counts in the group and is reclaimed first. */
+/* Page cache that no process uses counts towards the group but is reclaimed first. */
 static uint64_t group_left(const char *folder, const char *limit_name, const char *usage_name,
                            const char *cache_key)
 {
@@ -80,7 +80,7 @@ static uint64_t group_left(const char *folder, const char *limit_name, const cha
     return limit - less(limit, usage);
 }
 
-/* The least memory that this process's group and the groups above it leave. */
+/* The smallest rest that this process's group and the groups above it leave. */
 static uint64_t groups_left(void)
 {
     uint64_t left = group_left(GROUP_ROOT "/memory", "memory.limit_in_bytes",
@@ -126,7 +126,8 @@ uint64_t ntk_memory_available(void)
     return less(machine_available(), less(groups_left(), address_space_left()));
 }
 
-/* One byte is less than any core file. It also keeps the kernel from piping one to a program. */
+/* One byte is too small for any core file. The limit also keeps the kernel from piping a core to a
+ * program. */
 void ntk_memory_forbid_cores(void)
 {
     struct rlimit limit;
@@ -138,11 +139,11 @@ void ntk_memory_forbid_cores(void)
 }
 
 #define BALLOONS "/sys/bus/virtio/drivers/virtio_balloon"
-#define BALLOON_REPORTS 5 /* VIRTIO_BALLOON_F_REPORTING: position in the text of features */
+#define BALLOON_REPORTS 5 /* VIRTIO_BALLOON_F_REPORTING: its position in the feature text */
 
-/* A guest that reports free blocks to its host: the host takes large pages away and finds new
- * memory at the next access. That costs 2 s of CPU per GB, pages of 4 KiB from blocks that are
- * partly in use cost 0.4 s. */
+/* Whether this machine is a guest that reports free blocks to its host. The host then takes large
+ * pages away and must find new memory at the next access, which costs 2 s of CPU per GB. Pages of 4
+ * KiB from partly used blocks cost 0.4 s. */
 static bool reports_free_blocks(void)
 {
     static atomic_int known; /* 0: not read yet */
@@ -166,7 +167,7 @@ static bool reports_free_blocks(void)
     return answer == 2;
 }
 
-/* The kernel decides; if it does not, this only costs time. */
+/* A hint: if the kernel ignores it, the call only costs time. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
 {
     uintptr_t first = ((uintptr_t)bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
@@ -179,8 +180,8 @@ void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
 
 #define PLENTY_BYTES ((uint64_t)4 << 30)
 
-/* glibc maps long arrays, and unmaps them when they are freed. Without that, gaps between arrays
- * cost memory. */
+/* glibc maps long arrays separately and unmaps them when they are freed. Without that, gaps between
+ * arrays waste memory. */
 void ntk_memory_keep_freed(void)
 {
 #ifdef __GLIBC__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory - the memory that this process can still allocate, and protection of it from core files.
+ * memory - the memory that this process can still allocate, and protection from core files.
  *
  * Threads: any.
  */
@@ -13,18 +13,18 @@
 extern "C" {
 #endif
 
-/* The least of the machine's free memory, the rest of this process's control groups and the rest of
- * RLIMIT_AS; a limit that cannot be read is ignored. */
+/* The smallest of the machine's free memory, the rest of this process's control groups, and the
+ * rest of RLIMIT_AS. A limit that cannot be read is ignored. */
 uint64_t ntk_memory_available(void);
-/* For programs with secrets of users or peers: disables core files. */
+/* Disables core files. For programs that hold secrets of users or peers. */
 void ntk_memory_forbid_cores(void);
-/* Returns memory to the system after much of it was freed. A hint; takes about a millisecond. */
+/* Returns freed memory to the system after much was freed. A hint; takes about a millisecond. */
 void ntk_memory_trim(void);
-/* For a new array of many MiB that will be filled: asks for large pages, which cause fewer page
+/* Requests large pages for a new array of many MiB that will be filled, which causes fewer page
  * faults. A hint. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count);
-/* For a program that ends soon and uses long arrays one after the other: if memory is plenty, freed
- * memory stays in the process, because new memory costs 0.4 s of CPU per GB. */
+/* Keeps freed memory in the process if memory is plenty, because new memory costs 0.4 s of CPU per
+ * GB. For a program that runs briefly and uses long arrays one after another. */
 void ntk_memory_keep_freed(void);
 
 #ifdef __cplusplus

@@ -43,7 +43,7 @@ int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *na
                          : ntk_opt_usage_error(program, "unexpected argument '%s'", word);
 }
 
-/* Appends to "a, b or c"; omits words that do not fit. Returns the bytes used. */
+/* Appends a word to "a, b or c", or omits it if it does not fit. Returns the bytes used. */
 static size_t list_add(char *text, size_t size, size_t used, const char *name, size_t bytes,
                        bool is_last)
 {
@@ -97,7 +97,7 @@ int ntk_opt_exit_code(int parsed)
     return 0;
 }
 
-/* Prints text from the column on, broken at blanks before HELP_WIDTH; `at` is the current
+/* Prints text from the column on, broken at blanks before HELP_WIDTH. `at` is the current
  * column. */
 static void print_wrapped(const char *text, int column, int at)
 {
@@ -171,7 +171,7 @@ static void print_form(const char *lead, const char *name, const char *form, siz
             at = column;
         }
         at += printf(" %.*s", (int)(end - start), form + start);
-        start = end + (end < length); /* its blank */
+        start = end + (end < length); /* skip the blank */
     }
     putchar('\n');
 }
@@ -205,7 +205,7 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
 {
     const char *blank = strchr(program->name, ' ');
 
-    shell = shell ? shell : ""; /* its row has an arg_name */
+    shell = shell ? shell : ""; /* NULL if the row has no arg_name */
     if (blank && strcmp(shell, "words") != 0 && strcmp(shell, "man") != 0) {
         ntk_opt_usage_error(program, "use '%.*s --completion %s' for the completion script",
                             (int)(blank - program->name), program->name, shell);
@@ -218,7 +218,7 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
     return -EINVAL;
 }
 
-/* parsed is the result of the value's parser. */
+/* Checks the result of the value's parser and reports its error. */
 static int take(int parsed, const struct ntk_opt_program *program, const char *name,
                 const char *value, const char *expected)
 {
@@ -230,7 +230,7 @@ static int take(int parsed, const struct ntk_opt_program *program, const char *n
     return 0;
 }
 
-/* "zeros, ones or random" out of "zeros ones random". */
+/* Turns "zeros ones random" into "zeros, ones or random". */
 static void list_words(char *text, size_t size, const char *words)
 {
     size_t used = 0;

@@ -38,7 +38,7 @@ static bool takes_list(const struct ntk_opt *option)
     return has_words(option) && strcmp(option->arg_name, NTK_OPT_LIST) == 0;
 }
 
-/* The words of a value, each after a blank. */
+/* Prints the words of a value, each after a blank. */
 static void print_choices(const struct ntk_opt *option)
 {
     const char *words = option->choices ? option->choices : "";
@@ -55,8 +55,8 @@ static void print_choices(const struct ntk_opt *option)
     }
 }
 
-/* The names of options, "--count -n", each followed by a blank; with takes_value only those that
- * take one. */
+/* Prints the names of options, such as "--count -n", each followed by a blank. takes_value selects
+ * only options with a value. */
 static void print_names(const struct ntk_opt_program *program, bool with_value_only)
 {
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
@@ -80,7 +80,7 @@ static void print_commands(const struct ntk_opt_program *program, const char *se
     }
 }
 
-/* A subcommand is the first operand of the program; its words are printed elsewhere. */
+/* Prints the words of operands. Subcommands print their own. */
 static void print_operands(const struct ntk_opt_program *program)
 {
     const char *word;
@@ -96,7 +96,7 @@ static void print_operands(const struct ntk_opt_program *program)
     }
 }
 
-/* The lines described at the top of this file, with the separator between them. */
+/* Prints the lines described at the top of this file, with the separator between them. */
 static void print_lines(const struct ntk_opt_program *program, const char *separator)
 {
     print_names(program, false);
@@ -123,7 +123,7 @@ static void print_words(const struct ntk_opt_program *program)
     putchar('\n');
 }
 
-/* "neuron-top" as a part of identifiers: "neuron_top". */
+/* Turns a name such as "neuron-top" into an identifier: "neuron_top". */
 static void name_of(const struct ntk_opt_program *program, char *out, size_t size)
 {
     size_t at = 0;
@@ -136,7 +136,7 @@ static void name_of(const struct ntk_opt_program *program, char *out, size_t siz
 
 /* ---- bash ---- */
 
-/* Finds the subcommand on the command line and the lines that it prints. */
+/* Prints code that finds the subcommand on the command line and the lines that it prints. */
 static void print_bash_subcommand(const struct ntk_opt_program *program)
 {
     printf("    for ((first = 1; first < COMP_CWORD; first++)); do\n"
@@ -167,7 +167,7 @@ static void print_bash(const struct ntk_opt_program *program)
     print_lines(program, "' '");
     printf("')\n");
     printf("    COMPREPLY=()\n"
-           /* --name=value arrives as three words */
+           /* Bash splits --name=value into three words. */
            "    case $current in =) current= value=1 ;; esac\n"
            "    case $previous in =) previous=${COMP_WORDS[COMP_CWORD-2]} value=1 ;; esac\n");
     if (program->commands) {
@@ -179,7 +179,7 @@ static void print_bash(const struct ntk_opt_program *program)
            "            COMPREPLY=($(compgen -W \"${line#* }\" -- \"$current\"))\n"
            "            return\n"
            "            ;;\n"
-           "        *\",+$previous,\"*)\n" /* the word so far with one more word of the list */
+           "        *\",+$previous,\"*)\n" /* the typed part of a list plus one more word */
            "            i=${current##*,} current=${current%%\"${current##*,}\"} line=\" ${line#* } "
            "\"\n"
            "            for value in ${current//,/ }; do line=${line/ $value / }; done\n"
@@ -190,7 +190,7 @@ static void print_bash(const struct ntk_opt_program *program)
            "        esac\n"
            "    done\n");
     printf("    case \" ${lines[1]} \" in\n"
-           "    *\" $previous \"*) return ;;\n" /* a value: a file, which is the default of bash */
+           "    *\" $previous \"*) return ;;\n" /* the value is a file: the default of bash */
            "    esac\n"
            "    [ -z \"$value\" ] || return\n"
            "    case $current in\n"
@@ -204,7 +204,7 @@ static void print_bash(const struct ntk_opt_program *program)
                "        return\n"
                "    fi\n");
     }
-    /* Counts operands before this one: neither options nor their values. */
+    /* Counts the operands before this word: words that are neither options nor option values. */
     printf("    for ((i = first + 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in -*|=) continue ;; esac\n"
            "        case \" ${lines[1]}= \" in *\" ${COMP_WORDS[i-1]} \"*) continue ;; esac\n"
@@ -222,7 +222,7 @@ static void print_bash(const struct ntk_opt_program *program)
 
 /* ---- zsh ---- */
 
-/* Text inside quotes of zsh's _arguments. */
+/* Escapes text inside the quotes of zsh's _arguments. */
 static void print_zsh_text(const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -236,7 +236,8 @@ static void print_zsh_text(const char *text)
     }
 }
 
-/* One option for _arguments: "--name=" or "-n+", then its description and that of its value. */
+/* Prints one option for _arguments: "--name=" or "-n+", then its description and its value's
+ * description. */
 static void print_zsh_option(const struct ntk_opt *option, bool is_short)
 {
     if (is_short) {
@@ -250,7 +251,7 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
         return;
     }
     if (ntk_opt_takes_optional(option)) {
-        printf("]::value:"); /* "::" before an optional value */
+        printf("]::value:"); /* "::" marks an optional value */
     } else {
         printf("]:%s:", option->arg_name);
     }
@@ -267,7 +268,8 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     }
 }
 
-/* A subcommand prints its options, values and operands itself. */
+/* Prints the function for subcommands, which print their options, values and operands
+ * themselves. */
 static void print_zsh_subcommand(const struct ntk_opt_program *program)
 {
     printf("local -a lines\n"
@@ -302,7 +304,7 @@ static void print_zsh_subcommand(const struct ntk_opt_program *program)
            "        compadd -- ${=lines[1]}\n"
            "        return\n"
            "    fi\n"
-           "    for ((i = 3; i < CURRENT; i++)); do\n" /* counts operands before this one */
+           "    for ((i = 3; i < CURRENT; i++)); do\n" /* counts operands before this word */
            "        [[ ${words[i]} == -* || \" ${lines[2]} \" == *\" ${words[i-1]} \"* ]] || "
            "((++count))\n"
            "    done\n"
@@ -340,8 +342,8 @@ static void print_zsh(const struct ntk_opt_program *program)
 
 /* ---- fish ---- */
 
-/* A subcommand prints its options, values and operands itself: the function __NAME_words selects
- * the words for the text typed so far. */
+/* Prints the function for subcommands, which print their options, values and operands themselves.
+ * __NAME_words selects the words for the text typed so far. */
 static void print_fish_subcommand(const struct ntk_opt_program *program)
 {
     char name[64];
@@ -378,7 +380,7 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
         "        string split -n ' ' -- $lines[1]\n"
         "        return\n"
         "    end\n"
-        "    set -l count 0\n" /* counts operands before this one */
+        "    set -l count 0\n" /* counts operands before this word */
         "    for i in (seq 3 (count $tokens))\n"
         "        string match -q -- '-*' $tokens[$i]; or contains -- $tokens[(math $i - 1)] "
         "$valued; or set count (math $count + 1)\n"
@@ -393,7 +395,7 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
     printf("; and count (__%s_words) >/dev/null' -f -a '(__%s_words)'\n", name, name);
 }
 
-/* The function __NAME_list: the typed list with one more word. */
+/* Prints the function __NAME_list, which adds one more word to the typed list. */
 static void print_fish_list(const char *name)
 {
     printf("function __%s_list\n"

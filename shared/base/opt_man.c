@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opt_man - the option table as entries of a man page; cmake/man.awk puts them into the page's
+/* opt_man - prints the option table as man page entries; cmake/man.awk puts them into the
  * template. */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ static void print_escaped(const char *font, const char *text, size_t length)
     printf("\\fR");
 }
 
-/* "--name", "-n" in bold, the name of the value in italics; 0 if there is neither. */
+/* Prints "--name" or "-n" in bold or the value's name in italics. Returns 0 if the text has
+ * neither. */
 static size_t print_marked(const struct ntk_opt *option, const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -31,7 +32,7 @@ static size_t print_marked(const struct ntk_opt *option, const char *text)
     return length;
 }
 
-/* The help text of the option as a sentence. */
+/* Prints the option's help text as a sentence. */
 static void print_sentence(const struct ntk_opt *option)
 {
     for (const char *c = option->help; *c;) {
@@ -65,7 +66,7 @@ static void print_entry(const struct ntk_opt *option)
     }
     putchar('\n');
     print_sentence(option);
-    printf("@%s\n", name); /* here the template may add text */
+    printf("@%s\n", name); /* mark where the template may add text */
 }
 
 void ntk_opt_print_man(const struct ntk_opt_program *program)
@@ -77,7 +78,8 @@ void ntk_opt_print_man(const struct ntk_opt_program *program)
         if (option->kind == NTK_OPT_HEADING) {
             heading = option->long_name;
         } else if (option->long_name && option->help &&
-                   !(is_subcommand && option->kind > NTK_OPT_HEADING)) { /* those of all */
+                   /* omit options that all commands have */
+                   !(is_subcommand && option->kind > NTK_OPT_HEADING)) {
             if (heading) {
                 printf(".SS %s\n", heading);
                 heading = NULL;

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* The last line takes the semicolon. */
+/* The caller's semicolon ends the last line. */
 #define NTK_ORDER_OF(function, type, place, members)         \
     static int function(const void *left, const void *right) \
     {                                                        \
@@ -27,10 +27,10 @@
 #define NTK_ORDER_POINTER(type, at) (*(const type *const *)(at))
 
 #define NTK_ORDER(function, type, members) NTK_ORDER_OF(function, type, NTK_ORDER_ELEMENT, members)
-/* For an array of pointers to the elements. */
+/* Same, for an array of pointers to the elements. */
 #define NTK_ORDER_POINTERS(function, type, members) \
     NTK_ORDER_OF(function, type, NTK_ORDER_POINTER, members)
-/* For an array of numbers, the smallest first. */
+/* Same, for an array of numbers, in ascending order. */
 #define NTK_ORDER_NUMBERS(function, type) NTK_ORDER(function, type, NTK_ORDER_BY(*x_, <, *y_))
 
 #define NTK_ORDER_BY(x, before, y) \
@@ -42,7 +42,7 @@
     }
 #define NTK_UP(member) NTK_ORDER_BY(x_->member, <, y_->member)
 #define NTK_DOWN(member) NTK_ORDER_BY(x_->member, >, y_->member)
-/* By a function of both members, or of both elements. */
+/* Compares by a function of the two members, or of the two elements. */
 #define NTK_BY(function, member) NTK_ORDER_CALL(function(x_->member, y_->member))
 #define NTK_THEN(function) NTK_ORDER_CALL(function(x_, y_))
 #define NTK_ORDER_CALL(call) \
@@ -52,7 +52,7 @@
             return order_;   \
         }                    \
     }
-/* Texts by their bytes. */
+/* Compares texts by their bytes. */
 #define NTK_TEXT(member) NTK_BY(strcmp, member)
 
 #endif

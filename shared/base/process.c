@@ -20,11 +20,11 @@
 #include "shared/base/timestamp.h"
 
 #define STAT_BYTES 1024
-#define FIELD_STATE 3 /* of /proc/PID/stat */
+#define FIELD_STATE 3 /* field number in /proc/PID/stat */
 #define FIELD_PARENT 4
 #define FIELD_START 22
 
-/* A field from the state on: the name before it may contain any character. */
+/* A field from the state on. Skips the process name, which may contain any character. */
 static const char *field_get(const char *stat, int field)
 {
     const char *at = strrchr(stat, ')');
@@ -60,7 +60,7 @@ bool ntk_process_reads_all_users(void)
 
 bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes)
 {
-    char text[16384]; /* entries of directory services may be long */
+    char text[16384]; /* directory services may return long entries */
     struct passwd entry;
     struct passwd *found = NULL;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress - a bar on stderr. */
+/* progress - a progress bar on stderr. */
 #include "shared/base/progress.h"
 
 #include <stdlib.h>

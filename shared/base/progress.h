@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress - one line on stderr for work that takes longer than two seconds; nothing when stderr is
- * not a terminal. With NEURON_PROGRESS=always, from the start and on any stderr.
+ * progress - one line on stderr for work that takes longer than two seconds. It appears only on a
+ * terminal; with NEURON_PROGRESS=always, it appears from the start and on any stderr.
  *
  * Owner: caller's storage. Threads: one.
  */
@@ -16,13 +16,13 @@ struct ntk_progress {
     const char *what;
     uint64_t start_ns, last_ns;
     bool is_terminal, is_forced, is_shown;
-    FILE *to;                 /* stderr */
-    uint64_t (*now_ns)(void); /* the monotonic clock */
+    FILE *to;                 /* output stream, normally stderr */
+    uint64_t (*now_ns)(void); /* monotonic clock */
 };
 
-/* A test sets another stream and clock afterwards. */
+/* Tests set another stream and clock after this call. */
 void ntk_progress_begin(struct ntk_progress *progress, const char *what);
-/* share from 0 to 1. NULL: does nothing. */
+/* Shows a share from 0 to 1. Does nothing if progress is NULL. */
 void ntk_progress_show(struct ntk_progress *progress, double share);
 void ntk_progress_end(struct ntk_progress *progress);
 

@@ -2,12 +2,12 @@
 /*
  * quiet - writing inside another program's process without ending it.
  *
- * A write beyond the process's file size limit raises SIGXFSZ, one to a pipe without a reader
- * SIGPIPE; both end a program that does not handle them. Between ntk_quiet_enter() and
+ * A write beyond the process's file size limit raises SIGXFSZ; a write to a pipe without a reader
+ * raises SIGPIPE. Both end a program that does not handle them. Between ntk_quiet_enter() and
  * ntk_quiet_leave() the calling thread gets the error (EFBIG, EPIPE) and no signal; the program's
  * handlers and masks stay unchanged.
  *
- * Threads: the thread that enters also leaves. Pairs nest.
+ * Threads: the thread that enters also leaves. Pairs may be nested.
  */
 #ifndef NTK_SHARED_BASE_QUIET_H
 #define NTK_SHARED_BASE_QUIET_H
@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 struct ntk_quiet {
-    sigset_t mask;    /* the thread's mask before */
-    sigset_t pending; /* the signals that were not ours */
+    sigset_t mask;    /* the thread's previous mask */
+    sigset_t pending; /* signals that were already pending */
     bool is_entered;
 };
 

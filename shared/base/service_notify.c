@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service_notify - lines for systemd's notification socket. */
+/* service_notify - sends lines to systemd's notification socket. */
 #include "shared/base/service_notify.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct ntk_service {
     uint64_t feed_period_ns;
 };
 
-/* "/path", or "@name" in the abstract namespace, which has 0 as the first byte of the address. */
+/* Parses "/path", or "@name" in the abstract namespace, where addresses begin with a zero byte. */
 static int parse_address(const char *text, struct ntk_service *service, struct ntk_err *err)
 {
     size_t length = strlen(text);
@@ -55,7 +55,7 @@ static int parse_watchdog(struct ntk_service *service, struct ntk_err *err)
                            "invalid WATCHDOG_USEC '%.40s': expected microseconds", usec_text);
     }
     if (pid_text && (ntk_str_parse_u64(pid_text, &pid) < 0 || pid != (uint64_t)getpid())) {
-        return 0; /* meant for another process of the service */
+        return 0; /* the watchdog is for another process of the service */
     }
     service->feed_period_ns = usec * NTK_NS_PER_US / 2;
     return 0;
@@ -111,7 +111,7 @@ uint64_t ntk_service_feed_period_ns(const struct ntk_service *service)
     return service ? service->feed_period_ns : 0;
 }
 
-/* If the manager does not read, a line is lost; the next one follows. */
+/* Sends lines. If the service manager does not read them, they are lost, and later ones follow. */
 static void say(struct ntk_service *service, const char *lines)
 {
     if (service) {

@@ -5,7 +5,7 @@
  *
  * Sends datagrams of "NAME=value" lines to the socket in $NOTIFY_SOCKET (systemd's sd_notify(3)).
  * Without the variable, as in a daemon started by hand, every call does nothing. A program with a
- * watchdog feeds it from its loop, so systemd restarts it when the loop hangs.
+ * watchdog feeds it from its loop, so systemd restarts the program when the loop hangs.
  *
  * Owner:   create / destroy; every call accepts NULL.
  * Threads: one.
@@ -23,7 +23,7 @@ extern "C" {
 
 struct ntk_service;
 
-/* *out_service is NULL (and 0 returned) when no service manager expects messages. An invalid
+/* Sets *out_service to NULL and returns 0 if no service manager expects messages. An invalid
  * variable is an error. The variables are removed from the environment, so that no child sends
  * messages for us. */
 int ntk_service_create(struct ntk_service **out_service, struct ntk_err *err);
@@ -35,7 +35,7 @@ uint64_t ntk_service_feed_period_ns(const struct ntk_service *service);
 
 /* Reports readiness, with one line that `systemctl status` shows. */
 void ntk_service_ready(struct ntk_service *service, const char *status);
-/* Reports that the configuration is read again; ntk_service_ready() ends this state. */
+/* Reports that the configuration is being reloaded; ntk_service_ready() ends this state. */
 void ntk_service_reloading(struct ntk_service *service);
 void ntk_service_feed(struct ntk_service *service);
 void ntk_service_stopping(struct ntk_service *service);

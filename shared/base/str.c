@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* str - parsing of numbers, lists, sizes and durations as users type them, and safe copies. */
+/* str - parses numbers, lists, sizes and durations as users type them, and copies text safely. */
 #include "shared/base/str.h"
 
 #include <ctype.h>
@@ -159,7 +159,7 @@ int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns)
     if (!(total < 9e18)) {
         return -ERANGE;
     }
-    *out_ns = (uint64_t)(total + 0.5); /* no llround(): libnds.a links without -lm */
+    *out_ns = (uint64_t)(total + 0.5); /* without llround(), because libnds.a links without -lm */
     return 0;
 }
 
@@ -287,7 +287,8 @@ const char *ntk_str_base_name(const char *path)
 
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
 {
-    /* The smallest code point of each length: a longer form than necessary is not UTF-8. */
+    /* The smallest code point for each UTF-8 length: a longer encoding than necessary is
+     * invalid. */
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *c = (const unsigned char *)text;
     size_t length;
@@ -342,7 +343,8 @@ size_t ntk_str_cells(const char *text)
 
 bool ntk_str_is_unsafe(uint32_t code)
 {
-    /* Unicode: Cc, Zl, Zp, Bidi_Control, Default_Ignorable_Code_Point; in order. */
+    /* Unsafe characters in ascending order, from Unicode's Cc, Zl, Zp, Bidi_Control and
+     * Default_Ignorable_Code_Point. */
     static const struct {
         uint32_t first, last;
     } ranges[] = {
@@ -361,7 +363,7 @@ bool ntk_str_is_unsafe(uint32_t code)
     return false;
 }
 
-/* Bytes of the character at text, which has at least one byte. */
+/* The number of bytes of the character at text, which has at least one byte. */
 static size_t next_character(const char *text, size_t bytes, bool *out_is_clean)
 {
     uint32_t code;

@@ -22,7 +22,7 @@ static bool is_same(char a, char b)
 
 static size_t edits_between(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
-    /* rows i-2, i-1 and i of the matrix of distances between prefixes */
+    /* Rows i-2, i-1 and i of the matrix of distances between prefixes. */
     size_t rows[3][NAME_MAX_BYTES + 1];
 
     for (size_t j = 0; j <= b_bytes; j++) {

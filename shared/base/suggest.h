@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suggest - the existing name that is nearest to an unknown word.
+ * suggest - finds the existing name that is nearest to an unknown word.
  *
  *   struct ntk_suggest near = ntk_suggest_begin("lins");
  *   ntk_suggest_add(&near, "lines");
@@ -8,8 +8,8 @@
  *
  * A name is near if it begins with the word, or if few edits turn the word into it: at most a third
  * of the letters of the longer one, rounded. An edit adds, removes or replaces a letter or swaps
- * two neighbours; case is ignored. The name with the fewest edits is chosen, then the first. Dashes
- * alone are near no name, because every option begins with them.
+ * two neighbours; case is ignored. The name with the fewest edits is chosen; of equal ones, the
+ * first. Dashes alone are near no name, because every option begins with them.
  *
  * Threads: each object belongs to one thread.
  */
@@ -23,18 +23,18 @@
 extern "C" {
 #endif
 
-#define NTK_SUGGEST_NAME_MAX 64U /* bytes; longer words and names are never near */
+#define NTK_SUGGEST_NAME_MAX 64U /* in bytes; longer words and names are never near */
 
 struct ntk_suggest {
     const char *word;
-    size_t edits;  /* to the nearest name so far */
+    size_t edits;  /* edits to the nearest name so far */
     bool is_known; /* the word is one of the names */
     char text[NTK_SUGGEST_NAME_MAX + 24];
 };
 
 struct ntk_suggest ntk_suggest_begin(const char *word);
 void ntk_suggest_add(struct ntk_suggest *near, const char *name);
-/* Adds the names in a text, separated by blanks. */
+/* Adds names from a text in which blanks separate them. */
 void ntk_suggest_add_words(struct ntk_suggest *near, const char *names);
 /* Whether the word is exactly one of the names. */
 bool ntk_suggest_is_known(const struct ntk_suggest *near);

@@ -79,7 +79,7 @@ static void put_cell(const struct ntk_text_table *table, size_t index, const cha
                      struct ntk_buf *out)
 {
     size_t column = index % table->column_count;
-    /* the end of the escape sequence; a text contains no ESC */
+    /* The length of the escape sequence. The text itself contains no ESC. */
     size_t colour = *text == '\033' ? strcspn(text, "m") + 1 : 0;
     size_t fill = table->widths[column] - ntk_str_cells(text + colour);
     bool is_last = column + 1 == table->column_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_table - rows of cells as aligned text: texts on the left, numbers on the right.
+ * text_table - prints rows of cells as aligned text: texts to the left, numbers to the right.
  *
  * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows
  * are headings. A plain table has two blanks between columns and nothing after the last; a framed
@@ -27,25 +27,25 @@ extern "C" {
 
 struct ntk_text_table {
     size_t column_count;
-    size_t cell_bytes; /* longer cells are cut; 128 unless changed after init */
-    uint32_t left;     /* mask of columns with texts */
-    uint32_t hidden;   /* mask of columns that are not written */
+    size_t cell_bytes; /* limit after which cells are cut; 128 unless changed after init */
+    uint32_t left;     /* bit mask of columns with texts */
+    uint32_t hidden;   /* bit mask of columns that are not written */
     size_t framed;     /* number of heading rows in a frame; 0: no frame */
     size_t cell_count;
     size_t widths[NTK_TEXT_TABLE_COLUMNS_MAX];
-    struct ntk_buf cells; /* each with its NUL, after its colour; a rule is "\n" */
+    struct ntk_buf cells; /* each cell: its colour, its text and a NUL; a rule is "\n" */
 };
 
-/* column_count is at most NTK_TEXT_TABLE_COLUMNS_MAX; heads: column_count texts, or NULL. */
+/* column_count is at most NTK_TEXT_TABLE_COLUMNS_MAX. heads has column_count texts, or is NULL. */
 void ntk_text_table_init(struct ntk_text_table *table, size_t column_count, uint32_t left,
                          const char *const *heads);
-/* The next cell; control characters become U+FFFD. */
+/* Adds the next cell; control characters become U+FFFD. */
 void ntk_text_table_text(struct ntk_text_table *table, const char *text);
-/* The next cell in a colour: an escape sequence that ends with 'm', or "" for none. */
+/* Adds the next cell in a colour: an escape sequence that ends with 'm', or "" for none. */
 void ntk_text_table_colour(struct ntk_text_table *table, const char *colour, const char *text);
 void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Nanoseconds as microseconds, rounded to one digit; "-" for none. */
+/* Adds nanoseconds as microseconds, rounded to one digit, or "-" if unknown. */
 void ntk_text_table_us(struct ntk_text_table *table, uint64_t ns, bool is_present);
 /* Adds a line of the frame below the last full row, or above the first. */
 void ntk_text_table_rule(struct ntk_text_table *table);

@@ -33,7 +33,7 @@ static size_t characters(const char *text, size_t bytes_count)
     return count;
 }
 
-/* The number of bytes before the next blank at which a line may break: a number stays with its
+/* The number of bytes up to the next blank at which the line may be broken. A number stays with its
  * unit. */
 static size_t piece(const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timestamp - times in the form that users write. */
+/* timestamp - converts between times and the form that users write. */
 #include "shared/base/timestamp.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
-/* Nanoseconds do not fit beyond it: the year 2262. */
+/* In the year 2262; later times do not fit into nanoseconds. */
 #define SECONDS_MAX 9223372036.0
 
 static int bad(struct ntk_err *err)
@@ -36,7 +36,7 @@ static const char *take_fraction(const char *text, uint64_t *out_ns)
     return text;
 }
 
-/* "Z", "+02:00", "-0330" as seconds east of Greenwich; false if it is none of these. */
+/* Parses "Z", "+02:00" or "-0330" to seconds east of Greenwich; false for any other text. */
 static bool take_zone(const char *text, long *out_seconds)
 {
     unsigned int hours;
@@ -72,7 +72,7 @@ static const char *take_date(const char *text, struct tm *date)
     return NULL;
 }
 
-/* strptime() accepts the 31st of every month. */
+/* Whether the month has this day: strptime() accepts the 31st of every month. */
 static bool is_day(const struct tm *date)
 {
     struct tm noon = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp - times in the form that users write.
+ * timestamp - converts between times and the form that users write.
  *
  * Threads: any; the time zone is that of the process.
  */
@@ -18,11 +18,13 @@ extern "C" {
 
 /*
  * Parses "2026-11-21T07:30:00Z", with "+02:00", or without a zone (local time), as nanoseconds
- * since 1970; seconds and the time of day may be missing. Also accepts seconds since 1970. -EINVAL.
+ * since 1970; seconds and the time of day may be missing. Also accepts seconds since 1970. Returns
+ * -EINVAL for any other text.
  */
 int ntk_timestamp_parse(const char *text, uint64_t *out_ns, struct ntk_err *err);
 #define NTK_TIMESTAMP_BYTES 32
-/* "2026-11-21T07:30:00Z", with milliseconds if they are not 0; buf of NTK_TIMESTAMP_BYTES. */
+/* Formats "2026-11-21T07:30:00Z", with milliseconds if they are not 0. buf has
+ * NTK_TIMESTAMP_BYTES. */
 void ntk_timestamp_format(uint64_t ns, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* units - numbers with units, as screens show them. */
+/* units - formats numbers with units for screens. */
 #include "shared/base/units.h"
 
 #include <stdio.h>

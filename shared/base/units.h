@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * units - numbers with units, as screens show them. Threads: any.
+ * units - formats numbers with units for screens. Threads: any.
  */
 #ifndef NTK_SHARED_BASE_UNITS_H
 #define NTK_SHARED_BASE_UNITS_H
@@ -14,11 +14,11 @@ extern "C" {
 
 #define NTK_UNITS_TEXT_BYTES 32
 
-/* 1024-based: "0B", "512B", "1.5KB", "96.0MB", "12.3GB". Returns buf. */
+/* Formats with 1024-based units: "0B", "512B", "1.5KB", "96.0MB", "12.3GB". Returns buf. */
 const char *ntk_units_bytes(char *buf, size_t buf_bytes, uint64_t bytes);
-/* "850ns", "12.3us", "4.56ms", "1.23s". Returns buf. */
+/* Formats as "850ns", "12.3us", "4.56ms" or "1.23s". Returns buf. */
 const char *ntk_units_duration(char *buf, size_t buf_bytes, uint64_t ns);
-/* 1000-based: "950", "12.3k", "4.56M", "1.23G", "7.89T". Returns buf. */
+/* Formats with 1000-based units: "950", "12.3k", "4.56M", "1.23G", "7.89T". Returns buf. */
 const char *ntk_units_count(char *buf, size_t buf_bytes, double count);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* url - addresses in a form that messages may show. */
+/* url - removes secrets from addresses, so that messages may show them. */
 #include "shared/base/url.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static bool has_port(const char *authority, size_t bytes)
     return true;
 }
 
-/* The part before the host in the address that starts here and has this many bytes. */
+/* The length of the part before the host in an address of this many bytes. */
 static size_t secret_bytes(const char *start, size_t bytes)
 {
     size_t authority = 0;

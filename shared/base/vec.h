@@ -33,13 +33,13 @@ struct ntk_vec {
 
 void ntk_vec_init(struct ntk_vec *vec, size_t item_bytes);
 void ntk_vec_fini(struct ntk_vec *vec);
-/* Appends a zeroed element; NULL if out of memory, and the vec is unchanged. */
+/* Appends a zeroed element; if out of memory, returns NULL and leaves the vec unchanged. */
 void *ntk_vec_add(struct ntk_vec *vec);
-/* Appends count zeroed elements and returns the first; NULL if out of memory. */
+/* Appends count zeroed elements and returns the first, or NULL if out of memory. */
 void *ntk_vec_add_many(struct ntk_vec *vec, size_t count);
-/* Appends a copy; 0 or -ENOMEM. */
+/* Appends a copy. Returns 0 or -ENOMEM. */
 int ntk_vec_push(struct ntk_vec *vec, const void *item);
-/* index < count. */
+/* index must be below count. */
 void *ntk_vec_at(const struct ntk_vec *vec, size_t index);
 void ntk_vec_remove(struct ntk_vec *vec, size_t index); /* keeps the order */
 void ntk_vec_clear(struct ntk_vec *vec);                /* keeps the memory */

@@ -153,7 +153,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 #define TAG_KEY_BYTES (NTK_TAG_BYTES + 64)
 
-/* The same tag of two users counts as two. */
+/* The key includes the user, because the same tag of two users counts as two. */
 static void make_tag_key(const struct ntk_runtime_sample *runtime, char key[TAG_KEY_BYTES])
 {
     (void)snprintf(key, TAG_KEY_BYTES, "%u %s", runtime->uid, runtime->tag);
@@ -224,7 +224,7 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
             tag->total.error_class[k] += runtime->error_class[k].period;
         }
         tag->used = snapshot->sequence;
-        /* Lists each tag once, in the order of its first runtime. */
+        /* List each tag once, in the order of its first runtime. */
         if (tag->listed != snapshot->sequence) {
             tag->listed = snapshot->sequence;
             tag->place = snapshot->tag_count++;
@@ -236,7 +236,8 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
 }
 
-/* No later process continues the counts of one without a name. */
+/* Forgets the name in a count without a process name, so that no later process continues that
+ * count. */
 static void forget_name(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime)
 {
     char key[TAG_KEY_BYTES];
@@ -249,8 +250,8 @@ static void forget_name(struct ntk_aggregate *aggregate, const struct ntk_runtim
     }
 }
 
-/* Processes that ended were in this snapshot. Those that no source sees any more are removed as
- * well. */
+/* Removes processes that ended and were in this snapshot, and processes that no source sees any
+ * more. */
 static void forget_ended(struct ntk_aggregate *aggregate)
 {
     for (size_t i = aggregate->runtimes.count; i-- > 0;) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_belief - which source is trusted about a core: the segment of its process, or the
+ * aggregate_belief - decides which source is trusted about a core: its process's segment, or the
  * device tree.
  *
- * Our cores count everything themselves, so their segment is trusted. Hooks around another runtime
- * see only calls: they know the results, but the time of a call includes waiting, and they do not
- * see the core. There the driver's counters come first. docs/decisions/collecting.md has the table.
+ * Our software cores count everything themselves, so their segments are trusted. Hooks around
+ * another runtime see only calls: they know the results, but the time of a call includes waiting,
+ * and they do not see the core. There the driver's counters come first.
+ * docs/decisions/collecting.md has the table.
  */
 #include <string.h>
 
@@ -15,11 +16,11 @@
 #define AT_FLOPS NTK_CORE_COUNT_AT(effective_flops)
 #define AT_COMPLETED NTK_CORE_COUNT_AT(outcome[NTK_OUTCOME_COMPLETED])
 
-/* The counters of a core in a driver's tree. */
+/* Counters of a core in the driver's tree. */
 static const struct {
     size_t counter;
     uint32_t has;
-    size_t offset; /* of the struct ntk_device_value */
+    size_t offset; /* offset of the struct ntk_device_value */
     uint64_t scale;
     bool beats_calls;
 } tree_rows[] = {
@@ -77,12 +78,13 @@ void ntk_aggregate_take_tree_core(struct machine_core *core,
     }
 }
 
-/* After a clear, a core cannot have been busy for longer than it was watched, nor counted more than
- * its peak. A value beyond that was not cleared but decreased slightly, for example because a
- * process ended during the reading. Then nothing is counted. */
+/* Drops impossible counts. After a clear, a core cannot have been busy for longer than it was
+ * observed, nor can it have counted more than its peak allows. A value beyond that was not cleared
+ * but decreased slightly, for example because a process ended during the reading; then nothing is
+ * counted. */
 static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snapshot *snapshot)
 {
-    /* Readings happen shortly before or after the ends of the period. */
+    /* Readings are taken shortly before or after the ends of the period. */
     double room_ns = 2 * (double)snapshot->period_ns;
     double peak = snapshot->hardware.has & NTK_HARDWARE_HAS_PEAK
                       ? snapshot->hardware.tensor_peak_flops * room_ns / NTK_NS_PER_SECOND
@@ -114,8 +116,8 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 
 /* ---- both ---- */
 
-/* For a process around another runtime that is alone on its core, the driver's counts there belong
- * to it. If there are two, the owner is unknown. */
+/* If a process around another runtime is alone on its core, the driver's counts on the core belong
+ * to it. With two processes, the owner of the counts is unknown. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)
 {
@@ -132,7 +134,7 @@ static void tell_core(const struct machine_core *machine, struct core_state *sta
             sample->has |= tree_rows[i].has;
             if (at == AT_BUSY) {
                 sample->busy_of_calls = false;
-                state->window_ns = 0; /* from the segment's readings */
+                state->window_ns = 0; /* computed from the segment's readings */
             }
         }
         state->trusted_total[at] += count->period;
@@ -175,6 +177,6 @@ uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_mac
             }
         }
     }
-    /* If no process runs on a core of the software machine, the core is idle. */
+    /* A software machine's core is idle if no process runs on it. */
     return has | (software_machine && core->observed == 0 ? NTK_CORE_HAS_IDLE : 0u);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_cores - turns cumulative readings of cores of processes into differences. */
+/* aggregate_cores - turns cumulative readings of processes' cores into differences. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
     return runtime->cores[core];
 }
 
-/* The part of a first period that the collector did not watch; at most the period. The machine's
- * core uses it, too. */
+/* Takes the part of a first period that the collector did not observe; it is at most the period.
+ * The machine's core uses it, too. */
 static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
                                                     struct core_state *state,
                                                     struct machine_core *machine,
@@ -58,7 +58,7 @@ static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggreg
         }
         machine->has_unwatched = true;
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
-        /* See aggregate_first.c. */
+        /* The totals are explained in aggregate_first.c. */
         out->has =
             reported & NTK_CORE_HAS_ENGINES ? reported : reported & ~(uint32_t)NTK_CORE_HAS_BUSY;
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
@@ -84,7 +84,8 @@ static bool core_moved(const struct ntk_core_sample *core)
            core->device_to_host_bytes.period > 0;
 }
 
-/* Includes those that ended before this collector started; only needed if one takes long. */
+/* The longest execution, including those that ended before this collector started. Only needed if
+ * one takes long. */
 static uint64_t longest_of(struct ntk_aggregate *aggregate,
                            const struct ntk_runtime_reading *reading,
                            const struct ntk_ring_core *core)
@@ -104,7 +105,7 @@ static uint64_t longest_of(struct ntk_aggregate *aggregate,
                                             : UINT64_MAX;
 }
 
-/* One core of one reading: writes differences to out and moves the baselines. */
+/* Processes one core of one reading: writes differences to out and updates the baselines. */
 static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
                       const struct ntk_ring_core *core, struct core_state *state,
                       struct ntk_core_sample *out)
@@ -117,8 +118,8 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     bool moved = false;
 
     ntk_aggregate_core_counters(core, total);
-    /* "Now - since" of a running execution may be slightly above its final time, and the counters
-     * of a killed writer do not move: busy time then pauses and never restarts. */
+    /* "Now - since" of a running execution may be slightly above its final time, and a killed
+     * writer's counters stop changing. Busy time then pauses; it never restarts. */
     if (total[AT_BUSY] < state->base[AT_BUSY]) {
         total[AT_BUSY] = state->base[AT_BUSY];
     }
@@ -130,9 +131,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     if (state->unwatched) {
         out->unwatched = take_unwatched(aggregate, state, machine, period, reported);
     }
-    /* Readings happen shortly before or after the period's ends; the time between them bounds the
-     * busy time of a core. A process that came or went during the period was idle for the rest of
-     * it. */
+    /* Readings are taken shortly before or after the period's ends; the time between them bounds
+     * the busy time of a core. A process that came or went during the period was idle for the rest
+     * of it. */
     state->window_ns = state->read_ns > 0 && !reading->ended
                            ? ntk_aggregate_advance(core->read_monotonic_ns, state->read_ns)
                            : 0;
@@ -154,7 +155,8 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->has_observed |= reported;
         machine->observed++;
     }
-    /* Each physical core counts the same executions. */
+    /* Count only on the first physical core: each one of a logical core counts the same
+     * executions. */
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
         out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
@@ -190,7 +192,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                                                                &aggregate->histogram.device);
         }
     }
-    /* The count may be ahead of its histogram: read again after the last change. */
+    /* The count may be ahead of its histogram, so read it again after the last change. */
     state->moved = moved;
 }
 
@@ -210,7 +212,7 @@ uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint3
     return cores;
 }
 
-/* One latency of all cores; if only one has entries, they are shared. */
+/* Merges the latency histograms of all cores; if only one has entries, shares its entries. */
 static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_sample *runtime, size_t offset)
 {
@@ -256,7 +258,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
         struct core_state *state = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
         if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
-            continue; /* invalid data of one process must not stop the others */
+            continue; /* invalid data from one process must not affect the others */
         }
         if (!state) {
             return -ENOMEM;

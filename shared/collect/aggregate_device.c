@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices, facts about the machine, and its cores over all runtimes. */
+/* aggregate_device - devices, facts about the machine, and its cores across all runtimes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "shared/collect/aggregate_state.h"
 
 #define LATENCIES (NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY)
-/* The driver reports power once per minute. */
+/* The driver reports power once per minute; older readings are stale. */
 #define POWER_OLD_SECONDS 150
 
 static const struct ntk_device_value *ecc_value(const struct ntk_device_reading *reading,
@@ -29,9 +29,9 @@ static const struct ntk_device_value *ecc_value(const struct ntk_device_reading 
     }
 }
 
-/* The first reading of a counter. Its total continues from the stored one. A counter of a tree that
- * appeared counts from 0, or from the stored counter, because the total already includes the counts
- * of a driver that was only out of reach. */
+/* Handles the first reading of a counter: its total continues from the stored total. If the tree
+ * has just appeared, the counter counts from 0, or from the stored counter: the driver may only
+ * have been out of reach, and then the total already includes its earlier counts. */
 static void begin_ecc(struct device_state *state, const struct ntk_ecc_stored *stored, int ecc,
                       uint64_t value, bool appeared)
 {
@@ -160,7 +160,8 @@ void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_stat
     }
 }
 
-/* Whether the runtime was seen to own the core; this cannot be seen at its end. */
+/* Whether the runtime was seen to own the core. At the runtime's end, ownership is no longer
+ * visible. */
 static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime_state *runtime,
                      uint32_t core)
 {
@@ -223,7 +224,7 @@ static bool holds_some_core(const struct ntk_aggregate *aggregate,
     return false;
 }
 
-/* The value on which the running processes agree; 0: they do not, or there are none. */
+/* The LNC on which the running processes agree; 0 if they differ or there are none. */
 static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_holders)
 {
     uint32_t agreed = 0;
@@ -241,8 +242,8 @@ static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_hold
     return differ ? 0 : agreed;
 }
 
-/* The LNC that tools show: the value on which the running processes agree (if
- * possible, of those that have cores), else that of the environment, else the family's default. */
+/* The LNC that tools show: the value on which the running processes (if possible, those with cores)
+ * agree, else the environment's value, else the family's default. */
 static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
 {
     uint32_t agreed = agreed_lnc(aggregate, true);
@@ -313,9 +314,9 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     for (uint32_t s = 0; s < device->stack_count; s++) {
         device->memory_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
-    /* A driver's tree knows every process. The tree of the software machine is up to a second old
-     * and does not change after its last process is killed: there the readings of the processes are
-     * used. A process that does not know all its memory makes the device's sum unknown. */
+    /* A driver's tree covers every process. The software machine's tree is up to a second old and
+     * stays unchanged after its last process was killed, so the processes' readings are used. If a
+     * process does not know all its memory, the device's sum is unknown. */
     if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
         aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;
@@ -350,7 +351,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     }
 }
 
-/* Passes the work of processes on the cores that they owned to the judge. */
+/* Passes the judge the work of processes on cores that they owned. */
 static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_health_time now = { snapshot->monotonic_ns, snapshot->realtime_ns };
@@ -379,7 +380,7 @@ static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot
     }
 }
 
-/* Devices that a driver no longer lists are shown as gone. */
+/* Adds devices that the driver no longer lists, marked as gone. */
 static void build_gone(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     uint32_t indices[NTK_DEVICES_MAX];
@@ -391,7 +392,7 @@ static void build_gone(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     if (gone == 0 || aggregate->tree.device_count + gone > NTK_DEVICES_MAX) {
         return;
     }
-    /* Without a tree the devices may be listed already, because processes report them. */
+    /* Without a tree, the devices may already be listed because processes reported them. */
     count = aggregate->tree.device_count > 0 ? count : 0;
     devices = ntk_snapshot_alloc_devices(snapshot, count + gone);
     for (size_t i = 0; devices && i < count; i++) {

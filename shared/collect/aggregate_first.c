@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_first - the point from which the counters of a process count. */
+/* aggregate_first - decides from which point the counters of a process count. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@ static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t ou
     }
 }
 
-/* The difference between the baseline, which stays, and the first reading. Without memory it counts
- * as watched. */
+/* Takes the difference between the baseline, which stays, and the first reading. If out of memory,
+ * the difference counts as observed. */
 static void see_unwatched(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading,
                           const struct ntk_ring_core *core, struct core_state *state)
@@ -32,7 +32,7 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
         any |= unwatched->counts[i];
     }
     if (core->busy_ns < state->base[AT_BUSY]) {
-        unwatched->counts[AT_BUSY] = 0; /* as in a sample: busy time only pauses */
+        unwatched->counts[AT_BUSY] = 0; /* busy time only pauses, as in a sample */
     }
     if (any && ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
         ntk_aggregate_difference_baseline(aggregate, &unwatched->total, &state->total,
@@ -47,8 +47,8 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
-/* Around another runtime these totals are the trusted values of each period, and no counter of the
- * segment continues them: the unwatched part is unknown. */
+/* For a process around another runtime, these totals are each period's trusted values, and no
+ * segment counter continues them, so the unobserved part is unknown. */
 static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {
     static const size_t trusted[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
@@ -61,8 +61,8 @@ static void go_on_believed(const struct ntk_ring_core *core, struct core_state *
     }
 }
 
-/* Totals stored from an earlier collector's time; without them, counting began before the
- * process. */
+/* Continues from the totals that an earlier collector stored. If there are none, counting began
+ * before the process. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
 {
@@ -95,7 +95,7 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         ntk_aggregate_stored_baseline(&core->total, &stored[i].total_latency);
         ntk_aggregate_stored_baseline(&core->device, &stored[i].device_latency);
     }
-    /* The work since then is counted, but shares of the first period only cover the watched
+    /* The work since then is counted, but shares of the first period cover only the observed
      * time. */
     for (size_t i = 0; i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
@@ -142,7 +142,7 @@ void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
 {
     struct runtime_state *runtime = ntk_map_get(&aggregate->by_key, reading->key);
 
-    /* If models need it, cores have the latency on the core. */
+    /* Cores have the latency on the core if models need it. */
     for (size_t i = 0; runtime && (of_cores || of_models) && i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 

@@ -25,7 +25,8 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
 
-/* An entry of a baseline. Its largest count is more than a process reaches in a hundred years. */
+/* A baseline entry packs bucket and count. Its largest count exceeds what a process reaches in a
+ * hundred years. */
 #define BUCKET_BITS 12
 #define COUNT_MAX (UINT64_MAX >> BUCKET_BITS)
 static_assert(NTK_HISTOGRAM_BUCKETS <= 1 << BUCKET_BITS, "a bucket fits");
@@ -53,7 +54,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
         base->entries = more;
         base->capacity = capacity;
     }
-    for (size_t i = 0; i < count; i++) { /* stored counts can be larger, too */
+    for (size_t i = 0; i < count; i++) { /* stored counts may be larger than an entry holds */
         uint64_t kept = entries[i].count < COUNT_MAX ? entries[i].count : COUNT_MAX;
         base->entries[i] = kept << BUCKET_BITS | entries[i].bucket;
     }
@@ -63,8 +64,8 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 }
 
 /*
- * The reading, and its difference to the baseline, both as used buckets in scratch memory. One walk
- * over the used buckets of the reading and the baseline, which is sorted, too.
+ * Compares a reading with the baseline. Returns the reading and the difference as used buckets in
+ * scratch memory, from one walk over the used buckets of both, which are sorted.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)
@@ -101,7 +102,7 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
             now->entries[now->count++] =
                 (struct ntk_histogram_entry){ .bucket = i, .count = count };
             more = ntk_aggregate_difference(count, before);
-            /* without a branch, which would be guessed wrong */
+            /* Written without a branch, because branch prediction would often fail. */
             period->entries[period->count] =
                 (struct ntk_histogram_entry){ .bucket = i, .count = more };
             period->count += more > 0;
@@ -122,8 +123,8 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
 
     compare(aggregate, base, read);
     if (period->count == 0 && read->sum_ns >= base->sum_ns) {
-        aggregate->now.sum_ns = base->sum_ns; /* entries after its count belong to the next
-                                               * period */
+        /* entries after its count belong to the next period */
+        aggregate->now.sum_ns = base->sum_ns;
     }
     if (keep(base, &aggregate->now) < 0 || period->count == 0) {
         return (struct ntk_histogram){ 0 };

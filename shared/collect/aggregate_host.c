@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host CPUs and memory: ticks to shares. */
+/* aggregate_host - turns ticks of host CPUs into shares, and reports host memory. */
 #include <string.h>
 
 #include "shared/collect/aggregate_state.h"
@@ -36,7 +36,8 @@ void ntk_aggregate_system(struct ntk_aggregate *aggregate, const struct ntk_syst
     }
 }
 
-/* Ticks never decrease except for the kernel's corrections of idle and io_wait, which count 0. */
+/* Ticks never decrease, except when the kernel corrects idle and io_wait: then the difference is
+ * 0. */
 static void cpu_shares(const struct ntk_cpu_reading *now, const struct ntk_cpu_reading *before,
                        double share[NTK_CPU_FIELD_COUNT])
 {
@@ -68,7 +69,7 @@ static const struct ntk_cpu_reading *find_cpu(const struct ntk_vec *cpus, size_t
     return NULL;
 }
 
-/* As a share of all CPUs, like the usage of runtimes. */
+/* The collector's share of all CPUs, computed like the usage of runtimes. */
 static double self_share(uint64_t now_ns, uint64_t *base_ns, double whole_ns)
 {
     uint64_t ns = ntk_aggregate_advance(now_ns, *base_ns);

@@ -21,8 +21,8 @@ static bool has_device_row(const struct ntk_runtime_reading *reading, uint32_t m
     return false;
 }
 
-/* For a model with device readings only around its load, only the total is known: a row without a
- * category. */
+/* If a model's device memory was only measured around its load, only the total is known: it gets a
+ * row without a category. */
 static bool estimated_row(const struct ntk_runtime_reading *reading, size_t index,
                           struct ntk_ring_memory *out)
 {
@@ -125,7 +125,7 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
         }
     }
     out->memory_by_category_count = at;
-    /* For the next one. */
+    /* Clear the sums for the next process. */
     for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
         if (runtime->has_memory[core]) {
             memset(aggregate->sums[core], 0, sizeof aggregate->sums[core]);

@@ -48,7 +48,7 @@ static struct name_state *name_state(struct runtime_state *runtime, const char *
         }
     }
     if (runtime->names.count >= NTK_SEGMENT_MODELS) {
-        return NULL; /* a process with endless names: no series for the rest */
+        return NULL; /* too many names in one process: the rest gets no series */
     }
     state = ntk_vec_add(&runtime->names);
     if (state) {
@@ -71,7 +71,7 @@ static bool is_zero(const uint8_t *bytes, size_t count)
     return true;
 }
 
-/* The current count of the process, and the new part of it. */
+/* Returns the process's current count and the part that is new. */
 static struct ntk_count count_take(uint64_t now, uint64_t *seen)
 {
     struct ntk_count count = { .total = now, .period = ntk_aggregate_difference(now, *seen) };

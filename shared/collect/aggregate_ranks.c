@@ -19,8 +19,9 @@ static bool is_of(const struct rank_state *state, const struct ntk_ring_comm *co
            state->join_timestamp_ns == comm->join_realtime_ns;
 }
 
-/* The owner of a segment can write any key into it. The snapshot's key also includes the owner of
- * the file, one-way, so that no user can write a key that becomes another user's communicator. */
+/* The owner of a segment can write any key into it. The snapshot's key is a one-way hash that also
+ * includes the file's owner, so no user can write a key that is mistaken for another user's
+ * communicator. */
 static int owned_key(uint64_t key, uint32_t uid, uint64_t *out_key)
 {
     const uint64_t words[2] = { key, uid };
@@ -33,7 +34,7 @@ static int owned_key(uint64_t key, uint32_t uid, uint64_t *out_key)
     return 0;
 }
 
-/* Made at the first request; NULL if out of memory. */
+/* The state of a rank, created at the first request; NULL if out of memory. */
 static struct rank_state *state_of(struct runtime_state *runtime, const struct ntk_ring_comm *comm)
 {
     uint64_t key;
@@ -152,7 +153,7 @@ static void lost_remove(struct ntk_aggregate *aggregate, size_t index)
     ntk_vec_remove(&aggregate->lost_ranks, index);
 }
 
-/* Without memory it is omitted. */
+/* Adds a lost rank; if out of memory, the rank is omitted. */
 static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime,
                      const struct ntk_rank_sample *rank)
 {
@@ -175,15 +176,16 @@ static bool is_of_key(const struct lost_rank_state *known, const struct ntk_rank
     return known->lost.rank.key == rank->key;
 }
 
-/* Whether this rank took the place of a lost one. */
+/* Whether this rank replaced a lost rank. */
 static bool has_place_of(const struct ntk_rank_sample *rank, const struct ntk_rank_sample *lost)
 {
     return rank->key == lost->key && rank->rank == lost->rank &&
            rank->join_timestamp_ns > lost->join_timestamp_ns;
 }
 
-/* A job that meets at the place of a broken one has the same key. Its ranks have the places of lost
- * ones, joined when these were lost, or joined when others had their places. */
+/* Whether the communicator belongs to a later job: a job that meets at the place of a broken
+ * communicator has the same key. The later job's ranks replaced lost ranks, joined when these were
+ * lost, or joined when others had replaced them. */
 static bool is_of_later_life(const struct ntk_aggregate *aggregate,
                              const struct ntk_rank_sample *rank)
 {
@@ -202,7 +204,7 @@ static bool is_of_later_life(const struct ntk_aggregate *aggregate,
 }
 
 /* Whether a rank of an ended process is still reported: it did not leave, or its communicator has
- * lost a rank, so that others need its position. */
+ * lost a rank, so that other ranks need its position. */
 static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {
     if (rank->state != NTK_RANK_LEFT) {
@@ -226,7 +228,7 @@ static void note_newer(struct lost_rank_state *known, const struct ntk_rank_samp
     }
 }
 
-/* A rank replaces lost ones before it. */
+/* Marks the lost ranks that this rank replaces. */
 static void lost_replace(struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {
     bool is_replaced = false;
@@ -250,7 +252,7 @@ void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
     ntk_vec_fini(&aggregate->lost_ranks);
 }
 
-/* Ranks of living processes replace lost ones. */
+/* Marks lost ranks that ranks of living processes replace. */
 static void replace_by_living(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count && aggregate->lost_ranks.count > 0; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_runtime - processes: first facts, one sample per period, the end. */
+/* aggregate_runtime - processes: first facts, one sample per period, and the end. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/base/order.h"
 #include "shared/metrics/snapshot_merge.h"
@@ -122,11 +122,11 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
         return -ENOENT;
     }
     if (runtime->sampled) {
-        return 0; /* one per period; an ended process has no more samples */
+        return 0; /* one sample per period; an ended process gets no more samples */
     }
     ntk_aggregate_see_held(aggregate, runtime, reading);
     if (!ntk_aggregate_take_row(aggregate, runtime, reading->process) && !reading->ended) {
-        runtime->waits = true; /* its baselines stay, so no count is lost */
+        runtime->waits = true; /* its baselines stay unchanged, so no count is lost */
         return 0;
     }
     out = &runtime->sample;
@@ -204,8 +204,8 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     }
     out->has |= NTK_RUNTIME_HAS_RSS;
     out->rss_bytes = rss_pages * aggregate->options.page_bytes;
-    if (had_base) { /* else the usage of this period is unknown, not zero */
-        /* Ticks for now; finish() knows the length of the period. */
+    if (had_base) { /* otherwise the usage of this period is unknown, not zero */
+        /* Stored in ticks for now; finish() knows the length of the period. */
         out->has |= NTK_RUNTIME_HAS_CPU;
         out->vcpu_user = (double)user;
         out->vcpu_system = (double)system;
@@ -246,7 +246,7 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
     }
     if (user) {
         ntk_aggregate_replace_text(&runtime->user, user);
-        if (runtime->sampled) { /* it may be the only sample of a process that is gone */
+        if (runtime->sampled) { /* may be the only sample of an exited process */
             runtime->sample.user = ntk_snapshot_text(aggregate->pending, user);
         }
     }
@@ -257,7 +257,8 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
 NTK_ORDER(compare_runtimes, struct ntk_runtime_sample, NTK_UP(start_time) NTK_UP(pid));
 
-/* A process that closed and began again has one entry, which is alive if the process is. */
+/* Adds one entry for a process that closed and reinitialized; the entry is alive if the process
+ * is. */
 static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
                           const struct ntk_runtime_sample *sample)
 {
@@ -268,7 +269,7 @@ static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
             struct ntk_runtime_sample older = sample->ended ? *sample : runtimes[i];
             struct ntk_runtime_sample newer = sample->ended ? runtimes[i] : *sample;
 
-            if (sample->ended && runtimes[i].ended) { /* in the order of their ends */
+            if (sample->ended && runtimes[i].ended) { /* in the order in which they ended */
                 older = runtimes[i];
                 newer = *sample;
             }

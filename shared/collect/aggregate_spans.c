@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_spans - spans of the period, with limits so that no user hides those of others. */
+/* aggregate_spans - spans of the period, with limits so that one user's spans do not displace other
+ * users' spans. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/spans.h"
 
 #include <string.h>
 
 #define SPANS_OF_USER (NTK_SNAPSHOT_SPANS_MAX / 4 * 3)
-/* Failed and slow ones find room when samples have filled the rest. */
+/* Limit for sampled spans, so that failed and slow ones still have room. */
 #define SPANS_OF_SAMPLES (NTK_SNAPSHOT_SPANS_MAX / 2)
 
 struct ntk_span *ntk_aggregate_span(struct ntk_aggregate *aggregate, struct ntk_process_key key,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_users - limits how much of the snapshots one user may fill, so that others have
+/* aggregate_users - limits how much of a snapshot one user may fill, so that other users have
  * room. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/snapshot_merge.h"
@@ -10,7 +10,7 @@
 
 #define KEY_BYTES 64
 
-/* Made at the first request; NULL if out of memory. */
+/* The state of a user, created at the first request; NULL if out of memory. */
 static struct user_state *user_of(struct ntk_aggregate *aggregate, uint32_t uid)
 {
     struct user_state *user = ntk_map_get_number(&aggregate->users, uid);
@@ -41,7 +41,7 @@ void ntk_aggregate_free_users(struct ntk_aggregate *aggregate)
 
 /* ---- rows ---- */
 
-/* For a process, in the form of its events. */
+/* A process's key, in the same form as in its events. */
 static const char *process_key(char key[KEY_BYTES], uint32_t uid, uint32_t pid, uint64_t start_time)
 {
     (void)snprintf(key, KEY_BYTES, "%" PRIu32 "-%" PRIu32 "-%" PRIu64, uid, pid, start_time);
@@ -66,15 +66,15 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
         return true;
     }
     user->is_over = true;
-    /* Without memory its events are listed. */
+    /* If out of memory, its events are listed. */
     (void)ntk_map_put(&aggregate->rowless,
                       process_key(key, process->uid, process->own_pid, process->start_time),
                       runtime);
     return false;
 }
 
-/* The totals of a row of many processes are the sums of all of them; both have their cores in
- * order. */
+/* The totals of a row for many processes are the sums over all of them. Both rows have their cores
+ * in order. */
 static void join_totals(struct ntk_runtime_sample *row, struct ntk_runtime_sample *one)
 {
     uint64_t began_ns = row->core_count > 0 ? row->cores[0].began_ns : 0;
@@ -119,10 +119,11 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
 
 /* ---- events ---- */
 
-/* Lists of events_max that a user may take in a period, to keep the choice among them cheap. */
+/* Events that a user may take in a period, as a multiple of events_max; a limit keeps the choice
+ * among them cheap. */
 #define LISTS_OF_USER 4
 
-/* Whether a process has not taken its share of events yet. */
+/* Whether the process still has room in its share of events. */
 static bool may_take(struct ntk_aggregate *aggregate, struct ntk_process_key key, bool is_error)
 {
     /* Processes with the same hash share a quota. */
@@ -199,7 +200,7 @@ struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggrega
     return event;
 }
 
-/* Events must not name a process without a row either. */
+/* Removes events of processes without a row: no event may name them. */
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate)
 {
     const struct ntk_event_sample *events = aggregate->events.items;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup - the container that a process runs in. */
+/* cgroup - finds the container that a process runs in. */
 #include "shared/collect/cgroup.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static bool begins_with(struct span text, const char *begin)
     return text.bytes >= bytes && memcmp(text.at, begin, bytes) == 0;
 }
 
-/* Cuts the part before the first divider, and the divider, off the rest. */
+/* Cuts off the part before the first divider, and the divider itself. */
 static bool next_part(struct span *rest, const char *dividers, struct span *out)
 {
     if (!rest->at) {
@@ -71,7 +71,7 @@ static bool next_part(struct span *rest, const char *dividers, struct span *out)
     return true;
 }
 
-/* "<id>", "cri-containerd-<id>.scope", "docker-<id>.scope". */
+/* Parses "<id>", "cri-containerd-<id>.scope" or "docker-<id>.scope". */
 static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
 {
     cut_end(&part, ".scope");
@@ -89,8 +89,8 @@ static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
     return true;
 }
 
-/* "0f1e...": 8-4-4-4-12 digits separated by dashes or (systemd driver) underscores; a pod from a
- * file of the node has 32 digits without separators. */
+/* Parses "0f1e...": 8-4-4-4-12 digits separated by dashes or (with the systemd driver) underscores.
+ * A pod from a file on the node has 32 digits without separators. */
 static bool read_uid(struct span text, char out[NTK_POD_UID_BYTES])
 {
     if (text.bytes == UID_DIGITS && all_hex(text)) {
@@ -115,14 +115,14 @@ static bool read_uid(struct span text, char out[NTK_POD_UID_BYTES])
     return true;
 }
 
-/* "pod<uid>", "kubepods-burstable-pod<uid>.slice". */
+/* Parses "pod<uid>" or "kubepods-burstable-pod<uid>.slice". */
 static bool read_pod(struct span part, char out[NTK_POD_UID_BYTES])
 {
     static const size_t lengths[] = { UID_DIGITS, UID_CHARS };
 
     cut_end(&part, ".slice");
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        size_t before = part.bytes - lengths[i]; /* huge when the part is too short */
+        size_t before = part.bytes - lengths[i]; /* wraps around if the part is too short */
         if (part.bytes < lengths[i] + 3 || memcmp(part.at + before - 3, "pod", 3) != 0 ||
             (before > 3 && part.at[before - 4] != '-')) {
             continue;
@@ -144,7 +144,7 @@ static void read_path(struct span path, struct ntk_cgroup_place *out)
         char uid[NTK_POD_UID_BYTES];
         if (out->pod_uid[0] == '\0' && read_pod(part, uid)) {
             memcpy(out->pod_uid, uid, sizeof uid);
-            out->container_id[0] = '\0'; /* the node may be a container itself */
+            out->container_id[0] = '\0'; /* the node itself may be a container */
         } else if (out->container_id[0] == '\0') {
             read_container(part, out->container_id);
         }
@@ -160,7 +160,7 @@ bool ntk_cgroup_parse(const char *text, size_t text_bytes, struct ntk_cgroup_pla
     while (next_part(&rest, "\n", &line)) {
         struct ntk_cgroup_place place;
         struct span field;
-        /* "<number>:<controllers>:<path>" */
+        /* A line is "<number>:<controllers>:<path>". */
         bool has_path = next_part(&line, ":", &field);
         has_path = has_path && next_part(&line, ":", &field);
         if (!has_path || !line.at) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup - the container of a process, from its /proc/<pid>/cgroup.
+ * cgroup - finds the container of a process from its /proc/<pid>/cgroup.
  *
  * Supports cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker and
  * Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case hexadecimal
@@ -23,12 +23,11 @@ extern "C" {
 #define NTK_POD_UID_BYTES 37
 
 struct ntk_cgroup_place {
-    char container_id[NTK_CONTAINER_ID_BYTES]; /* "" none */
-    char pod_uid[NTK_POD_UID_BYTES];           /* with dashes as in Kubernetes; "" none */
+    char container_id[NTK_CONTAINER_ID_BYTES]; /* "" if none */
+    char pod_uid[NTK_POD_UID_BYTES];           /* with dashes as in Kubernetes; "" if none */
 };
 
-/* Fills *out from the text, which may be anything; false if it names neither a container nor a
- * pod. */
+/* Parses any text into *out; false if it names neither a container nor a pod. */
 bool ntk_cgroup_parse(const char *text, size_t text_bytes, struct ntk_cgroup_place *out);
 /* Whether the characters are a container id. */
 bool ntk_cgroup_is_container_id(const char *text, size_t text_bytes);

@@ -11,18 +11,19 @@
 #include "shared/base/fs.h"
 #include "shared/collect/source.h"
 
-/* A segment needs one, a folder two, and a file that is about to go one more. */
+/* Limit on open descriptors: a segment needs one, a folder two, and a file that is being removed
+ * one more. */
 #define DESCRIPTORS_MAX 16384
 #define BOOT_ID_BYTES 64
 
 enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_ADAPTER, SOURCE_PROC, SOURCE_COUNT };
 
 struct ntk_collector {
-    struct ntk_collector_options options; /* texts are copies */
+    struct ntk_collector_options options; /* the texts are copies */
     char *texts[4];
     struct ntk_aggregate *aggregate;
-    bool reads_latency; /* of processes */
-    bool reads_models;  /* ... of models */
+    bool reads_latency; /* read latency of processes */
+    bool reads_models;  /* read latency of models */
     struct ntk_collect_source sources[SOURCE_COUNT];
     const char *note; /* borrowed from the ring source */
 };
@@ -44,7 +45,7 @@ static void set_now(struct ntk_collector *collector, uint64_t monotonic_ns)
                                                 });
 }
 
-/* The collector copies the texts, so callers need not keep theirs. */
+/* Copies a text, so that callers need not keep theirs. */
 static int keep_text(struct ntk_collector *collector, size_t slot, const char **text)
 {
     if (!*text) {
@@ -67,7 +68,7 @@ static void set_host(struct ntk_collector *collector, char boot_id[BOOT_ID_BYTES
     ntk_aggregate_set_host(collector->aggregate, boot_id, uname(&host) == 0 ? host.nodename : "");
 }
 
-/* Verdicts that a collector before this one stored, and that are still true. */
+/* Continues verdicts that an earlier collector stored and that are still true. */
 static void continue_health(const struct ntk_collector *collector, const char *boot_id)
 {
     const struct ntk_collector_options *options = &collector->options;
@@ -160,7 +161,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     /*
      * The baselines of the first period. Reading a device tree may take long, so it comes first and
      * the period starts after it: a core that is always busy then shows 100 %. Processes get their
-     * counters at first sight, and their CPU time after that.
+     * counters at first sight, then their CPU time.
      */
     ret = sample_source(collector, SOURCE_DEVICE, now_ns(collector), err);
     if (ret < 0) {
@@ -190,7 +191,8 @@ void ntk_collector_destroy(struct ntk_collector *collector)
     if (!collector) {
         return;
     }
-    /* The aggregate first, because it returns the contexts that sources keep with processes. */
+    /* Destroy the aggregate first, because it returns the contexts that sources keep with
+     * processes. */
     ntk_aggregate_destroy(collector->aggregate);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (collector->sources[i].ops) {

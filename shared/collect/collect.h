@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect - from segments, device tree and /proc to one immutable snapshot per period.
+ * collect - turns segments, device tree and /proc into one immutable snapshot per period.
  *
  * The agent and neuron-top use it in the same way:
  *
@@ -18,8 +18,8 @@
  *   seen, or, with options.totals_get, from its stored totals: every count is in some snapshot.
  * - A counter that decreased counts from 0 again.
  * - A core that is working during the poll counts as busy until then.
- * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last
- *   events are drained before its file is removed.
+ * - A process that ended appears in one more snapshot, with its last differences, memory 0 and
+ *   `ended`; its last events are drained before its file is removed.
  *
  * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots belong to the caller and
  *          outlive the collector.
@@ -42,60 +42,61 @@ extern "C" {
 
 /* Default limit on memory log events, loads and errors in one snapshot. */
 #define NTK_COLLECT_EVENTS_MAX 16384
-/* Failed executions are listed as errors, too: of each process a few at first and then the newest
- * one of each period. A job that fails for days must not push out other stored events. The same
- * holds for each kind of hardware error, by process and device. The rest counts as not listed. */
+/* Failed executions are listed as errors, too: for each process the first few, and then the newest
+ * one of each period. A job that fails for days must not displace other stored events. The same
+ * applies to each kind of hardware error, by process and device. The rest counts as not listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
-/* Default time between two checks of the fault indicators of devices. The counters of cores, which
- * are many, are read with each poll, and about once per second if polls are rare. */
+/* Default time between two checks of the devices' fault indicators. The many counters of cores are
+ * read with each poll, and about once per second if polls are rare. */
 #define NTK_COLLECT_HEALTH_NS (150 * NTK_NS_PER_MS)
 
 struct ntk_span_rules;
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */
-    /* NULL: "/proc"; may be that of another PID namespace: the host's */
+    /* NULL: "/proc"; may belong to another PID namespace, such as the host's. */
     const char *proc_root;
     const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: found */
-    const char *driver_sysfs; /* NULL: "/sys" (tests) */
+    const char *driver_sysfs; /* NULL: "/sys"; tests use another */
     const char *hooks_dir;    /* NULL: see shared/abi/paths.h */
-    /* drain and remove the files of dead processes: the agent does, neuron-top does not */
+    /* Drain and remove the files of dead processes; the agent does, neuron-top does not. */
     bool reap;
     bool no_events;     /* do not read the rings at all */
-    bool no_latency;    /* do not read histograms, which are most of the data of a busy machine */
+    bool no_latency;    /* do not read histograms, the largest part of a busy machine's data */
     bool no_usage;      /* do not read CPU time and memory of processes in /proc */
     bool command_lines; /* read the command lines of processes, which may contain secrets */
-    /* Single executions, loads and collectives that match go into the snapshots; borrowed during
-     * ntk_collector_create(). NULL: none, which costs nothing. */
+    /* Rules for single executions, loads and collectives that go into the snapshots; borrowed
+     * during ntk_collector_create(). NULL: none, which costs nothing. */
     const struct ntk_span_rules *span_rules;
-    size_t events_max; /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
+    size_t events_max; /* maximum events per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /* Minimum time from a poll or a check of fault indicators to the next check by a drain; 0:
      * NTK_COLLECT_HEALTH_NS. If it is longer than the time between two polls, only polls check. */
     uint64_t health_ns;
-    /* Minimum time between two reads of the fault indicators of cores on a machine with many cores
-     * (64, that is more than a thousand files); 0: with each check. */
+    /* Minimum time between two reads of the cores' fault indicators on a machine with many cores
+     * (64 cores have more than a thousand files); 0: read with each check. */
     uint64_t many_cores_ns;
     /*
-     * Gives the stored totals of a process that is older than the collector and seen for the first
-     * time; its segment began at began_ns (CLOCK_MONOTONIC). Fills cores[] (core and the `total` of
-     * every count; histograms, when known, have everything stored so far and stay valid until the
-     * next call) and *out_count. False when nothing is stored: then all its work so far is
-     * `unwatched` in its first period. May be NULL. With it, the files of ended processes stay
-     * until ntk_collector_keep().
+     * Returns the stored totals of a process that is older than the collector and seen for the
+     * first time. Its segment began at began_ns (CLOCK_MONOTONIC). Fills *out_count and cores[]:
+     * the core, the `total` of every count, and, if known, histograms of everything stored so far,
+     * which stay valid until the next call. Returns false if nothing is stored: then all the
+     * process's work so far is `unwatched` in its first period. May be NULL. With it, the files of
+     * ended processes stay until ntk_collector_keep().
      */
     bool (*totals_get)(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
-    /* Gives the stored ECC counters of a device; totals continue from there, and the increase since
-     * then is `ecc_unwatched` in the first period. False when nothing is stored. May be NULL. */
+    /* Returns the stored ECC counters of a device; totals continue from there, and the increase
+     * since then is `ecc_unwatched` in the first period. Returns false if nothing is stored. May be
+     * NULL. */
     bool (*ecc_get)(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out, void *ctx);
-    /* Gives the last verdict that was stored of a device in this boot: if it is still true, it
-     * began then. False when nothing is stored. May be NULL. */
+    /* Returns the last verdict stored for a device in this boot: if it is still true, it began
+     * then. Returns false if nothing is stored. May be NULL. */
     bool (*health_get)(const char *boot_id, uint32_t device, struct ntk_health_stored *out,
                        void *ctx);
-    void *totals_ctx; /* of all three */
+    void *totals_ctx; /* argument of these three functions */
     /* Fills snapshot->instance with the known facts about the instance, at each poll, without
-     * waiting. May be NULL. On a software machine the type is that of the machine, and there is no
+     * waiting. May be NULL. On a software machine the type is the machine's, and there is no
      * error. */
     void (*instance_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *instance_ctx;
@@ -116,11 +117,10 @@ int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err);
 void ntk_collector_destroy(struct ntk_collector *collector);
 
-/* Finds new and ended processes and reads the rings. How full of unread records the fullest one
- * was, in percent (so that a caller can slow down while that is little), or -errno. */
+/* Finds new and ended processes and reads the rings. Returns the highest fill level of a ring, in
+ * percent of unread records, so that a caller can slow down while it is low; or -errno. */
 int ntk_collector_drain(struct ntk_collector *collector);
-/* The next drain or poll checks all fault indicators of devices, even if a check was done
- * recently. */
+/* Makes the next drain or poll check all fault indicators of devices, even after a recent check. */
 void ntk_collector_hurry(struct ntk_collector *collector);
 
 /* Ends the period and returns its snapshot; the next period starts. */
@@ -128,39 +128,39 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
                        struct ntk_err *err);
 
 /*
- * Whether the health of a device changed since the last call: a verdict, or its reasons. Each drain
+ * Whether a device's health changed since the last call: its verdict, or the reasons. Each drain
  * checks the device tree if health_ns have passed since the last check, so a caller that drains
  * often enough sees a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);
 
-/* Undoes no_events: from now on the rings are read, beginning with the records that they still
+/* Undoes no_events: reads the rings from now on, beginning with the records that they still
  * have. */
 void ntk_collector_read_events(struct ntk_collector *collector);
 
-/* Whether histograms of processes, and of models, are read from now on. Without them, samples have
- * no latency, and without those of models no latency on the core. If they were not read before,
- * their first period begins now. */
+/* Sets whether histograms of processes, and of models, are read from now on. Without process
+ * histograms, samples have no latency; without model histograms, they have no latency on the core.
+ * If they were not read before, their first period begins now. */
 void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models);
 
-/* Whether CPU time and memory of processes are read from now on; without, samples have neither. If
- * they were not read before, CPU time comes with the second sample, because the first covers only a
- * part of its period. */
+/* Sets whether CPU time and memory of processes are read from now on; otherwise samples have
+ * neither. If they were not read before, CPU time begins with the second sample, because the first
+ * covers only part of its period. */
 void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted);
 
-/* For callers that store totals (totals_get): all snapshots up to this sequence are stored. The
- * files of processes that ended in them may be removed. If the collector is killed before, its
- * successor finds them and counts the rest. */
+/* For callers that store totals (totals_get): tells the collector that all snapshots up to this
+ * sequence are stored. The files of processes that ended in them may be removed. If the collector
+ * is killed before, its successor finds them and counts the rest. */
 void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence);
 
-/* The number of processes that this user may not read, at the last check, and of users with
- * processes that cannot even be counted. */
+/* The number of processes that this user may not read at the last check, and the number of users
+ * with processes that cannot even be counted. */
 struct ntk_collector_unreadable {
     uint32_t processes;
     uint32_t users;
 };
 struct ntk_collector_unreadable ntk_collector_unreadable(const struct ntk_collector *collector);
-/* Why some process is not shown (permissions, a broken file), or not in all detail, or "". Borrowed
+/* Why a process is not shown, or not in full detail (permissions, a broken file), or "". Borrowed
  * until the next call on the collector. */
 const char *ntk_collector_note(const struct ntk_collector *collector);
 
@@ -175,7 +175,7 @@ struct ntk_collect_source {
 };
 struct ntk_collect_source_ops {
     const char *name;
-    /* Called between snapshots; as ntk_collector_drain(). NULL: nothing to do. */
+    /* Called between snapshots, like ntk_collector_drain(). NULL: nothing to do. */
     int (*drain)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
     /* Passes the current values to the aggregate. */
     int (*sample)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,

@@ -21,7 +21,8 @@ static int path_make(const char *hooks_dir, char *buf, size_t buf_bytes)
     int length;
 
     if (!hooks_dir) {
-        bool is_service = geteuid() != ntk_paths_machine_user(); /* root's program writes them */
+        /* root's program writes the findings */
+        bool is_service = geteuid() != ntk_paths_machine_user();
 
         if (is_service && ntk_paths_hooks_dir_variable() == NULL &&
             access(NTK_HOOKS_SHARED_DIR, F_OK) != 0) {

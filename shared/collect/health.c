@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health - the sources of device and process health, and the verdict. */
+/* health - takes readings and reports about devices and processes, and returns the verdict. */
 #include "shared/collect/health.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void ntk_health_destroy(struct ntk_health *health)
 
 /* ---- reports of other sources ---- */
 
-/* A tree that cannot be checked for a moment comes back with the next check: nothing is forgotten
+/* Handles a tree that cannot be read. It may come back with the next check, so nothing is forgotten
  * or reported until it is away for longer. */
 static void take_away(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now)
@@ -184,14 +184,15 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
         (!work->is_owned && ntk_health_is_past(core->owned_ns, NTK_HEALTH_HOLD_NS, now))) {
         changed = ntk_health_clear_work(core, ORIGIN_PROCESS, now) || changed;
     }
-    if (changed && health->devices[device].is_known) { /* expensive for each of 128 cores */
+    /* rarely set, because judging is expensive for each of 128 cores */
+    if (changed && health->devices[device].is_known) {
         ntk_health_judge(health, &health->devices[device], now);
     }
 }
 
 /* ---- the answer ---- */
 
-/* The worst verdict first, then the greatest action, then in the order of the table. */
+/* Sorts by the worst verdict, then by the strongest action, then by the order of the table. */
 static int compare_reasons(const void *a, const void *b)
 {
     const struct ntk_health_sample *x = a;
@@ -208,7 +209,7 @@ static int compare_reasons(const void *a, const void *b)
     return (int)x->reason - (int)y->reason;
 }
 
-/* Also if the device counts the errors, and a process reported the core. */
+/* The first affected core, even if the device counts the errors and a process reported the core. */
 static uint16_t first_core_of(const struct ntk_health_sample *sample, uint32_t base)
 {
     return sample->cores ? (uint16_t)(base + (uint32_t)__builtin_ctz(sample->cores)) : NTK_NO_CORE;

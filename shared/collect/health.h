@@ -12,19 +12,19 @@
  * - LATCH and WORK clear with a reset of the device, or when the counter was cleared. WORK also
  *   goes when the core completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and,
  *   when a process was the sign, when no process has had the core for as long.
- * - Another tree (the driver was loaded again) begins again at once; so does a heartbeat that goes
- *   back.
+ * - If the tree is new (the driver was loaded again) or the heartbeat decreased, everything starts
+ *   afresh at once.
  * - A leaf that cannot be read is neither good nor bad. One that could be read before and cannot
  *   for NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them
  *   could be read for NTK_HEALTH_HOLD_NS without a break.
- * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
- *   beats where that is more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two
- *   beats. It counts as resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit to a
- *   slower rate.
+ * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or after five times the longest time between
+ *   two beats if that is longer, but after NTK_HEALTH_NEVER_NS at most, which also applies before
+ *   the second beat. It has resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit
+ *   to a slower rate.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
  *   device before its indicators.
- * - A leaf that a machine does not have makes nothing unknown: the verdict uses the other leaves,
- *   and lists them.
+ * - A leaf that a machine does not have does not make the device unknown: the verdict uses the
+ *   other leaves, and lists them.
  *
  * Status counters are never reset, so their value at first sight is not a sign; ECC error counters
  * and components describe the present.
@@ -51,7 +51,7 @@ extern "C" {
 
 struct ntk_health;
 
-/* The same moment on both clocks: durations use the first, displayed times the second. */
+/* The same moment on two clocks: durations use the first, displayed times the second. */
 struct ntk_health_time {
     uint64_t monotonic_ns;
     uint64_t realtime_ns;
@@ -60,8 +60,8 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL if out of memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* Takes the current devices, repeatedly. is_new: a different tree from before. After
- * NTK_HEALTH_LOST_NS a driver's missing devices are unknown, and those of a removed software
+/* Takes the current devices; called repeatedly. is_new: the tree is not the previous one. After
+ * NTK_HEALTH_LOST_NS, missing devices of a driver become unknown; those of a removed software
  * machine are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
@@ -75,19 +75,19 @@ void ntk_health_reading(struct ntk_health *health, const struct ntk_device_readi
                         unsigned int read, bool counts_from_zero, bool beats,
                         struct ntk_health_time now);
 
-/* All findings of diagnoses that still hold; a core that is no longer listed is healthy. */
+/* Takes all findings of diagnoses that still hold; a core that is no longer listed is healthy. */
 void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *findings,
                          size_t count, struct ntk_health_time now);
 
-/* An execution of an observed process ended with this status on a core; its counters are not read
- * yet. is_new: no other record reported it before. */
+/* Reports that an execution of an observed process ended with this status on a core; its counters
+ * have not been read yet. is_new: no other record reported it before. */
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
                           uint32_t status, bool is_new, struct ntk_health_time now);
 
-/* The work of observed processes on a core since the last call, including the ends that were
+/* The work of observed processes on a core since the last call, including executions that were
  * reported one by one. */
 struct ntk_health_work {
-    bool is_owned; /* a process has it now */
+    bool is_owned; /* a process owns the core now */
     uint64_t completed;
     uint64_t hardware_errors;
     uint64_t timeouts;
@@ -95,8 +95,8 @@ struct ntk_health_work {
 void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_core,
                      const struct ntk_health_work *work, struct ntk_health_time now);
 
-/* Continues the verdict that another collector of this boot stored for a device: a verdict and
- * reasons that are the same now are true since then. */
+/* Continues the verdict that another collector of this boot stored for a device: if the verdict and
+ * a reason are the same now, they keep their start time. */
 void ntk_health_continue(struct ntk_health *health, uint32_t device,
                          const struct ntk_health_stored *stored);
 
@@ -104,8 +104,8 @@ void ntk_health_continue(struct ntk_health *health, uint32_t device,
  * as long as the snapshot. Sets nothing for a device that was never read. */
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                      struct ntk_device_sample *device);
-/* The devices that a driver showed before and does not show now, ascending; returns their
- * number. */
+/* Fills the ascending indices of devices that a driver showed before but does not show now; returns
+ * their number. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
 /* Whether a verdict or the reasons of a device changed since the last call; the first verdict is

@@ -6,7 +6,7 @@
 
 #include "shared/abi/core_number.h"
 
-/* Component names that an error counted elsewhere explains better. */
+/* Component names for errors that another counter explains better. */
 static const struct {
     enum ntk_health_reason reason;
     enum ntk_health_reason by[2];
@@ -37,12 +37,12 @@ static void add_reason(struct judged *reasons, enum ntk_health_reason reason,
     into->last_ns = sample->last_ns > into->last_ns ? sample->last_ns : into->last_ns;
     into->cores |= sample->cores;
     if (into->core != NTK_NO_CORE && sample->core != NTK_NO_CORE) {
-        into->count += sample->count; /* of another core, or more of the same one */
+        into->count += sample->count; /* from another core, or more from the same one */
     }
     into->status = into->status ? into->status : sample->status;
 }
 
-/* signs: of the device, or of one of its cores. */
+/* signs are those of the device, or of one of its cores. */
 static void add_sign(struct judged *reasons, enum signal signal, const struct sign *signs,
                      uint16_t core)
 {
@@ -50,10 +50,10 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
     uint64_t counted_elsewhere = 0;
 
     if (!sign->is_on) {
-        return; /* nearly all of them, of each core of each device */
+        return; /* true for nearly all signals of each core of each device */
     }
-    /* A counter of the driver and a process may both have seen an error: only the surplus of one
-     * over the other counts. */
+    /* A counter of the driver and a process may both have seen an error: only the difference
+     * counts. */
     for (size_t s = 0; s < (size_t)signal; s++) {
         bool is_same =
             signs[s].is_on && ntk_health_signals[s].reason == ntk_health_signals[signal].reason;
@@ -82,7 +82,7 @@ static void add_state(struct judged *reasons, enum ntk_health_reason reason, uin
     add_reason(reasons, reason, &sample);
 }
 
-/* Whether some leaf is missing for too long; a sign that another leaf keeps on stays on. */
+/* Whether a leaf has been missing for too long. A sign that another leaf keeps set stays. */
 static bool is_lost(const struct device_state *device)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
@@ -138,8 +138,8 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
     }
 }
 
-/* A counter of a device has no core. Counters of its cores count only from the first reading, so
- * only the earlier collector saw them increase. */
+/* Continues the cores of a stored reason. A device counter has no core. Core counters count only
+ * from the first reading, so only the earlier collector saw them increase. */
 static void continue_cores(struct device_state *device, size_t r, struct judged *judged)
 {
     if (!judged->is_on) {
@@ -156,7 +156,7 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
     uint32_t verdict = NTK_HEALTH_HEALTHY;
     bool changed = false;
 
-    bool is_first = device->verdict_since_ns == 0; /* readers of the verdict are informed then */
+    bool is_first = device->verdict_since_ns == 0; /* readers are then informed of the verdict */
 
     /* A driver that is being loaded shows a device before its indicators: the previous verdict, if
      * any, stays for a while. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_read - turns readings of the device tree into signs, which come and go. */
+/* health_read - turns readings of the device tree into signs, which appear and disappear. */
 #include <string.h>
 
 #include "shared/base/str.h"
@@ -70,7 +70,7 @@ static void find_sign(struct sign *sign, struct ntk_health_time now)
     }
 }
 
-/* A LEVEL sign with a leaf that was read. is_more: the fault occurred again. */
+/* Updates a LEVEL sign from a leaf that was read. is_more: the fault occurred again. */
 static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_health_time now)
 {
     find_sign(sign, now);
@@ -81,7 +81,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
         ntk_health_raise_sign(sign, now);
         sign->last_ns = was_on && !is_more ? last_ns : sign->last_ns;
     } else if (sign->is_on) {
-        /* The clock can be at 0 only in a test, and 0 means none. */
+        /* The clock can only be 0 in a test, and 0 means none. */
         sign->good_since_ns = sign->good_since_ns ? sign->good_since_ns : now.monotonic_ns;
         if (ntk_health_is_past(sign->good_since_ns, NTK_HEALTH_HOLD_NS, now)) {
             clear_sign(sign);
@@ -89,7 +89,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
     }
 }
 
-/* A reset, or another driver: latched signs end. */
+/* Clears latched signs after a reset or a driver change. */
 static void clear_cores(struct device_state *device)
 {
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
@@ -201,7 +201,7 @@ static void start_heart(struct heart *heart, uint64_t value, struct ntk_health_t
     *heart = (struct heart){ .is_known = true, .value = value, .beat_ns = now.monotonic_ns };
 }
 
-/* The maximum, while the rate is unknown. */
+/* The maximum applies while the rate is unknown. */
 static uint64_t heart_limit_ns(const struct heart *heart)
 {
     uint64_t limit_ns = heart->longest_ns * 5;
@@ -214,8 +214,8 @@ static uint64_t heart_limit_ns(const struct heart *heart)
 static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_time now)
 {
     uint64_t between_ns = now.monotonic_ns - heart->beat_ns;
-    /* The time before the first beat, and the time without beats, do not count for the rate. The
-     * limit adapts to a slower heartbeat from the beats that follow. */
+    /* The time before the first beat and the time without beats do not count towards the rate. The
+     * limit adapts to a slower heartbeat when later beats arrive. */
     bool is_pace = heart->has_beaten && (!heart->is_still || heart->resumed_ns) &&
                    between_ns < NTK_HEALTH_NEVER_NS;
 
@@ -234,7 +234,7 @@ static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_tim
     heart->beat_ns = now.monotonic_ns;
 }
 
-/* False if it decreased: the driver is another one. */
+/* Reads the heartbeat. Returns false if it decreased, which means that the driver was replaced. */
 static bool read_heart(struct device_state *device, const struct ntk_device_value *value,
                        bool beats, struct ntk_health_time now)
 {
@@ -254,7 +254,7 @@ static bool read_heart(struct device_state *device, const struct ntk_device_valu
         take_beat(heart, value->value, now);
         return true;
     }
-    if (!beats) { /* no process beats it, so the time does not count */
+    if (!beats) { /* no process drives it, so the time does not count */
         heart->beat_ns = now.monotonic_ns;
         heart->is_still = false;
         heart->resumed_ns = 0;
@@ -301,7 +301,7 @@ static void read_status(struct device_state *device, struct core_state *core,
             sign->count += value->value - sign->base;
             is_worse = true;
         } else if (value->value < sign->base) {
-            clear_sign(sign); /* cleared by hand */
+            clear_sign(sign); /* a user cleared the counter */
         }
         sign->base = value->value;
     }

@@ -21,30 +21,32 @@ enum signal {
 enum origin { ORIGIN_ECC, ORIGIN_COMPONENT, ORIGIN_STATUS, ORIGIN_PROCESS, ORIGIN_DIAG };
 enum clears { CLEARS_LEVEL, CLEARS_LATCH, CLEARS_WORK };
 
-/* One signal of a device or, for STATUS and PROCESS, of one of its cores. */
+/* A signal of a device or, for STATUS and PROCESS, of one of its cores. */
 struct sign {
     bool is_on;
-    uint64_t since_ns;    /* realtime */
-    uint64_t last_ns;     /* realtime */
-    uint64_t last_bad_ns; /* monotonic */
-    /* LEVEL: since then all readings were good and none was missing; 0 none */
+    uint64_t since_ns;    /* realtime of the first sign */
+    uint64_t last_ns;     /* realtime of the last sign */
+    uint64_t last_bad_ns; /* monotonic time of the last bad reading */
+    /* LEVEL: monotonic time since which all readings were good and none was missing; 0: none. */
     uint64_t good_since_ns;
-    uint64_t count;            /* ECC: the counter; else the number of executions */
-    uint32_t status;           /* PROCESS */
-    bool is_known;             /* the leaf could be read at least once */
-    bool is_missing;           /* ... and cannot be read now */
-    bool is_lost;              /* ... for too long; stays until it could be read for long */
-    uint64_t missing_since_ns; /* monotonic */
-    uint64_t found_since_ns;   /* LOST: monotonic, since then it can be read again; 0 not */
-    uint64_t base;             /* STATUS: the earlier value of the counter */
+    uint64_t count;  /* ECC: the counter; otherwise the number of executions */
+    uint32_t status; /* PROCESS: the status */
+    bool is_known;   /* the leaf could be read at least once */
+    bool is_missing; /* the leaf cannot be read now */
+    /* the leaf was missing for too long; stays set until it could be read for long enough */
+    bool is_lost;
+    uint64_t missing_since_ns; /* monotonic time since which it is missing */
+    /* LOST: monotonic time since which it can be read again; 0: it cannot */
+    uint64_t found_since_ns;
+    uint64_t base; /* STATUS: the counter's earlier value */
 };
 
 struct core_state {
     struct sign signs[SIGNAL_COUNT];
     bool has_success, has_resets;
     uint64_t success, resets;
-    uint64_t owned_ns;               /* monotonic: a process last owned it */
-    uint64_t reported[SIGNAL_COUNT]; /* by PROCESS: ends since the last work */
+    uint64_t owned_ns;               /* monotonic time at which a process last owned it */
+    uint64_t reported[SIGNAL_COUNT]; /* PROCESS: executions reported since the last work */
 };
 
 struct heart {
@@ -52,41 +54,41 @@ struct heart {
     bool has_beaten;
     bool is_still;
     uint64_t value;
-    uint64_t beat_ns;    /* monotonic: the last beat, or the first check */
-    uint64_t longest_ns; /* between two beats; 0: fewer than two so far */
-    uint64_t resumed_ns; /* monotonic: first beat after a stop; 0 none */
+    uint64_t beat_ns;    /* monotonic time of the last beat, or of the first check */
+    uint64_t longest_ns; /* longest time between two beats; 0: fewer than two beats so far */
+    uint64_t resumed_ns; /* monotonic time of the first beat after a stop; 0: none */
     uint64_t still_since_ns;
 };
 
 struct judged {
     bool is_on;
-    struct ntk_health_sample sample; /* detail: NULL; see other */
+    struct ntk_health_sample sample; /* its detail is NULL; see `other` */
 };
 
 struct device_state {
-    bool is_known; /* it was read */
+    bool is_known; /* was read at least once */
     bool is_software;
-    bool is_away;           /* the tree does not show it */
-    uint64_t away_since_ns; /* monotonic */
-    bool is_gone;           /* ... for too long */
+    bool is_away;           /* missing from the tree */
+    uint64_t away_since_ns; /* monotonic time since which it is missing */
+    bool is_gone;           /* missing for too long */
     uint64_t gone_since_ns;
-    uint64_t first_ns; /* monotonic: of the first reading */
+    uint64_t first_ns; /* monotonic time of the first reading */
     uint32_t evidence;
     struct sign signs[SIGNAL_COUNT];
-    char other[NTK_DEVICE_TEXT_BYTES]; /* components that the table does not name */
+    char other[NTK_DEVICE_TEXT_BYTES]; /* components that are not in the table */
     struct core_state cores[NTK_DEVICE_CORES_MAX];
     struct heart heart;
-    uint64_t lost_since_ns; /* realtime; 0 if nothing is lost */
-    uint64_t no_signal_ns;  /* realtime; 0 if there are some */
+    uint64_t lost_since_ns; /* realtime since which a leaf is lost; 0: none is lost */
+    uint64_t no_signal_ns;  /* realtime since which there are no signals; 0: there are some */
     struct judged reasons[NTK_HEALTH_REASON_COUNT];
-    uint32_t stored_cores[NTK_HEALTH_REASON_COUNT]; /* of reasons that continue stored ones */
+    uint32_t stored_cores[NTK_HEALTH_REASON_COUNT]; /* cores of reasons that continue stored ones */
     uint32_t verdict;
     uint64_t verdict_since_ns;
 };
 
 struct ntk_health {
     struct device_state devices[NTK_DEVICES_MAX];
-    uint32_t cores_per_device; /* of the last tree */
+    uint32_t cores_per_device; /* cores per device in the last tree */
     bool has_changed;
 };
 
@@ -94,7 +96,7 @@ struct ntk_health {
 struct health_signal_row {
     enum origin origin;
     uint32_t status; /* STATUS: enum ntk_status_counter; PROCESS: enum ntk_result */
-    const char *key; /* of the other origins */
+    const char *key; /* key of the other origins */
     enum ntk_health_reason reason;
     enum clears clears;
 };
@@ -104,12 +106,12 @@ extern const struct health_signal_row ntk_health_signals[SIGNAL_COUNT];
 
 void ntk_health_raise_sign(struct sign *sign, struct ntk_health_time now);
 bool ntk_health_is_past(uint64_t since_ns, uint64_t limit_ns, struct ntk_health_time now);
-/* Ends signs of WORK from this origin that are old enough; whether there were any. */
+/* Clears WORK signs of this origin that are old enough; returns whether there were any. */
 bool ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now);
 
 /* ---- health_judge ---- */
 
-/* Another driver: the shown verdict stays until the next reading is judged. */
+/* Starts afresh after a driver change: the shown verdict stays until the next reading is judged. */
 void ntk_health_begin_anew(struct device_state *device);
 void ntk_health_judge(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now);

@@ -14,19 +14,19 @@
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
 
-/* pause between two checks of the locks, or of a process, ... */
+/* Pause between two checks of the locks, or of a process. */
 #define LOOK_NS (50 * NTK_NS_PER_MS)
-/* ... which grows up to this if the open files take long to read */
+/* The pause grows up to this if reading the open files takes long. */
 #define WAIT_NS (30 * NTK_NS_PER_SECOND)
-/* known at once; if there are more, all are checked again */
+/* Processes known at the same time; if there are more, all are checked again. */
 #define PROCESSES_MAX 4096u
-#define UIDS 4 /* real, effective, saved, of files */
+#define UIDS 4 /* real, effective, saved and file system uid */
 
 struct holder_process {
     uint64_t looked_ns;
-    uint64_t wait_ns; /* until the next look */
+    uint64_t wait_ns; /* time until the next check */
     uint32_t uids[UIDS];
-    uint64_t devices; /* bit i: it has /dev/neuron<i> open */
+    uint64_t devices; /* bit i: the process has /dev/neuron<i> open */
     bool is_known;
 };
 
@@ -63,7 +63,7 @@ static bool read_uids(const struct ntk_holders *holders, uint32_t pid, uint32_t 
     return at && sscanf(at, "\nUid: %u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) == UIDS;
 }
 
-/* NULL: there is none, or no memory. */
+/* The entry of a process; NULL if the process does not exist or memory is exhausted. */
 static const struct holder_process *process_get(struct ntk_holders *holders, const char *sysfs_root,
                                                 bool is_software, uint32_t pid,
                                                 uint64_t monotonic_ns)
@@ -137,7 +137,7 @@ bool ntk_holders_has(struct ntk_holders *holders, const struct ntk_device_tree *
     }
     const struct holder_process *process =
         process_get(holders, tree->root, is_software, pid, monotonic_ns);
-    bool is_owner = uid == 0; /* root created its file and may have changed to any user */
+    bool is_owner = uid == 0; /* root created its file and may have switched to any user */
 
     for (size_t i = 0; process && process->is_known && i < UIDS; i++) {
         is_owner = is_owner || process->uids[i] == uid;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - the identity of this machine: one answer for all programs.
+ * machine - the identity of this machine, the same for all programs.
  *
- * The device tree comes first: the software machine has its type there, other machines in the
- * firmware. Then a process may name the type of its machine, if that belongs to the tree's family.
- * Else only the family is known.
+ * The device tree comes first: it has the type of a software machine; for other machines, the
+ * firmware has it. Next, a process may report its machine's type, if that belongs to the tree's
+ * family. Otherwise only the family is known.
  *
  * Owner:   plain data; the type is borrowed from the tree or the process that named it.
  * Threads: any.
@@ -20,12 +20,13 @@ extern "C" {
 #endif
 
 struct ntk_machine_answer {
-    const struct ntk_machine *machine; /* of the type, else one of the family; NULL unknown */
-    const char *type;                  /* "trn1.32xlarge"; "" unknown */
+    /* the machine of this type, else one of the family; NULL: unknown */
+    const struct ntk_machine *machine;
+    const char *type; /* such as "trn1.32xlarge"; "" if unknown */
 };
 
 struct ntk_machine_answer ntk_machine_of_tree(const struct ntk_device_tree *tree);
-/* A process reports this instance type. */
+/* Takes the instance type that a process reports. */
 void ntk_machine_hear(struct ntk_machine_answer *answer, const char *type);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The first version of struct pidfd_info of linux/pidfd.h, which older headers lack. */
+/* The first version of struct pidfd_info from linux/pidfd.h, which older headers lack. */
 struct pidfd_info_0 {
     uint64_t mask;
     uint64_t cgroup_id;
@@ -25,14 +25,15 @@ int ntk_process_exit_watch(const char *proc_root, uint32_t pid)
     return strcmp(proc_root, "/proc") == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-/* 0: it runs, is gone, or exited with 0, or its code may not be read, which shows as 0. */
+/* Returns 0 if the process runs, is gone, exited with 0, or has an exit code that may not be read,
+ * which the kernel shows as 0. */
 static int status_of_zombie(int stat_fd)
 {
     char stat[4096];
     ssize_t bytes = pread(stat_fd, stat, sizeof stat - 1, 0);
 
     stat[bytes > 0 ? bytes : 0] = '\0';
-    const char *at = strrchr(stat, ')'); /* the end of field 2, a name that may hold anything */
+    const char *at = strrchr(stat, ')'); /* end of field 2, a name that may contain any character */
 
     for (int field = 2; at && field < FIELD_EXIT_CODE; field++) {
         at = strchr(at + 1, ' ');

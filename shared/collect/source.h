@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source - the four sources of a collector. Each _open() fills *out_source; its destroy() frees it.
- * options are those of the collector and are borrowed for life.
+ * options are the collector's and are borrowed for life.
  *
  * Threads: one at a time.
  */
@@ -20,26 +20,27 @@ extern "C" {
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err);
-/* Reads events from now on, and past ones that are still there. */
+/* Reads events from now on, and earlier events that are still in the rings. */
 void ntk_source_ring_read_events(struct ntk_collect_source *source,
                                  struct ntk_aggregate *aggregate);
-/* The latency of known processes counts from now on. */
+/* Starts counting the latency of known processes now. */
 void ntk_source_ring_begin_latency(struct ntk_collect_source *source,
                                    struct ntk_aggregate *aggregate, bool of_cores, bool of_models);
 struct ntk_collector_unreadable ntk_source_ring_unreadable(const struct ntk_collect_source *source);
 /* See ntk_collector_keep(). */
 void ntk_source_ring_keep(struct ntk_collect_source *source, uint64_t sequence);
-/* The device tree. */
+/* Opens the source of the device tree. */
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err);
-/* See ntk_collector_hurry(); of the source's state. */
+/* See ntk_collector_hurry(). The argument is the source's state. */
 void ntk_source_device_hurry(void *source_device);
-/* ntk_aggregate_has_core of the source's state. */
+/* An ntk_aggregate_has_core; its ctx is the source's state. */
 ntk_aggregate_has_core ntk_source_device_has_core;
-/* Network adapters. */
+/* Opens the source of network adapters. */
 int ntk_source_adapter_open(const struct ntk_collector_options *options,
                             struct ntk_collect_source *out_source, struct ntk_err *err);
-/* /proc: the host, and the processes that the aggregate knows. After the ring. */
+/* Opens the source for /proc: the host, and the processes that the aggregate knows. It must be
+ * sampled after the ring source. */
 int ntk_source_proc_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, struct ntk_err *err);
 /* See ntk_collector_read_usage(). */

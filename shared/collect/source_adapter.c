@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Network adapters: the counters of their ports. */
+/* source_adapter - the counters of network adapter ports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +8,12 @@
 #include "shared/collect/source.h"
 #include "shared/device/adapter.h"
 
-/* Each read queries the adapter, which may hang: then its ports are absent. */
+/* Time limit for a read. Each read queries the adapter, which may hang; then its ports are
+ * absent. */
 #define WAIT_NS NTK_NS_PER_SECOND
 
 struct source_adapter {
-    struct ntk_aside *aside; /* NULL: no thread, so this one reads */
+    struct ntk_aside *aside; /* NULL: no thread could be created, so the calling thread reads */
     char *root;
     size_t count;
     struct ntk_adapter_port ports[NTK_ADAPTER_PORTS_MAX];

@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* The device tree: its facts once, its counters at each sample. */
+/* source_device - reads the device tree: its facts once, its counters at each sample. */
 #include <stdlib.h>
 
 #include "shared/collect/holders.h"
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
-/* A check between the samples is a full one, including cores, this long after the last full one;
- * samples that come every second make it unnecessary. On a machine with many cores (more than a
- * thousand files), those without a process are read less often, because their counters only change
- * with executions. */
+/* Time after which a check between samples is a full check, including cores; samples every second
+ * make it unnecessary. On a machine with many cores (more than a thousand files), those without a
+ * process are read less often, because their counters only change with executions. */
 #define WHOLE_LOOK_NS NTK_NS_PER_SECOND
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
 #define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
-/* On a machine of this kind, cores that observed processes use are read only once in this number
- * of looks, because failures there show in the segments of these processes at once. */
+/* On a machine with many cores, cores that observed processes use are read only in one of this
+ * number of checks, because failures on them appear at once in the segments of these processes. */
 #define LOOKS_AT_WORK 6
 
 struct source_device {
     struct ntk_device_source *device;
     bool
-        /* the first sample was taken: a tree that appears from now on is newer than the
-         * collector */
+        /* The first sample was taken: a tree that appears from now on is newer than the
+         * collector. */
         started;
     bool had_tree;
     bool is_software;
-    uint64_t identity;                   /* of the tree that was last judged */
-    bool appeared;                       /* the tree is newer than the collector */
-    uint64_t health_ns;                  /* minimum time between two checks for faults */
-    uint64_t many_cores_ns;              /* ... in cores that are in use, if there are many */
-    uint64_t looked_ns;                  /* for faults */
-    uint64_t whole_ns;                   /* ... and for the tree and all its cores */
-    bool is_hurried;                     /* the next check is a full one, now */
+    uint64_t identity;  /* identity of the tree that was last judged */
+    bool appeared;      /* the tree is newer than the collector */
+    uint64_t health_ns; /* minimum time between two checks for faults */
+    /* minimum time between two checks for faults in cores that are in use, if there are many
+     * cores */
+    uint64_t many_cores_ns;
+    uint64_t looked_ns;                  /* time of the last check for faults */
+    uint64_t whole_ns;                   /* time of the last check of the tree and all its cores */
+    bool is_hurried;                     /* the next check is a full check without delay */
     uint64_t cores_ns;                   /* time of the last check of cores; 0: never */
     uint64_t worked_ns;                  /* time at which some cores were last in use */
-    uint64_t success_count;              /* of all cores */
-    uint64_t core_looks;                 /* at cores */
-    struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
-    const char *hooks_dir;               /* NULL: found */
+    uint64_t success_count;              /* sum of the success counters of all cores */
+    uint64_t core_looks;                 /* number of checks of cores */
+    struct ntk_device_reading *readings; /* NTK_DEVICES_MAX readings */
+    const char *hooks_dir;               /* NULL: the default folder */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
     struct ntk_holders holders;
 };
 
-/* The judge learns about another tree before it is read. */
+/* Refreshes the tree. The judge learns about a new tree before it is read. */
 static int refresh(struct source_device *source, struct ntk_aggregate *aggregate,
                    struct ntk_err *err)
 {
@@ -95,7 +96,8 @@ static void skip_cores_at_work(struct source_device *source, const struct ntk_ag
     ntk_device_source_skip(source->device, skipped);
 }
 
-/* Cores are in use when a process is observed, or when they completed executions of another one. */
+/* Whether cores must be checked. Cores are in use when a process is observed, or when they
+ * completed executions of an unobserved process. */
 static bool are_cores_due(struct source_device *source, struct ntk_aggregate *aggregate,
                           uint64_t monotonic_ns)
 {
@@ -131,7 +133,7 @@ static void look_for_work(struct source_device *source, size_t count, uint64_t m
     }
 }
 
-/* Between the samples: only the fault indicators, which are few. */
+/* Reads between samples only the fault indicators, which are few. */
 static int source_device_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
     struct source_device *source = state;

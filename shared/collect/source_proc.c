@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc: host CPUs and memory; CPU time, memory, command and user of each runtime. */
+/* source_proc - reads /proc: host CPUs and memory; CPU time, memory, command and user of each
+ * runtime. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,20 +19,20 @@
 #include "shared/collect/process_exit.h"
 #include "shared/collect/source.h"
 
-#define STAT_BYTES (1024u * 1024u) /* of /proc/stat: 4,096 CPUs and their interrupts */
+#define STAT_BYTES (1024u * 1024u) /* enough for /proc/stat with 4,096 CPUs and their interrupts */
 #define PATH_BYTES 512
-#define PROCESS_FILES_MAX 512 /* stat files of runtimes that stay open */
+#define PROCESS_FILES_MAX 512 /* maximum number of runtimes' stat files that stay open */
 
 struct source_proc {
     char root[PATH_BYTES];
     int stat;
     int meminfo;
-    char *text; /* STAT_BYTES */
+    char *text; /* STAT_BYTES bytes */
     struct ntk_vec cpus;
     size_t process_files;
     bool command_lines;
     bool no_usage;
-    /* the process that was last described in this round; the next one often has the same user */
+    /* Cache of the last user in this round, because the next process often has the same user. */
     bool has_user;
     uid_t user_id;
     char user[64];
@@ -40,10 +41,10 @@ struct source_proc {
 /* The aggregate's context of each process. */
 struct process_file {
     struct source_proc *source;
-    int fd, pidfd; /* its stat; see process_exit.h */
+    int fd, pidfd; /* the process's stat file; its pidfd, see process_exit.h */
 };
 
-/* Reads from the start; NUL-ended. */
+/* Reads the file from its start; the text is NUL-ended. */
 static ssize_t read_again(int fd, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -75,13 +76,13 @@ static int open_file(const struct source_proc *source, const char *name)
 
 /* ---- the host ---- */
 
-/* "cpu  10 20 ..." or "cpu3 10 20 ..." */
+/* Parses "cpu 10 20 ..." or "cpu3 10 20 ...". */
 static bool parse_cpu(const char *line, struct ntk_cpu_reading *out)
 {
     uint64_t field[8] = { 0 };
     char *end = (char *)line + 3;
 
-    if (*end != ' ') { /* the sum over all CPUs has no number: the next one is its user time */
+    if (*end != ' ') { /* the sum over all CPUs has no number; its next number is user time */
         out->cpu = (uint32_t)strtoul(end, &end, 10);
     }
     for (size_t i = 0; i < 8; i++) {
@@ -92,7 +93,7 @@ static bool parse_cpu(const char *line, struct ntk_cpu_reading *out)
             if (i < 4) {
                 return false;
             }
-            break; /* an older kernel */
+            break; /* an older kernel has fewer fields */
         }
         end = next;
     }
@@ -191,7 +192,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
-/* This process, whatever proc_root is. */
+/* Reads the usage of this process, regardless of proc_root. */
 static void read_self(struct ntk_system_reading *out)
 {
     struct rusage usage;
@@ -236,7 +237,7 @@ struct process_stat {
     uint64_t rss_pages;
 };
 
-/* "pid (any name) S ..." with fields counted from the last ')'. */
+/* Parses "pid (any name) S ...". Fields are counted from the last ')'. */
 static bool parse_process_stat(const char *text, struct process_stat *out)
 {
     const char *at = strrchr(text, ')');
@@ -245,7 +246,7 @@ static bool parse_process_stat(const char *text, struct process_stat *out)
     if (!at || at[1] != ' ' || at[2] == '\0') {
         return false;
     }
-    at += 3; /* after the state, which is field 3 */
+    at += 3; /* skip the state, field 3 */
     for (size_t i = 4; i < 25; i++) {
         char *next;
 
@@ -296,7 +297,8 @@ static ssize_t read_process_stat(struct source_proc *source, struct ntk_aggregat
         close(fd);
         return got;
     }
-    /* Opened before its stat is read: then a successful read is of the process with this number. */
+    /* Open the descriptor before reading stat: if the read succeeds, both belong to the process
+     * with this number. */
     *file = (struct process_file){ source, fd, ntk_process_exit_watch(source->root, process->pid) };
     source->process_files++;
     process->context = file;
@@ -320,7 +322,7 @@ static ssize_t read_small(const struct source_proc *source, uint32_t pid, const 
     return got;
 }
 
-/* The name, else the number. */
+/* The user's name, else the number. */
 static const char *user_of(struct source_proc *source, uid_t uid)
 {
     if (!source->has_user || source->user_id != uid) {
@@ -391,13 +393,12 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
     }
     ssize_t got = read_process_stat(source, process, text, sizeof text);
     if (got < 0 || !parse_process_stat(text, &stat) || stat.start_time != process->start_time) {
-        /* That of an exited process is kept: its last reading determines how it exited. */
+        /* Keep the file of an exited process: its last reading shows how the process exited. */
         if (process->context && (got != -ESRCH || !process->described)) {
             close_process(process->context);
             process->context = NULL;
         }
-        /* The number belongs to another process, or to none: the words are those of the vendor's
-         * tool. */
+        /* The number belongs to no process or to another one. The wording is the vendor tool's. */
         snprintf(error, sizeof error, "open %s/%u/stat: %s", source->root, process->pid,
                  got == -EACCES ? "permission denied" : "no such file or directory");
         ntk_aggregate_process_no_usage(aggregate, index, error);
@@ -437,7 +438,8 @@ void ntk_source_proc_read_usage(struct ntk_collect_source *collect_source,
     ntk_aggregate_forget_usage(aggregate);
 }
 
-/* CPU time counts from first sight; the name is read now, because the process may end soon. */
+/* Reads new processes between samples: CPU time counts from first sight, and the name is read now
+ * because the process may exit soon. */
 static int source_proc_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
     struct source_proc *source = state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments of observed processes: passes the readings of shared/ring to the aggregate. */
+/* source_ring - passes shared/ring's readings of the segments of observed processes to the
+ * aggregate. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,15 @@
 #include "shared/collect/span_taker.h"
 #include "shared/ring/ring_registry.h"
 
-/* Folders are checked this often; rings at every drain. */
+/* Interval between two checks of the folders; rings are read at every drain. */
 #define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
 #define NAME_BYTES 512
 #define KEY_BYTES 32
-/* Snapshots that may wait to be stored at the same time. */
+/* Maximum number of snapshots that may wait to be stored. */
 #define SNAPSHOTS_KEPT 256
 
-/* Limit of records per user in one drain, so that no user starves the rings of others. */
+/* Maximum number of records per user in one drain, so that one user's rings do not delay those of
+ * others. */
 #define RECORDS_OF_USER (1u << 20)
 
 #define ERROR_GROUPS_MAX 16384
@@ -29,16 +31,17 @@ struct source_ring {
     uint64_t looked_ns;
     bool looked;
     char note[256];
-    struct ntk_span_taker *spans; /* NULL: none are wanted */
+    struct ntk_span_taker *spans; /* NULL: no spans are needed */
     struct ntk_collector_unreadable unreadable;
-    struct ntk_aggregate *aggregate; /* for the current drain */
-    unsigned int fullest;            /* ring that it found, in percent */
+    struct ntk_aggregate *aggregate; /* valid during a drain */
+    unsigned int fullest;            /* fill level of the fullest ring in this drain, in percent */
     struct ntk_map records_taken;    /* number of records taken, by uid */
-    struct ntk_map errors;           /* struct error_group, by error_number() */
-    uint64_t sequence;               /* of the last snapshot */
-    uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended by then */
+    struct ntk_map errors;           /* struct error_group by error_number() */
+    uint64_t sequence;               /* sequence number of the last snapshot */
+    /* number of processes that had ended by each snapshot, indexed by its sequence number */
+    uint64_t ended[SNAPSHOTS_KEPT];
     char key[KEY_BYTES];
-    /* of the current segment */
+    /* Process of the current segment. */
     struct ntk_ring_process process;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -46,12 +49,13 @@ struct source_ring {
     struct ntk_ring_memory memory[NTK_SEGMENT_MEMORY_ROWS];
 };
 
-/* Distinguishes segments: a path may be used again. */
+/* A key that distinguishes segments, because a path may be reused. */
 static const char *key_of(struct source_ring *source, const struct ntk_ring_segment *segment)
 {
     char *at = source->key + sizeof source->key - 1;
 
-    /* Several times in each period and of each of hundreds of segments. */
+    /* Written without printf, because it runs several times per period for each of hundreds of
+     * segments. */
     for (uint64_t rest = ntk_ring_segment_serial(segment); rest > 0; rest /= 10) {
         *--at = (char)('0' + rest % 10);
     }
@@ -76,7 +80,8 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
-/* A segment without room counts with less detail: the first kind is reported. */
+/* Adds a note if a segment ran out of room and so counts in less detail; only the first kind of
+ * shortage is noted. */
 static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
 {
     const struct {
@@ -130,7 +135,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
     note_refusals(source, &refusals);
     if (out->ended && !source->no_events && published > out->events_read) {
-        out->events_lost = published - out->events_read; /* no reader takes the rest any more */
+        out->events_lost = published - out->events_read; /* no reader will read the rest */
     }
     out->events_unwritten[NTK_UNWRITTEN_NO_RING] = refusals.events_without_ring;
     out->events_unwritten[NTK_UNWRITTEN_SIGNAL] = refusals.events_in_signals;
@@ -138,7 +143,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     if (!out->ended) {
         return;
     }
-    /* Killed during an execution: the core was busy until the end was noticed. */
+    /* If the process was killed during an execution, the core was busy until the end was
+     * noticed. */
     for (size_t i = 0; i < out->core_count; i++) {
         const struct ntk_segment_core *counters = &source->cores[i].counters;
         uint64_t now = ntk_raw_clock_now(source->process.clock.kind);
@@ -155,8 +161,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
 /* ---- events ---- */
 
-/* Errors that share a quota: failed executions of a process, or one kind of error of its
- * devices. */
+/* A number shared by errors with a common quota: failed executions of a process, or one kind of
+ * error of its devices. */
 static uint64_t error_number(const struct source_ring *source,
                              const struct ntk_ring_segment *segment, const struct ntk_slot *slot)
 {
@@ -173,11 +179,11 @@ static uint64_t error_number(const struct source_ring *source,
     return number;
 }
 
-/* Errors of one number: the newest of a period are listed. */
+/* Errors with the same number. The newest ones of a period are listed. */
 struct error_group {
-    uint32_t spent;                            /* listed in earlier periods and not forgotten yet */
-    uint32_t count;                            /* in this period */
-    uint64_t events[NTK_COLLECT_FAILURES_MAX]; /* numbers of those that are listed, a ring */
+    uint32_t spent; /* errors listed in earlier periods and not yet forgotten */
+    uint32_t count; /* errors in this period */
+    uint64_t events[NTK_COLLECT_FAILURES_MAX]; /* ring of the numbers of listed events */
 };
 
 static uint32_t room_of(const struct error_group *group)
@@ -185,7 +191,7 @@ static uint32_t room_of(const struct error_group *group)
     return NTK_COLLECT_FAILURES_MAX - group->spent;
 }
 
-/* NULL if the list is full: then only its limits hold. */
+/* The group of a record; NULL if the list is full, so that only the list's limits apply. */
 static struct error_group *group_of(struct source_ring *source, uint64_t number)
 {
     struct error_group *group = ntk_map_get_number(&source->errors, number);
@@ -200,7 +206,7 @@ static struct error_group *group_of(struct source_ring *source, uint64_t number)
     return group;
 }
 
-/* The period ends: of each number one is forgotten, so that the next period has room. */
+/* At the end of a period, forgets one error of each number, so that the next period has room. */
 static void forget_errors(struct source_ring *source)
 {
     for (size_t i = source->errors.count; i-- > 0;) {
@@ -297,8 +303,8 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
     }
 }
 
-/* The place of the record: a new one in the list, or that of its oldest error. NULL: there is none,
- * and the record is counted. */
+/* The event to fill: a new one in the list, or the oldest error with the same number. NULL if there
+ * is none; the record is then counted. */
 static struct ntk_event_sample *take_event(struct source_ring *source,
                                            const struct ntk_ring_segment *segment,
                                            const struct ntk_slot *slot, bool *out_replaces)
@@ -334,7 +340,7 @@ static bool ended_before(const struct source_ring *source, const struct ntk_ring
            source->begin_monotonic_ns;
 }
 
-/* The slowest of consecutive executions of one model; slot may be NULL. */
+/* Finds the slowest of consecutive executions of one model; slot may be NULL. */
 static void take_slowest(const struct source_ring *source, const struct ntk_ring_segment *segment,
                          const struct ntk_slot *slot)
 {
@@ -385,14 +391,14 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
                            slot->kind == NTK_EVENT_ERROR || slot->kind == NTK_EVENT_PROFILE_START
                        ? 0
                        : slot->word[0];
-        /* Events before the start of this collector belong to an earlier one. */
+        /* Events before this collector's start belong to an earlier collector. */
         if (ended_before(source, segment, slot, duration)) {
             continue;
         }
-        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error if it ended */
+        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an execution that failed is an error */
         bool replaces = false;
         event = take_event(source, segment, slot, &replaces);
-        if (replaces && !is_failure) { /* these count as outcomes */
+        if (replaces && !is_failure) { /* failures count as outcomes */
             ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]), false);
         }
         if (!event) {
@@ -403,7 +409,8 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
         if (event->kind == NTK_EVENT_ERROR && !replaces) {
-            /* A fault has its own record, without a class, before that of its execution. */
+            /* A fault has a separate record without a class, which precedes its execution's
+             * record. */
             ntk_aggregate_failure(source->aggregate, event->core, event->status,
                                   event->error_class != NTK_ERROR_CLASS_NONE);
         }
@@ -422,7 +429,7 @@ static void drain_segment(struct source_ring *source, struct ntk_ring_segment *s
     }
     source->fullest = fill > source->fullest ? fill : source->fullest;
     ntk_ring_segment_process(segment, &source->process);
-    /* The rest is read at the next check. */
+    /* If the user's limit is reached, the rest is read at the next check. */
     uint32_t uid = source->process.uid;
     size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&source->records_taken, uid);
     if (taken >= RECORDS_OF_USER) {
@@ -450,13 +457,13 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
     if (ntk_aggregate_knows(aggregate, key_of(source, segment))) {
         return 0;
     }
-    /* Its rings first: records that were overwritten before now do not count as missed. */
+    /* Drain its rings first: records that were overwritten before now do not count as missed. */
     drain_segment(source, segment);
-    read_segment(source, segment, false, &reading); /* sizes have no baseline */
+    read_segment(source, segment, false, &reading); /* without sizes, which need no baseline */
     return ntk_aggregate_runtime_first(aggregate, &reading);
 }
 
-/* New segments get their baseline, ended ones their last reading. */
+/* Checks the folders: new segments get their baseline, ended ones their last reading. */
 static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                 struct ntk_err *err)
 {
@@ -485,7 +492,7 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
             return ret;
         }
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
-            /* Its rings first: the reading has the number of events. */
+            /* Drain its rings first, because the reading contains the number of events. */
             drain_segment(source, segment);
             read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);

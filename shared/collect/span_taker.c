@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_taker - the state of each segment, and spans made of its records. */
+/* span_taker - keeps the state of each segment and turns its records into spans. */
 #include "shared/collect/span_taker.h"
 
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 #include "shared/base/map.h"
 
-#define NAMES 8 /* of models, remembered per segment */
+#define NAMES 8 /* model names remembered per segment */
 
 enum span_kind { SPAN_EXEC, SPAN_LOAD, SPAN_COLLECTIVE, SPAN_KINDS };
 
 struct thread_state {
-    struct ntk_span_parent parent; /* both halves of the trace id 0: none */
+    struct ntk_span_parent parent; /* a trace id of 0 in both halves: none */
     uint64_t since_ticks;
-    uint64_t next_seq; /* in its ring; it is the only writer */
+    uint64_t next_seq; /* next sequence in the thread's ring; it is the only writer of that ring */
 };
 
 struct model_name {
@@ -24,15 +24,15 @@ struct model_name {
 
 struct segment_state {
     uint64_t seen[SPAN_KINDS];
-    bool is_there;                /* in ntk_span_taker_forget() */
-    struct thread_state *threads; /* NTK_SEGMENT_THREADS, from the first trace on */
+    bool is_there;                /* mark for ntk_span_taker_forget(): still in the registry */
+    struct thread_state *threads; /* NTK_SEGMENT_THREADS entries, allocated at the first trace */
     struct model_name names[NAMES];
     size_t next_name;
 };
 
 struct ntk_span_taker {
     struct ntk_span_rules rules;
-    struct ntk_map segments; /* struct segment_state, by serial */
+    struct ntk_map segments; /* struct segment_state by serial number */
 };
 
 struct ntk_span_taker *ntk_span_taker_create(const struct ntk_span_rules *rules)
@@ -85,7 +85,7 @@ void ntk_span_taker_forget(struct ntk_span_taker *taker, const struct ntk_ring_r
     }
 }
 
-/* NULL if out of memory. */
+/* The state of a segment, created at the first request; NULL if out of memory. */
 static struct segment_state *state_of(struct ntk_span_taker *taker,
                                       const struct ntk_ring_segment *segment)
 {
@@ -104,7 +104,8 @@ static struct segment_state *state_of(struct ntk_span_taker *taker,
 
 /* ---- the caller's trace ---- */
 
-/* Threads without a place in the table are all number 0, so their traces are unknown. */
+/* Sets the trace of a thread. All threads beyond the table share number 0, so their traces are
+ * unknown. */
 static void set_parent(struct segment_state *state, const struct ntk_slot *slot)
 {
     struct thread_state *thread;
@@ -125,12 +126,12 @@ static void set_parent(struct segment_state *state, const struct ntk_slot *slot)
                                                  .flags = (uint8_t)slot->word[1] },
                                      .since_ticks = slot->start_ticks,
                                      .next_seq = slot->seq + 1 };
-    if (thread->parent.span == 0) { /* an id of zeros is none, whatever a segment says */
+    if (thread->parent.span == 0) { /* an id of zeros means none, whatever the segment claims */
         memset(&thread->parent, 0, sizeof thread->parent);
     }
 }
 
-/* The thread's trace at this record; NULL: none. */
+/* The thread's trace at this record, or NULL. */
 static const struct thread_state *follow(struct segment_state *state, const struct ntk_slot *slot)
 {
     struct thread_state *thread = &state->threads[slot->thread];
@@ -146,8 +147,8 @@ static const struct thread_state *follow(struct segment_state *state, const stru
     return thread;
 }
 
-/* Whether the record's thread set the trace (not an earlier thread in the same place), and before
- * the record's work began. */
+/* Whether the trace was set by the record's thread, not by an earlier thread in the same place, and
+ * before the record's work began. */
 static bool is_of_trace(const struct thread_state *thread, const struct ntk_ring_thread *writer,
                         const struct ntk_slot *slot)
 {
@@ -223,7 +224,7 @@ static void fill(struct segment_state *state, struct ntk_aggregate *aggregate,
     char of_load[NTK_MODEL_NAME_BYTES + 1];
     if (!name[0] && slot->kind == NTK_EVENT_MODEL_LOAD &&
         ntk_ring_segment_text(segment, NTK_WORD_LO(slot->word[3]), of_load, sizeof of_load) > 0) {
-        name = of_load; /* one that failed has no row */
+        name = of_load; /* a model that failed to load has no row */
     }
     out->model_name = ntk_aggregate_event_text(aggregate, name);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_taker - chooses spans among the records of rings, and finds the data that belongs to each:
- * the caller's trace, the name of the model, the rank.
+ * span_taker - chooses spans among ring records, and finds the data that belongs to each: the
+ * caller's trace, the model's name, the rank.
  *
- * The trace of a record is the last TRACE_PARENT record of its thread before it. If records of the
- * thread were lost in between, the trace is unknown, and the span has none.
+ * The trace of a record is given by the last TRACE_PARENT record before it of the same thread. If
+ * records of the thread were lost in between, the trace is unknown, and the span has none.
  *
  * Owner:   create / destroy.
  * Threads: one.
@@ -22,17 +22,16 @@ extern "C" {
 
 struct ntk_span_taker;
 
-/* The rules are copied. NULL if out of memory. */
+/* Copies the rules. NULL if out of memory. */
 struct ntk_span_taker *ntk_span_taker_create(const struct ntk_span_rules *rules);
-/* NULL is fine. */
 void ntk_span_taker_destroy(struct ntk_span_taker *taker);
 
-/* Records of one ring in order; spans that ended before begin_monotonic_ns are skipped. */
+/* Takes records of one ring in order; spans that ended before begin_monotonic_ns are skipped. */
 void ntk_span_taker_take(struct ntk_span_taker *taker, struct ntk_aggregate *aggregate,
                          const struct ntk_ring_segment *segment,
                          const struct ntk_ring_process *process, uint64_t begin_monotonic_ns,
                          const struct ntk_slot *slots, size_t count);
-/* Forgets segments that the registry does not have any more. */
+/* Forgets segments that are no longer in the registry. */
 void ntk_span_taker_forget(struct ntk_span_taker *taker, const struct ntk_ring_registry *registry);
 
 #ifdef __cplusplus

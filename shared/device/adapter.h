@@ -2,7 +2,8 @@
 /*
  * adapter - counters of the machine's network adapters (shared/abi/adapter.def).
  *
- * Counters that an adapter lacks are absent. Each read searches again, so adapters may come and go.
+ * Counters that an adapter lacks are absent. Each read searches again, so adapters may appear and
+ * disappear.
  *
  * Threads: any.
  */
@@ -19,7 +20,8 @@ extern "C" {
 
 #define NTK_ADAPTER_PORTS_MAX 128 /* further ports are not read */
 
-/* The ports of a family below root (such as "/sys"), by name and port; returns their number. */
+/* Reads a family's ports below root (such as "/sys"), sorted by name and port; returns their
+ * number. */
 typedef size_t ntk_adapter_read(const char *root, struct ntk_adapter_port *out_ports, size_t max);
 #define NTK_ADAPTER(family, word) ntk_adapter_read ntk_##word##_read;
 #include "shared/abi/adapter.def"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Selects the tree: the user's choice, the driver's, or the software machine's. */
+/* device - selects the tree: the user's choice, the driver's, or the software machine's. */
 #include "shared/device/device.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static enum ntk_device_origin find_root(const struct ntk_device_source *source, 
     return NTK_DEVICE_ORIGIN_NONE;
 }
 
-/* Whether there may be a tree below root that this user may not read. */
+/* Whether root may contain a tree that this user may not read. */
 static bool is_denied(const char *root)
 {
     char path[1024];
@@ -154,7 +154,7 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
         }
         if (ret < 0) {
-            origin = NTK_DEVICE_ORIGIN_NONE; /* it went in between */
+            origin = NTK_DEVICE_ORIGIN_NONE; /* the tree disappeared in between */
         }
     }
     ntk_sysfs_close(source->sysfs);

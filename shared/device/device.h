@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device - facts about Neuron devices that need no process, from a sysfs-like tree.
+ * device - facts about Neuron devices from a sysfs-like tree, available without any process.
  *
  * One parser reads the driver's tree and the software machine's. A source finds a tree, lists its
  * devices once and reads counters at each sample through descriptors that stay open.
@@ -37,41 +37,43 @@ enum ntk_device_origin {
     NTK_DEVICE_ORIGIN_NONE = 0,
     NTK_DEVICE_ORIGIN_EXPLICIT = 1, /* a folder that the user named */
     NTK_DEVICE_ORIGIN_DRIVER = 2,   /* /sys */
-    NTK_DEVICE_ORIGIN_SOFTWARE = 3, /* the software machine of the hooks folder */
+    NTK_DEVICE_ORIGIN_SOFTWARE = 3, /* the software machine in the hooks folder */
 };
 
 /* Facts that do not change while the driver is loaded. Texts are "" when the leaf is missing. */
 struct ntk_device_info {
     uint32_t index;
-    uint32_t core_count; /* physical; from core_count, else counted folders */
+    /* physical cores; from the leaf core_count, else the number of core folders */
+    uint32_t core_count;
     bool has_connected_devices;
     uint32_t connected_device_count;
     uint8_t connected_devices[NTK_DEVICE_CONNECTED_DEVICES_MAX];
     char serial_number[NTK_DEVICE_TEXT_BYTES];
-    char arch[NTK_DEVICE_TEXT_BYTES];          /* "NDv3" */
-    char instance_type[NTK_DEVICE_TEXT_BYTES]; /* the family: "Trn2" */
-    char name[NTK_DEVICE_TEXT_BYTES];          /* "Trainium2" */
-    char core_arch[NTK_DEVICE_TEXT_BYTES];     /* "NCv3" */
+    char arch[NTK_DEVICE_TEXT_BYTES];          /* such as "NDv3" */
+    char instance_type[NTK_DEVICE_TEXT_BYTES]; /* the family, such as "Trn2" */
+    char name[NTK_DEVICE_TEXT_BYTES];          /* such as "Trainium2" */
+    char core_arch[NTK_DEVICE_TEXT_BYTES];     /* such as "NCv3" */
 };
 
 struct ntk_device_tree {
     enum ntk_device_origin origin;
-    char root[512];                             /* in place of /sys */
-    char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
-    bool new_layout;                            /* driver 2.31 and later */
+    char root[512];                             /* folder in place of /sys */
+    char driver_version[NTK_DEVICE_TEXT_BYTES]; /* such as "2.30.2.0" */
+    bool new_layout;                            /* layout of driver 2.31 and later */
     uint64_t identity;                          /* differs between drivers and machines */
-    char machine_type[NTK_DEVICE_TEXT_BYTES];   /* "trn1.32xlarge": the software machine's, else the
-                                                 firmware's; "" unknown */
+    /* such as "trn1.32xlarge": the software machine's type, else the firmware's; "" if unknown */
+    char machine_type[NTK_DEVICE_TEXT_BYTES];
     char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
-    struct ntk_device_info *devices; /* by index */
+    struct ntk_device_info *devices; /* sorted by index */
     size_t device_count;
-    uint32_t cores_per_device; /* the largest core_count */
-    /* Without devices: the reason and the remedy, in the words of all programs; "" with devices. */
-    bool is_denied; /* this user may not read the place of a tree */
+    uint32_t cores_per_device; /* largest core_count of any device */
+    /* Without devices: the reason and the remedy, worded the same in all programs; "" with
+     * devices. */
+    bool is_denied; /* this user may not read the place where a tree would be */
     char missing[640];
 };
 
-/* A counter of the tree: value and whether its leaf could be read. */
+/* A value of the tree, and whether its leaf could be read. */
 struct ntk_device_value {
     uint64_t value;
     bool present;
@@ -86,8 +88,8 @@ struct ntk_device_core_reading {
     struct ntk_device_value device_memory_bytes;
     struct ntk_device_value device_memory_peak_bytes;
     struct ntk_device_value
-        category_bytes[NTK_MEMORY_CATEGORY_COUNT]; /* of device memory; folders that combine
-                                                    * several fill the first */
+        /* device memory by category; a folder that combines several categories fills the first */
+        category_bytes[NTK_MEMORY_CATEGORY_COUNT];
     struct ntk_device_value status[NTK_STATUS_COUNT];
     struct ntk_device_value reset_requests; /* other_info/reset_req_count */
 };
@@ -99,24 +101,26 @@ struct ntk_device_reading {
     struct ntk_device_value mem_ecc_repairable_uncorrected;
     struct ntk_device_value sram_ecc_corrected;
     struct ntk_device_value sram_ecc_uncorrected;
-    bool has_power; /* POWER_STATUS_VALID */
+    bool has_power; /* the power status is POWER_STATUS_VALID */
     uint64_t power_timestamp_seconds;
     double power_min_percent, power_max_percent, power_average_percent;
     bool has_unhealthy_components;
-    char unhealthy_components[256];    /* "hbm,link_host"; "" none */
+    char unhealthy_components[256];    /* such as "hbm,link_host"; "" if none */
     struct ntk_device_value heartbeat; /* healthcheck_heartbeat */
-    uint8_t skipped_cores;             /* a bit each: NTK_DEVICE_READ_FAULTS left them out */
-    struct ntk_device_core_reading cores[NTK_DEVICE_CORES_MAX]; /* with NTK_DEVICE_READ_CORES */
+    uint8_t skipped_cores;             /* one bit per core that NTK_DEVICE_READ_FAULTS skipped */
+    /* filled with NTK_DEVICE_READ_CORES */
+    struct ntk_device_core_reading cores[NTK_DEVICE_CORES_MAX];
 };
 
 enum ntk_device_read {
     NTK_DEVICE_READ_DEVICE = 1u << 0,     /* ECC, power, health */
-    NTK_DEVICE_READ_CORES = 1u << 1,      /* the seven values of a core that are cheap */
+    NTK_DEVICE_READ_CORES = 1u << 1,      /* the seven values of a core that are cheap to read */
     NTK_DEVICE_READ_CATEGORIES = 1u << 2, /* memory categories */
     NTK_DEVICE_READ_STATUS = 1u << 3,     /* status counters */
     NTK_DEVICE_READ_HEALTH =
-        1u << 4, /* the fault indicators of the device, part of READ_DEVICE: errors not corrected,
-                  * unhealthy components, heartbeat */
+        /* the fault indicators of the device, part of READ_DEVICE: uncorrected errors, unhealthy
+         * components, heartbeat */
+    1u << 4,
     NTK_DEVICE_READ_FAULTS =
         1u << 5, /* the fault indicators of cores: resets and, part of READ_STATUS, the statuses of
                   * hardware errors, overflows and success */
@@ -124,59 +128,60 @@ enum ntk_device_read {
 
 struct ntk_device_options {
     const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: find one */
-    const char *driver_sysfs; /* NULL: "/sys" (tests) */
+    const char *driver_sysfs; /* NULL: "/sys"; tests use another */
     const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
-    bool infos_only; /* only infos are needed, and at most NTK_DEVICE_READ_HEALTH: folders of
-                     * counters, most of a tree, are not walked, and readings lack them */
+    /* only infos and at most NTK_DEVICE_READ_HEALTH are needed: folders of counters, the largest
+     * part of a tree, are not walked, and readings lack them */
+    bool infos_only;
 };
 
 struct ntk_device_source;
 
 /* Succeeds even without a tree: then ntk_device_source_tree() has origin NONE, and _refresh()
- * searches again. Else -ENOMEM. */
+ * searches again. Returns -ENOMEM if out of memory. */
 int ntk_device_source_open(const struct ntk_device_options *options,
                            struct ntk_device_source **out_source, struct ntk_err *err);
 void ntk_device_source_close(struct ntk_device_source *source);
 
-/* Checks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when they did not,
- * -ENOMEM. Cheap. */
+/* Checks whether the tree appeared, disappeared or was rebuilt. Returns 1 if infos changed, 0 if
+ * not, or -ENOMEM. Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
 
 /* Whether the tree is the software machine's, even if the user named it. */
 bool ntk_device_source_is_software(const struct ntk_device_source *source);
 
-/* Borrowed until the next refresh. Never NULL. */
+/* The tree, borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
 
-/* From now on NTK_DEVICE_READ_FAULTS leaves out these cores: bit c of skipped[i] is core c of
- * device i of the tree. */
+/* Makes NTK_DEVICE_READ_FAULTS skip these cores from now on: bit c of skipped[i] is core c of
+ * device i in the tree. */
 void ntk_device_source_skip(struct ntk_device_source *source,
                             const uint8_t skipped[NTK_DEVICES_MAX]);
 
 /* Reads the parts in `read` (enum ntk_device_read) into readings[i] for device i of the tree.
- * Returns the number of readings, at most capacity. A value that could not be read is not
+ * Returns the number of readings, at most capacity. Values that could not be read are marked as not
  * present. */
 size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
                               struct ntk_device_reading *readings, size_t capacity);
 
-/* The place of a device in the machine. */
+/* The place of a device in the machine: PCI address, nearby CPUs and NUMA node. */
 struct ntk_device_place {
-    char bdf[16];       /* "0000:10:1c.0"; "" unknown */
-    char cpu_list[256]; /* nearby CPUs: "0-31,64-95"; "" unknown */
+    char bdf[16];       /* PCI address, such as "0000:10:1c.0"; "" if unknown */
+    char cpu_list[256]; /* nearby CPUs, such as "0-31,64-95"; "" if unknown */
     bool has_numa_node;
-    int32_t numa_node; /* -1: the machine has none */
+    int32_t numa_node; /* -1: the machine has no NUMA nodes */
 };
 
 /*
  * Reads places[i] of device i of the tree; returns their number, at most capacity. A tree does not
- * record which PCI device is which: on the software machine the order of addresses is that of the
- * devices, and a single PCI device belongs to the single Neuron device. Otherwise only common facts
- * are reported.
+ * record which PCI device is which. On the software machine, the PCI addresses are in the order of
+ * the devices; a single PCI device belongs to the single Neuron device. Otherwise only facts common
+ * to all are reported.
  */
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);
 
-/* The PCI devices of the tree's family in order of address, even if their assignment is unknown.
+/* The PCI devices of the tree's family, sorted by address, even if their assignment is unknown.
  * Returns their number, at most capacity. */
 size_t ntk_device_source_pci(const struct ntk_device_source *source,
                              struct ntk_device_place *places, size_t capacity);
@@ -188,14 +193,14 @@ size_t ntk_device_source_pci(const struct ntk_device_source *source,
  */
 uint64_t ntk_device_source_nodes(const struct ntk_device_source *source, const char *dev_root);
 
-/* A server among others: the class files of the tree. */
+/* A server in a set of servers, from the class files of the tree. */
 struct ntk_device_server {
-    bool is_ultraserver;               /* it has modes; otherwise the rest is zero */
-    char modes[NTK_DEVICE_TEXT_BYTES]; /* "1,2,3,4" */
+    bool is_ultraserver;               /* whether it has modes; otherwise the rest is zero */
+    char modes[NTK_DEVICE_TEXT_BYTES]; /* such as "1,2,3,4" */
     struct {
         bool present;
-        uint32_t size;      /* servers of the set: 2 or 4 */
-        uint32_t node;      /* position in it */
+        uint32_t size;      /* number of servers in the set: 2 or 4 */
+        uint32_t node;      /* position in the set */
         char server_id[17]; /* 16 hexadecimal digits */
     } sets[2];
 };
@@ -207,13 +212,13 @@ void ntk_device_source_server(const struct ntk_device_source *source,
 void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes);
 void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes);
 
-/* The folder that replaces /sys for the software machine of this hooks folder (NULL: the
- * environment's), whether it exists or not. -ENAMETOOLONG if it does not fit. */
+/* The folder that replaces /sys for the software machine in this hooks folder (NULL: the
+ * environment's), whether it exists or not. Returns -ENAMETOOLONG if it does not fit. */
 int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes);
 /* If NEURON_SOFT_INSTANCE names a machine that no process has built yet, builds it with the
  * neuron-bench next to this program, so that there are devices to show. Does nothing on a machine
- * with a driver or a software machine, or without neuron-bench. -EINVAL and the message of
- * neuron-bench if it fails, for example because the type is unknown. */
+ * with a driver or a software machine, or without neuron-bench. Returns -EINVAL with the message of
+ * neuron-bench if that fails, for example because the type is unknown. */
 int ntk_device_soft_make(struct ntk_err *err);
 
 #ifdef __cplusplus

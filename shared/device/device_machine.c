@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts of a tree about the machine around its devices: PCI places, the set of servers, the
+/* device_machine - facts about the machine around the devices: PCI places, the set of servers, the
  * firmware. */
 #include <ctype.h>
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #define NAME_BYTES 320
 #define NODES_LOOKED_MAX 65536
 
-/* The PCI device id of a family, by its device_name; other families: 0. */
+/* The PCI device id of a family, by its device_name; 0 for other families. */
 static unsigned int pci_device_id(const char *device_name)
 {
     static const struct {
@@ -42,7 +42,7 @@ static unsigned int pci_device_id(const char *device_name)
     return 0;
 }
 
-/* "0000:10:1c.0" */
+/* Whether the name is a PCI address such as "0000:10:1c.0". */
 static bool is_address(const char *name)
 {
     static const char form[] = "xxxx:xx:xx.x";
@@ -64,7 +64,7 @@ static void read_pci_text(const char *root, const char *address, const char *lea
     ntk_sysfs_read_root_text(root, name, buf, buf_bytes);
 }
 
-/* A family has a block of device ids, and Inferentia uses more than one. */
+/* Mask of a family's block of device ids, because Inferentia uses more than one id. */
 #define PCI_ID_BLOCK 0xfu
 
 static bool is_neuron(const char *root, const char *address, unsigned int device_id)
@@ -99,7 +99,7 @@ static void read_place(const char *root, const char *address, struct ntk_device_
 
 NTK_ORDER(compare_places, struct ntk_device_place, NTK_TEXT(bdf));
 
-/* The Neuron devices of the PCI bus in order of address; at most capacity. */
+/* Lists at most capacity Neuron devices on the PCI bus, sorted by address. */
 static size_t list_pci(const char *root, unsigned int device_id, struct ntk_device_place *places,
                        size_t capacity)
 {
@@ -124,7 +124,7 @@ static size_t list_pci(const char *root, unsigned int device_id, struct ntk_devi
     return count;
 }
 
-/* The assignment is unknown: keeps only facts that hold for each of them. */
+/* Keeps only facts that hold for all places, because the assignment is unknown. */
 static void keep_common(struct ntk_device_place *places, size_t count)
 {
     struct ntk_device_place common = places[0];
@@ -143,8 +143,8 @@ static void keep_common(struct ntk_device_place *places, size_t count)
     }
 }
 
-/* A device that is the child of a PCI device in the kernel has a link to it. The known drivers have
- * none, because their devices are virtual; if there is one, it is used. */
+/* A device that is a child of a PCI device in the kernel has a link to it. The known drivers have
+ * none, because their devices are virtual; if there is a link, it is used. */
 static bool find_parent(const char *root, uint32_t device, struct ntk_device_place *out)
 {
     char path[sizeof((struct ntk_device_tree *)0)->root + 64];
@@ -176,11 +176,12 @@ size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
     return id != 0 ? list_pci(root, id, places, capacity) : 0;
 }
 
-/* From the devices of the bus. */
+/* Derives the places from the devices on the PCI bus. */
 static void guess_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                          struct ntk_device_place *places, size_t count)
 {
-    struct ntk_device_place found[NTK_DEVICES_MAX + 1]; /* one more shows that there are too many */
+    /* one more than the maximum, to notice that there are too many */
+    struct ntk_device_place found[NTK_DEVICES_MAX + 1];
     size_t found_count = ntk_sysfs_pci(root, tree, found, sizeof found / sizeof *found);
 
     if (found_count == 0) {
@@ -218,7 +219,7 @@ void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server)
     ntk_sysfs_read_root_text(root, "class/neuron_device/ultraserver_mode", out_server->modes,
                              sizeof out_server->modes);
     if (strspn(out_server->modes, "0123456789,") != strlen(out_server->modes) ||
-        !out_server->modes[0]) { /* "busy" while the servers are finding one another */
+        !out_server->modes[0]) { /* "busy" while the servers are still finding one another */
         out_server->modes[0] = '\0';
         return;
     }
@@ -281,8 +282,8 @@ void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_byt
 
 /* ---- nodes ---- */
 
-/* The device of the node dev_root/name: by its number in the tree, because names in a container are
- * arbitrary, else by the name. NTK_DEVICES_MAX: none. */
+/* The device of the node dev_root/name, by its device number in the tree, because names in a
+ * container are arbitrary; otherwise by its name. NTK_DEVICES_MAX if there is none. */
 static uint32_t device_of_node(const char *root, const struct ntk_device_tree *tree, int dev_fd,
                                const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The place of the tree of a hooks folder's software machine, and its type. */
+/* device_soft - where the tree of a hooks folder's software machine is, and the machine's type. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes)
     return length < 0 ? -ENAMETOOLONG : 0;
 }
 
-/* The last line of what neuron-bench printed, without its name. */
+/* Fails with the last line that neuron-bench printed, without its name. */
 static int fail_with(int file, struct ntk_err *err)
 {
     static const char name[] = "neuron-bench: ";
@@ -67,11 +67,13 @@ int ntk_device_soft_make(struct ntk_err *err)
     }
     ntk_child_program_next_to("neuron-bench", program, sizeof program);
     child.output = memfd_create("neuron-bench", MFD_CLOEXEC);
-    /* Without the program, no machine is built, which the source reports. */
+    /* If the program is missing, no machine is built; the source then reports that there is
+     * none. */
     if (child.output >= 0 && ntk_child_start(&child, &pid) == 0) {
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }
-        if (status != 0 && access(root, F_OK) != 0) { /* another process may have built it */
+        /* another process may have built the machine */
+        if (status != 0 && access(root, F_OK) != 0) {
             ret = fail_with(child.output, err);
         }
     }
@@ -81,8 +83,8 @@ int ntk_device_soft_make(struct ntk_err *err)
     return ret;
 }
 
-/* The default place is in /tmp, where another user can create the folder first, so it must be ours
- * (for the service, root's). A hooks folder that the user names is trusted. */
+/* The default place is in /tmp, where another user can create the folder first, so it must belong
+ * to this user (for the service, to root). A hooks folder that the user names is trusted. */
 bool ntk_device_soft_trusted(const char *hooks_dir)
 {
     char folder[NTK_PATH_BYTES];

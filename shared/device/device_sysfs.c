@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a tree, and checking whether it is still the same. */
+/* device_sysfs - opens and closes a tree, and checks whether it is still the same. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <dirent.h>

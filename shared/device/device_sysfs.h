@@ -13,32 +13,33 @@
 
 #include "shared/device/device.h"
 
-/* Bounds of a tree that may be hostile. */
+/* Limits, because a tree may be hostile. */
 #define NTK_SYSFS_DEPTH_MAX 8
-#define NTK_SYSFS_ENTRIES_MAX 65536 /* of the whole walk */
-#define NTK_SYSFS_OPEN_MAX 2048     /* descriptors that stay open; at most half of RLIMIT_NOFILE */
+#define NTK_SYSFS_ENTRIES_MAX 65536 /* maximum for the whole walk */
+/* maximum descriptors that stay open; at most half of RLIMIT_NOFILE */
+#define NTK_SYSFS_OPEN_MAX 2048
 
 struct ntk_sysfs;
 
-/* -ENOENT if root has no devices/virtual/neuron_device, or a different one at every attempt;
- * -ENOMEM. A tree that changes during the walk is walked again. Fills the parts of *out_tree that
- * come from the tree (devices is freed by ntk_sysfs_close). infos_only: see device.h. */
+/* Returns -ENOENT if root has no devices/virtual/neuron_device, or a different one at every
+ * attempt; -ENOMEM. Walks again if the tree changed during the walk. Fills the parts of *out_tree
+ * that come from the tree (ntk_sysfs_close frees devices). infos_only: see device.h. */
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);
 void ntk_sysfs_close(struct ntk_sysfs *sysfs);
-/* Whether the folders under root differ from those of the walk, or were so young then that more may
+/* Whether the folders under root have changed since the walk, or were so new then that more may
  * have been added. */
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
 /* See ntk_device_source_skip(). */
 void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_MAX]);
-/* Reading i is of device i of the tree; capacity >= its device_count. */
+/* Fills reading i for device i of the tree; capacity is at least its device_count. */
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity);
 
-/* Inside the module: the first line of <root>/<name>, clean; "" if it cannot be read. */
+/* For this module: reads the first line of <root>/<name>, cleaned; "" if it cannot be read. */
 void ntk_sysfs_read_root_text(const char *root, const char *name, char *buf, size_t buf_bytes);
 
-/* Of device_machine.c. */
+/* In device_machine.c. */
 size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                         struct ntk_device_place *places, size_t capacity);
 /* See ntk_device_source_pci(). */
@@ -49,7 +50,7 @@ uint64_t ntk_sysfs_nodes(const char *root, const struct ntk_device_tree *tree,
                          const char *dev_root);
 void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server);
 
-/* Of device_soft.c. */
+/* In device_soft.c. */
 bool ntk_device_soft_trusted(const char *hooks_dir);
 void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_bytes);
 

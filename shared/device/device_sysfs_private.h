@@ -14,7 +14,7 @@
 
 #define SYSFS_PATH_BYTES 512
 
-/* The meaning of a leaf. Device leaves first, then those of a core. */
+/* The meaning of a leaf. Device leaves come first, then core leaves. */
 enum leaf_kind {
     LEAF_CORE_COUNT,
     LEAF_CONNECTED,
@@ -44,12 +44,12 @@ enum leaf_kind {
 };
 
 struct leaf {
-    char *path; /* below the folder of devices */
-    int fd;     /* -1 while not open */
+    char *path; /* path below the folder of devices */
+    int fd;     /* -1 while closed */
     enum leaf_kind kind;
-    uint16_t device; /* index in tree.devices */
+    uint16_t device; /* device's index in tree.devices */
     uint8_t core;
-    uint8_t detail; /* category or status */
+    uint8_t detail; /* the category or status */
 };
 
 /* Distinguishes a tree from its successor. */
@@ -63,8 +63,8 @@ struct signature {
     char name[NTK_DEVICE_TEXT_BYTES];
 };
 
-/* The folder of a core that was walked: one of the same structure has the same leaves. A layout has
- * one or two. */
+/* The walked folder of a core, which serves as a template: other cores with the same structure have
+ * the same leaves. A layout has one or two of them. */
 struct core_pattern {
     uint64_t shape;
     size_t path_bytes;
@@ -75,27 +75,27 @@ struct core_pattern {
 
 struct ntk_sysfs {
     char root[SYSFS_PATH_BYTES];
-    int folder; /* of the devices */
+    int folder; /* descriptor of the folder of devices */
     struct ntk_vec leaves;
     struct core_pattern patterns[CORE_PATTERNS_MAX];
     size_t pattern_count;
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
-    size_t open_max; /* limit on leaves that stay open */
+    size_t open_max; /* maximum number of leaves that stay open */
     unsigned int reads;
     uint8_t skipped[NTK_DEVICES_MAX]; /* see ntk_device_source_skip() */
     bool checks_links; /* this read checks whether open leaves are still in the tree */
     struct signature signature;
     bool infos_only;
-    bool young; /* walked when it may have been incomplete */
+    bool young; /* the tree was so new when walked that it may have been incomplete */
 };
 
-/* Finds the leaves of all devices and reads the infos among them; 0 or -ENOMEM. */
+/* Finds the leaves of all devices and reads the infos among them. Returns 0 or -ENOMEM. */
 int sysfs_walk_devices(struct ntk_sysfs *sysfs);
 /* Copies a leaf with a device fact into ntk_device_info; ignores others. */
 void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf);
-/* The text of a leaf, clean; out is unchanged if it cannot be read. */
+/* Reads the text of a leaf, cleaned; out stays unchanged if it cannot be read. */
 void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size_t out_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the leaves that the walk found. */
+/* device_sysfs_read - reads the leaves that the walk found. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-/* every fifth read; the refresh before each read checks the devices themselves */
+/* Number of reads between two checks of links; the refresh before each read checks the devices
+ * themselves. */
 #define LINK_READS 5
 #define LEAF_BYTES 1024 /* no known leaf is longer */
 
@@ -23,7 +24,7 @@ static bool tells_faults(uint8_t status)
            status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
 }
 
-/* Leaves that are read at least every second, of all devices. */
+/* Whether a leaf stays open: leaves of all devices that are read at least every second. */
 static bool stays_open(const struct leaf *leaf)
 {
     return (leaf->kind >= LEAF_MEM_ECC_CORRECTED && leaf->kind <= LEAF_HEARTBEAT) ||
@@ -31,7 +32,7 @@ static bool stays_open(const struct leaf *leaf)
            (leaf->kind == LEAF_CORE_STATUS && tells_faults(leaf->detail));
 }
 
-/* The bytes of a leaf, NUL-ended, or -errno. */
+/* Reads the bytes of a leaf, NUL-ended, or returns -errno. */
 static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, size_t buf_bytes)
 {
     struct stat status;
@@ -39,7 +40,7 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     int fd = leaf->fd;
 
     if (fd < 0) {
-        /* Reading must not update access times where the tree is on a disk. */
+        /* O_NOATIME, so that reading a tree on a disk does not update access times. */
         fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY | O_NOATIME);
         if (fd < 0 && errno == EPERM) {
             fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY);
@@ -94,8 +95,8 @@ void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size
     ntk_str_copy_clean(out, out_bytes, buf, strlen(buf));
 }
 
-/* Reads a whole line; reads again if it ends early, because the software machine rewrites in
- * place. */
+/* Reads a whole line. If it ends early, reads again, because the software machine rewrites leaves
+ * in place. */
 static bool read_line(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, size_t buf_bytes)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -118,7 +119,7 @@ static struct ntk_device_value read_counter(struct ntk_sysfs *sysfs, struct leaf
         ntk_str_parse_u64(buf, &value.value) == 0) {
         value.present = true;
         if (value.value >= UINT64_C(1) << 63) {
-            value.value = 0; /* cleared below the amount in use */
+            value.value = 0; /* was cleared below the amount in use */
         }
     }
     return value;
@@ -214,8 +215,8 @@ void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf)
     }
 }
 
-/* A complete line, or a text without a line end that does not change: half of a rewritten word
- * would be another component. */
+/* Accepts a complete line, or a text without a line end that stays the same: half of a rewritten
+ * word would be another component. */
 static void read_components(struct ntk_sysfs *sysfs, struct leaf *leaf,
                             struct ntk_device_reading *reading)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of a tree: selects leaves by their names. */
+/* device_sysfs_walk - walks a tree and selects leaves by their names. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <dirent.h>
@@ -12,12 +12,12 @@
 
 #include "shared/base/str.h"
 
-/* State of the walk of one device. */
+/* State while walking one device. */
 struct walk {
     struct ntk_sysfs *sysfs;
     uint16_t device;
     size_t *entries;
-    unsigned int cores_seen; /* bit per core folder */
+    unsigned int cores_seen; /* one bit per core folder */
     bool infos_only;
     bool has_core_arch;
     const char *component[NTK_SYSFS_DEPTH_MAX + 1];
@@ -27,7 +27,7 @@ struct walk {
 
 /* ---- identification of leaves ---- */
 
-/* "neuron_core3" or "core3": 3, else -1. */
+/* Returns 3 for "neuron_core3" or "core3", else -1. */
 static int core_of_name(const char *name)
 {
     const char *digits = ntk_str_starts_with(name, "neuron_core") ? name + 11
@@ -58,7 +58,7 @@ static const struct {
 #define NTK_STATUS(id, symbol, folder, datastore_id) { folder, id },
 #include "shared/abi/status.def"
 #undef NTK_STATUS
-    /* names before driver 2.8.4 */
+    /* Names before driver 2.8.4. */
     { "infer_failed_to_queue", NTK_STATUS_FAILED_TO_QUEUE },
     { "infer_completed_with_num_error", NTK_STATUS_NUM_ERR },
     { "infer_completed_with_error", NTK_STATUS_COMPLETED_WITH_ERR },
@@ -66,7 +66,7 @@ static const struct {
 
 static const struct {
     const char *name;
-    const char *parent; /* NULL: any */
+    const char *parent; /* NULL: any parent */
     enum leaf_kind kind;
 } device_leaves[] = {
     { "core_count", NULL, LEAF_CORE_COUNT },
@@ -185,8 +185,8 @@ static bool holds_counters(const char *name)
            strcmp(name, "power") == 0;
 }
 
-/* Callers that need only infos get those and the health indicators of the device: one core shows
- * the generation of all. */
+/* Callers that need only infos get these and the device's health indicators. One core is enough to
+ * find the generation of all cores. */
 static bool is_omitted(const struct walk *walk, size_t depth, const char *name, int core)
 {
     if (core >= 0) {
@@ -218,8 +218,8 @@ static void add_leaf(struct walk *walk, size_t depth)
     }
 }
 
-/* DT_DIR, DT_REG or another: most file systems give it with the name, and a stat per leaf would
- * double the cost of a big tree. */
+/* Returns DT_DIR, DT_REG or another type. Most file systems report it with the name; a stat per
+ * leaf would double the cost of a big tree. */
 static int type_of(DIR *dir, const struct dirent *entry)
 {
     struct stat status;
@@ -244,8 +244,8 @@ static DIR *open_folder(int parent, const char *name)
     return dir;
 }
 
-/* A hash of the names and types in a folder and `levels` folders below it, in any order; 0 if it
- * cannot be listed. */
+/* A hash of the names and types in a folder and in `levels` levels of folders below it, independent
+ * of order; 0 if it cannot be listed. */
 static uint64_t shape_of(int parent, const char *name, int levels, size_t *entries)
 {
     DIR *dir = open_folder(parent, name);
@@ -256,7 +256,7 @@ static uint64_t shape_of(int parent, const char *name, int levels, size_t *entri
         return 0;
     }
     while (*entries < NTK_SYSFS_ENTRIES_MAX && (entry = readdir(dir))) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+        uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a offset basis */
         int type;
 
         if (entry->d_name[0] == '.') {
@@ -279,7 +279,7 @@ static uint64_t shape_of(int parent, const char *name, int levels, size_t *entri
 
 static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth);
 
-/* The leaves of the template below the path of this core. */
+/* Copies the template's leaves to the path of this core. */
 static void copy_core(struct walk *walk, const struct core_pattern *pattern, uint8_t core)
 {
     struct ntk_sysfs *sysfs = walk->sysfs;
@@ -306,9 +306,9 @@ static void copy_core(struct walk *walk, const struct core_pattern *pattern, uin
 }
 
 /*
- * A core: a driver gives all of them the same structure, with about fifty folders each. The first
- * one is walked; for the others two levels are checked, and if these are the same, so are the
- * leaves.
+ * Walks a core. A driver gives all cores the same structure, with about fifty folders each. The
+ * first one is walked; for the others two levels are checked, and if these are the same, the leaves
+ * are, too.
  */
 static void walk_core(struct walk *walk, int parent, const char *name, size_t depth, uint8_t core)
 {
@@ -416,7 +416,7 @@ int sysfs_walk_devices(struct ntk_sysfs *sysfs)
         int ret = walk_device(sysfs, i, sysfs->infos_only, &entries);
 
         if (ret == 0 && sysfs->infos_only && (info->core_count == 0 || !info->name[0])) {
-            /* A layout with infos elsewhere: walk all of it. */
+            /* This layout has its infos elsewhere: walk all of it. */
             while (sysfs->leaves.count > leaf_count) {
                 sysfs->leaves.count--;
                 free(((struct leaf *)sysfs->leaves.items)[sysfs->leaves.count].path);

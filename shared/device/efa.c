@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* efa - ports of EFA adapters, as the kernel's infiniband class lists them. An adapter is one of
- * Amazon's (vendor 0x1d0f) with a number that begins with 0xefa. */
+/* efa - ports of EFA adapters in the kernel's infiniband class. An EFA adapter has Amazon's vendor
+ * id (0x1d0f) and a device id that begins with 0xefa. */
 #include "shared/device/adapter.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 #define VALUE_BYTES 64
 
-/* A short text without its line break; a file that cannot be read is "". */
+/* Reads a short text without its line break; "" if the file cannot be read. */
 static void text_read(int folder, const char *name, char *text, size_t bytes)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

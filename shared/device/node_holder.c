@@ -13,9 +13,9 @@
 #include "shared/device/device.h"
 
 #define NODE "/dev/neuron"
-#define NUMBERS "dev/char"      /* below /sys: a link for each device with a number */
+#define NUMBERS "dev/char"      /* below /sys, contains a link for each device number */
 #define CLASS "/neuron_device/" /* part of the target of the driver's links */
-#define FILES_MAX 65536u        /* of a process */
+#define FILES_MAX 65536u        /* maximum files of a process */
 
 static uint32_t index_of(const char *text)
 {
@@ -25,7 +25,7 @@ static uint32_t index_of(const char *text)
                                                                            : NTK_DEVICES_MAX;
 }
 
-/* The kernel's answer is used, because a user with a private /dev can give any name to a file. */
+/* Asks the kernel, because a user with a private /dev can give any name to a file. */
 static uint32_t device_of_number(const char *sysfs_root, unsigned int major, unsigned int minor)
 {
     char path[PATH_MAX];
@@ -48,10 +48,10 @@ uint32_t ntk_device_node_of(const char *sysfs_root, int fd_folder, const char *n
         return NTK_DEVICES_MAX;
     }
     (void)snprintf(numbers, sizeof numbers, "%s/" NUMBERS, sysfs_root);
-    if (!sysfs_root[0] || access(numbers, F_OK) < 0) { /* a tree that replaces /sys */
+    if (!sysfs_root[0] || access(numbers, F_OK) < 0) { /* no tree, or one that replaces /sys */
         return index_of(target + sizeof NODE - 1);
     }
-    /* From the kernel's cache, without a request to a server. */
+    /* Use the kernel's cache, without a request to a file server. */
     return statx(fd_folder, name, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 &&
                    S_ISCHR(status.stx_mode)
                ? device_of_number(sysfs_root, status.stx_rdev_major, status.stx_rdev_minor)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node_holder - the device nodes of a driver that a process has open.
+ * node_holder - finds the driver's device nodes that a process has open.
  *
  * Threads: any.
  */
@@ -13,11 +13,12 @@
 extern "C" {
 #endif
 
-/* Bit i: the process has the node of device i open. Also 0 if this user may not know. sysfs_root:
- * "/sys", or its replacement. */
+/* Bit i is set if the process has the node of device i open. Returns 0 also if this user may not
+ * see it. sysfs_root is "/sys" or its replacement. */
 uint64_t ntk_device_nodes_open(const char *proc_root, const char *sysfs_root, uint32_t pid);
-/* For one entry of /proc/PID/fd, which links to target: the index of the device with this node;
- * NTK_DEVICES_MAX: another file. The number of the node decides, not its name. */
+/* For one entry of /proc/PID/fd, which links to target: returns the index of the device that the
+ * node belongs to, or NTK_DEVICES_MAX for any other file. The node's number decides, not its
+ * name. */
 uint32_t ntk_device_node_of(const char *sysfs_root, int fd_folder, const char *name,
                             const char *target);
 

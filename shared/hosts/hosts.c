@@ -16,9 +16,9 @@
 #include "shared/http/http_ports.h"
 #include "shared/report/report_json.h"
 
-/* Parallel requests; the others start when one of these has ended. */
+/* Maximum number of parallel requests; further ones start when one of these has ended. */
 #define PLACES_MAX 64u
-/* A date uses the kernel's coarse clock, which is up to a tick late. */
+/* A Date header uses the kernel's coarse clock, which is up to one tick late. */
 #define TICK_NS (20 * NTK_NS_PER_MS)
 
 void ntk_host_set(struct ntk_host *host, const char *address)
@@ -58,7 +58,7 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
             "invalid host '%.200s': expected a URL with http:// or https://, or HOST[:PORT]",
             ntk_url_redact(shown, sizeof shown, name));
     }
-    /* A URL has the port of its scheme. */
+    /* A URL has its scheme's default port. */
     bool has_port = scheme || strchr(name[0] == '[' ? strchrnul(name, ']') : name, ':');
     int bytes =
         snprintf(url, url_bytes, "%s%.*s%s%s", scheme ? "" : "http://", (int)length, name,
@@ -97,7 +97,7 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is not a report");
 }
 
-/* The second in which the peer answered; false: unknown. */
+/* The second in which the peer answered; false if unknown. */
 static bool date_get(const struct ntk_http_answer *answer, uint64_t *out_ns)
 {
     char text[64];
@@ -120,11 +120,12 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns)
 {
-    uint64_t first_ns; /* the time of its answer is between these */
+    uint64_t first_ns; /* its answer was made between these two times */
     uint64_t last_ns;
     uint64_t made_ns = snapshot->realtime_ns;
 
-    answered_ns = answered_ns > asked_ns ? answered_ns : asked_ns; /* clocks are set */
+    /* the clock may have been set back */
+    answered_ns = answered_ns > asked_ns ? answered_ns : asked_ns;
     if (!date_get(answer, &first_ns)) {
         uint64_t middle_ns = asked_ns + (answered_ns - asked_ns) / 2;
 
@@ -133,7 +134,7 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
     }
     last_ns = first_ns + NTK_NS_PER_SECOND + TICK_NS;
     first_ns = made_ns > first_ns && made_ns < last_ns ? made_ns : first_ns;
-    /* Ahead by at least first - answered and at most last - asked. */
+    /* The offset is at least first - answered and at most last - asked. */
     uint64_t wide_ns = (last_ns - first_ns) + (answered_ns - asked_ns);
     return (struct ntk_ranks_clock){
         .ahead_ns = (int64_t)(first_ns - answered_ns + wide_ns / 2),
@@ -154,11 +155,11 @@ struct asker {
         uint64_t asked_ns;
         char url[NTK_HOSTS_URL_BYTES];
     } * places;
-    size_t next;   /* host that was not queried yet */
-    size_t asking; /* places that are */
+    size_t next;   /* next host to query */
+    size_t asking; /* number of places with a pending request */
 };
 
-/* Sends the next request, at the place. */
+/* Sends the next request, using this place. */
 static void ask_next(struct asker *asker, size_t place)
 {
     struct asked *asked = &asker->places[place];

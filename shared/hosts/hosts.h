@@ -3,11 +3,11 @@
  * hosts - queries the agents of many machines in parallel on one thread, and measures the offsets
  * of their clocks.
  *
- * A host is a user's text: a URL, HOST:PORT or HOST with the port NTK_HTTP_PORT_AGENT. Time and
- * bytes are bounded for each of them, so a host that is silent, or never ends, delays no caller
- * longer.
+ * A user names a host as a URL, HOST:PORT or HOST with the port NTK_HTTP_PORT_AGENT. Time and bytes
+ * are limited for each host, so a host that is silent, or sends endlessly, delays the caller only
+ * up to the limit.
  *
- * Owner:   names are borrowed; ntk_host_fini() frees what a host answered.
+ * Owner:   names are borrowed; ntk_host_fini() frees a host's answer.
  * Threads: one at a time per host; no state elsewhere.
  */
 #ifndef NTK_SHARED_HOSTS_HOSTS_H
@@ -29,46 +29,48 @@
 extern "C" {
 #endif
 
-/* Paths of an agent for GET. */
-#define NTK_HOSTS_RANKS "/api/v1/ranks"   /* processes and their communicators, each period */
-#define NTK_HOSTS_REPORT "/api/v1/report" /* everything, as often as the agent reports */
+/* Paths for GET requests to an agent. */
+#define NTK_HOSTS_RANKS "/api/v1/ranks" /* processes and their communicators, updated each period */
+/* the whole report, updated as often as the agent reports */
+#define NTK_HOSTS_REPORT "/api/v1/report"
 
 #define NTK_HOSTS_URL_BYTES 2048
-/* Limit of one answer: above that of the largest machine. */
+/* Maximum size of an answer, larger than that of the largest machine. */
 #define NTK_HOSTS_ANSWER_BYTES ((size_t)8 * 1024 * 1024)
 
 /* A host, and its answer if there is one. */
 struct ntk_host {
     const char *address;                 /* as requested, borrowed; "": this machine */
-    char name[NTK_URL_SHOWN_BYTES];      /* the same for users, without a password */
-    const struct ntk_snapshot *snapshot; /* NULL: none, see err */
+    char name[NTK_URL_SHOWN_BYTES];      /* address to show to users, without a password */
+    const struct ntk_snapshot *snapshot; /* NULL: no answer, see err */
     struct ntk_err err;
     struct ntk_ranks_clock clock;
-    /* In segments: processes that this user may not read, and users with processes that cannot be
-     * counted. */
+    /* For segments: the number of processes that this user may not read, and of users with
+     * processes that cannot be counted. */
     uint32_t unreadable_processes, unreadable_users;
     bool is_segments;                  /* read from shared memory here, not from an agent */
-    char no_agent[NTK_ERR_TEXT_BYTES]; /* of this machine: the reason why its agent was not used */
+    char no_agent[NTK_ERR_TEXT_BYTES]; /* for this machine: why its agent was not used */
 };
 
 struct ntk_hosts_remote {
-    const char *token_file; /* a bearer token; NULL: none */
-    const char *ca_file;    /* PEM; NULL: the system's */
-    uint64_t timeout_ns;    /* of one host */
-    const char *unix_path;  /* the agent of this machine, for the host ""; NULL: none */
+    const char *token_file; /* file with a bearer token; NULL: none */
+    const char *ca_file;    /* PEM file; NULL: the system's */
+    uint64_t timeout_ns;    /* limit for one host */
+    const char *unix_path;  /* socket of this machine's agent, for the host ""; NULL: none */
 };
 
-/* The address of this machine's agent: agent.sock in $NEURON_HOOKS_DIR, which counts as a separate
- * machine, else in NTK_SERVICE_FOLDER. */
-/* False if the buffer is too small. */
+/* The socket of this machine's agent: agent.sock in $NEURON_HOOKS_DIR, which counts as a separate
+ * machine, otherwise in NTK_SERVICE_FOLDER. */
+/* Returns false if the buffer is too small. */
 bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
-/* Queries it. False: host->no_agent gives the reason, and its snapshot is NULL. Only a socket of
- * root, the service or this user is trusted. */
+/* Queries this machine's agent. If it returns false, host->no_agent has the reason and the snapshot
+ * is NULL. Only a socket of root, the service or this user is trusted. */
 bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */
 
-/* Option rows for programs that query agents: remote, with timeout_ns set as above. */
+/* Option rows for programs that query agents; they set `remote`. Its timeout_ns must be initialized
+ * with the default above. */
 #define NTK_HOSTS_OPT(remote)                                                                    \
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },                                           \
         { 0,                                                                                     \
@@ -88,26 +90,27 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
             "wait at most TIME for an agent to respond (default 5s)", .is_above_zero = true      \
     }
 
-/* The URL of path at a host: "http://" is put before a name without a scheme; a URL with a path
- * keeps it. -EINVAL with a message. */
+/* The URL of path at a host: puts "http://" before a name without a scheme, and keeps the path of a
+ * URL. Returns -EINVAL with a message. */
 int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
                        struct ntk_err *err);
-/* Requests a report at path from each host once, and returns when all have answered or timed out:
- * snapshot and clock, or err. Earlier results are freed. 0 or -ENOMEM. */
+/* Requests a report at path from each host once, and returns when all have answered or timed out.
+ * Fills snapshot and clock, or err; frees earlier results. Returns 0 or -ENOMEM. */
 int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
                   const struct ntk_hosts_remote *remote, struct ntk_err *err);
 void ntk_host_set(struct ntk_host *host, const char *address);
 void ntk_host_fini(struct ntk_host *host);
 
-/* The individual steps, for callers that run their own event loop. A request to a host, without
- * its URL: */
+/* The individual steps, for callers that run their own event loop. Makes a request to a host,
+ * without its URL. */
 struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url);
-/* Parses the snapshot of an answer with a status. Negative with a message. */
+/* Parses the snapshot in an answer with a status. Negative with a message on failure. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
 /* The offset of the answering host's clock, from the time of its answer (Date, whole seconds) and
- * that of its report, which is earlier. The age of a report alone is unknown: then error_ns is
- * NTK_RANKS_CLOCK_UNKNOWN. Times are those of this machine, since 1970. */
+ * the time of its report, which is earlier. If the answer's time is missing, the age of the report
+ * is unknown, and error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are those of this machine, since
+ * 1970. */
 struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns);

@@ -16,9 +16,9 @@
 
 struct watched {
     char url[NTK_HOSTS_URL_BYTES];
-    bool is_asking; /* used by the thread, like the following fields */
+    bool is_asking; /* used only by the thread, like the following fields */
     uint64_t asked_ns;
-    bool has_ended;               /* a request to it has ended before */
+    bool has_ended;               /* a request to this host has ended before */
     struct ntk_hosts_state state; /* protected by the lock; its ages are start times here */
     uint64_t good_ns;             /* time of its last answer, protected by the lock; 0: never */
 };
@@ -30,14 +30,14 @@ struct ntk_hosts_watch {
     pthread_t thread;
     bool has_thread;
     atomic_bool is_stopping;
-    pthread_mutex_t lock; /* states */
+    pthread_mutex_t lock; /* protects the states */
     size_t count;
     struct watched hosts[];
 };
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* The user knows the address, so it is omitted. */
+/* Cuts the address off a message, because the user knows it. */
 static const char *without_url(const char *text, const char *url)
 {
     size_t length = strlen(url);
@@ -71,8 +71,8 @@ static void ask(struct ntk_hosts_watch *watch, size_t index)
     }
 }
 
-/* A report that was seen before does not count, because its host may hang. One without a time
- * counts as new. */
+/* Whether the report is new. A report that was seen before does not count, because its host may
+ * hang. A report without a time counts as new. */
 static bool is_new(const struct watched *host, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_snapshot *before = host->state.snapshot;
@@ -116,7 +116,7 @@ static void tell(const struct ntk_hosts_watch *watch)
     (void)!write(watch->fd, &one, sizeof one);
 }
 
-/* Whether some request is pending, or (first) some host has not had its first result. */
+/* Whether a request is pending, or (first) a host has not had its first result. */
 static bool is_waiting(const struct ntk_hosts_watch *watch, bool first)
 {
     for (size_t i = 0; i < watch->count; i++) {

@@ -9,16 +9,16 @@
 
 #include "shared/hostwork/hostwork.h"
 
-#define NTK_HOST_ADVICE_IDLE 0.05 /* share of the held time below which no advice is given */
+#define NTK_HOST_ADVICE_IDLE 0.05 /* share of the held time; below it, no advice is given */
 
 struct ntk_host_advice {
     enum ntk_host_cause cause;
-    double share; /* of the idle time */
+    double share; /* share of the idle time */
     const char *text;
-    const struct ntk_host_row *evidence; /* the largest row of the cause; NULL none */
+    const struct ntk_host_row *evidence; /* the cause's largest row; NULL if there is none */
 };
 
-/* Largest share first; returns the number of entries. */
+/* Fills the advice, largest share first; returns the number of entries. */
 size_t ntk_host_advise(const struct ntk_host_result *result,
                        struct ntk_host_advice out_advice[NTK_HOST_CAUSE_COUNT]);
 

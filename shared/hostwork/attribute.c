@@ -2,10 +2,10 @@
 /*
  * attribute - finds the thread and the activity that caused each part of each gap.
  *
- * The rule (docs/idle.md): a gap belongs to the thread that submits the execution which ends it.
- * While that thread waits for another one of the job, the time belongs to the one that woke it, and
- * so on. A wait for a lock ends the chain and names the lock and its holder. A wait inside a
- * collective operation ends it, too: it depends on other ranks.
+ * The rule (docs/idle.md): a gap belongs to the thread that submits the next execution. While that
+ * thread waits for another thread of the job, the time belongs to the thread that woke it, and so
+ * on. A wait for a lock ends the chain and names the lock and its holder. A wait inside a
+ * collective operation also ends the chain, because it depends on other ranks.
  */
 #include "shared/hostwork/hostwork.h"
 
@@ -17,7 +17,7 @@
 #include "shared/hostwork/attribute_rows.h"
 #include "shared/hostwork/syscalls.h"
 
-/* Later parts of gaps are a single UNKNOWN piece each. */
+/* Limit on pieces; later parts of gaps become a single UNKNOWN piece each. */
 #define PIECES_MAX (1u << 21)
 
 struct walk {
@@ -51,8 +51,8 @@ NTK_ORDER(compare_samples, struct ntk_host_sample, NTK_UP(tid) NTK_UP(time_ns));
 
 NTK_ORDER(compare_collectives, struct ntk_host_collective, NTK_UP(tid) NTK_UP(start_ns));
 
-/* Slices of one thread must not overlap, even if the sampler wrote them so: the later one begins
- * later. */
+/* Makes slices of one thread disjoint, in case the sampler recorded an overlap: the later slice
+ * then begins later. */
 static void separate_slices(struct ntk_vec *slices)
 {
     struct ntk_host_slice *all = slices->items;
@@ -114,7 +114,7 @@ static int index_threads(struct walk *walk)
     return 0;
 }
 
-/* The first slice that ends after the time. */
+/* Finds the first slice that ends after the time. */
 static size_t first_slice(const struct thread_work *work, uint64_t time_ns)
 {
     size_t low = 0;
@@ -173,7 +173,7 @@ static void put_cause(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64
                                         .chain = (uint8_t)depth });
 }
 
-/* The thread is on a CPU; samples in this time give the place. */
+/* Adds pieces for a thread on a CPU; samples in this time give the place. */
 static void put_running(struct walk *walk, const struct thread_work *work, uint64_t start_ns,
                         uint64_t end_ns, size_t depth)
 {
@@ -223,7 +223,7 @@ enum ntk_host_cause ntk_host_slice_cause(const struct ntk_host_slice *slice)
                               : ntk_host_syscall_cause(slice->syscall, slice->argument);
 }
 
-/* Waits that another thread of the job may end; then its work is the reason. */
+/* Whether another thread of the job may end the wait; that thread's work is then the cause. */
 static bool may_pass_on(enum ntk_host_cause cause)
 {
     return cause == NTK_HOST_WAIT || cause == NTK_HOST_POLL || cause == NTK_HOST_READ ||
@@ -245,8 +245,8 @@ static bool is_in_runtime(const struct ntk_host_stacks *stacks, uint32_t stack)
     return false;
 }
 
-/* Whether the thread may wait for other ranks. During an asynchronous operation it may do something
- * else; then only its stack proves that it waits. */
+/* Whether the thread may be waiting for other ranks. During an asynchronous operation it may do
+ * something else; then only its stack proves that it waits. */
 static bool may_be_collective(const struct walk *walk, const struct ntk_host_slice *slice,
                               const struct ntk_host_collective *collective)
 {
@@ -258,7 +258,8 @@ static bool may_be_collective(const struct walk *walk, const struct ntk_host_sli
            (!collective->is_asynchronous || is_in_runtime(&walk->records->stacks, slice->stack));
 }
 
-/* The first operation of the slice's thread that ends after the time, if the slice waits in it. */
+/* The first operation of the slice's thread that ends after the time, if the slice is a wait in
+ * it. */
 static const struct ntk_host_collective *
 collective_at(const struct walk *walk, const struct ntk_host_slice *slice, uint64_t time_ns)
 {
@@ -294,7 +295,7 @@ static bool is_in_chain(const struct walk *walk, size_t depth, uint32_t tid)
 static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
                   size_t depth); // NOLINT(misc-no-recursion): at most NTK_HOST_CHAIN_MAX deep
 
-/* A part of the slice that has one cause. */
+/* Adds a part of the slice that has one cause. */
 static void put_wait(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
                      uint64_t end_ns, enum ntk_host_cause cause,
                      size_t depth) // NOLINT(misc-no-recursion)
@@ -305,7 +306,8 @@ static void put_wait(struct walk *walk, const struct ntk_host_slice *slice, uint
         blame(walk, slice->waker, start_ns, end_ns, depth + 1);
         return;
     }
-    bool is_in_call = slice->kind == NTK_HOST_BLOCKED; /* else it only happened there */
+    /* otherwise the wait only happened at that place */
+    bool is_in_call = slice->kind == NTK_HOST_BLOCKED;
     put(walk, &(struct ntk_host_piece){
                   .start_ns = start_ns,
                   .end_ns = end_ns,
@@ -319,7 +321,7 @@ static void put_wait(struct walk *walk, const struct ntk_host_slice *slice, uint
                   .chain = (uint8_t)depth });
 }
 
-/* [start_ns, end_ns) of the slice, before the thread was ready again. */
+/* Handles the part [start_ns, end_ns) of the slice, before the thread was ready again. */
 static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
                         uint64_t end_ns, size_t depth) // NOLINT(misc-no-recursion)
 {
@@ -375,7 +377,8 @@ static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t e
 
 /* ---- all gaps ---- */
 
-/* If the gap's execution has no submitter: that of the previous one on the core. */
+/* A gap before an execution without a known submitter gets the submitter of the previous gap on the
+ * core. */
 static void fill_submitters(struct ntk_vec *gaps)
 {
     struct ntk_host_gap *all = gaps->items;

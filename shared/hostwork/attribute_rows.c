@@ -69,7 +69,7 @@ static void add_time(struct ntk_host_gap_sum *sum, uint32_t gap, uint64_t ns)
     }
 }
 
-/* The element of a key, added if it is new; NULL if out of memory. */
+/* The element for a key, added if it is new; NULL if out of memory. */
 static void *element_of(struct ntk_map *map, struct ntk_vec *vec, const char *key, bool *out_is_new)
 {
     size_t at = (size_t)(uintptr_t)ntk_map_get(map, key);
@@ -149,7 +149,8 @@ int ntk_host_rows_hit(struct ntk_host_rows *rows, const struct ntk_host_sample *
 
 /* ---- rows ---- */
 
-/* Functions of the C library and the loader: their callers are more useful. */
+/* Whether a function belongs to the C library or the loader; the caller of these functions is more
+ * useful. */
 static bool is_wrapper(const struct ntk_host_frame *frame)
 {
     return ntk_str_starts_with(frame->module, "libc.so") ||
@@ -273,7 +274,7 @@ NTK_ORDER(compare_flames, struct ntk_host_flame, NTK_DOWN(ns) NTK_UP(stack) NTK_
 
 NTK_ORDER(compare_marks, struct ntk_host_mark, NTK_UP(start_ns) NTK_UP(end_ns));
 
-/* The first step that ends after the time: steps do not overlap. */
+/* Finds the first step that ends after the time; steps do not overlap. */
 static size_t step_at(const struct ntk_vec *steps, uint64_t time_ns)
 {
     size_t low = 0;
@@ -291,7 +292,7 @@ static size_t step_at(const struct ntk_vec *steps, uint64_t time_ns)
     return low;
 }
 
-/* ns of [start, end) in the step. */
+/* Nanoseconds of [start, end) inside the step. */
 static uint64_t overlap_ns(const struct ntk_host_step *step, uint64_t start_ns, uint64_t end_ns)
 {
     uint64_t from = step->mark->start_ns > start_ns ? step->mark->start_ns : start_ns;
@@ -327,7 +328,7 @@ static void fill_steps(struct ntk_host_rows *rows)
     }
 }
 
-/* Ranges called "step"; one that begins before the end of the previous one is skipped. */
+/* Adds the ranges called "step"; one that begins before the end of the previous one is skipped. */
 static int put_steps(struct ntk_host_rows *rows)
 {
     uint64_t end_ns = 0;

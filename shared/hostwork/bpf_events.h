@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_events - the events from the program in the kernel (hostwork.bpf.c) to the sampler
+ * bpf_events - the events that the BPF program (hostwork.bpf.c) sends to the sampler
  * (sample_bpf.c).
  *
  * Times are nanoseconds of CLOCK_MONOTONIC, thread ids are those of the first PID namespace. Both
- * sides are compiled together: the layout may change at any time. Fixed-width types of the C
- * library only.
+ * sides are compiled together: the layout may change at any time. Uses only fixed-width types of
+ * the C library.
  */
 #ifndef NTK_SHARED_HOSTWORK_BPF_EVENTS_H
 #define NTK_SHARED_HOSTWORK_BPF_EVENTS_H
@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 #define NTK_HOST_BPF_COMM 16
-#define NTK_HOST_BPF_REGISTERS 36  /* the larger of the architectures */
-#define NTK_HOST_BPF_KERNEL 16     /* frames */
-#define NTK_HOST_BPF_USER 48       /* frames by frame pointer */
-#define NTK_HOST_BPF_STACK 8192    /* bytes of the stack */
-#define NTK_HOST_BPF_CORES 16      /* in-flight words that are checked */
-#define NTK_HOST_BPF_MIN_NS 10000  /* shorter waits count as running */
-#define NTK_HOST_BPF_COPY_NS 50000 /* shorter waits have no stack */
+#define NTK_HOST_BPF_REGISTERS 36  /* number for the architecture with more registers */
+#define NTK_HOST_BPF_KERNEL 16     /* maximum kernel frames */
+#define NTK_HOST_BPF_USER 48       /* maximum user frames, found by frame pointer */
+#define NTK_HOST_BPF_STACK 8192    /* bytes of stack that are copied */
+#define NTK_HOST_BPF_CORES 16      /* number of in-flight words that are checked */
+#define NTK_HOST_BPF_MIN_NS 10000  /* waits shorter than this count as running */
+#define NTK_HOST_BPF_COPY_NS 50000 /* waits shorter than this have no stack */
 
 enum ntk_host_bpf_kind {
     NTK_HOST_BPF_SLICE = 1,
@@ -30,30 +30,30 @@ enum ntk_host_bpf_kind {
 };
 
 struct ntk_host_bpf_event {
-    uint64_t start_ns, end_ns; /* of a sample: both the same */
-    uint64_t ready_ns;         /* 0: nothing woke it */
+    uint64_t start_ns, end_ns; /* equal for a sample */
+    uint64_t ready_ns;         /* 0 if no thread woke it */
     uint64_t argument[3];
     uint32_t kind; /* enum ntk_host_bpf_kind */
     uint32_t pid, tid;
     uint32_t waker;
-    int32_t syscall;       /* -1: none */
-    int32_t waker_syscall; /* -1: none */
+    int32_t syscall;       /* -1 if none */
+    int32_t waker_syscall; /* -1 if none */
     uint32_t slice_kind;   /* enum ntk_host_slice_kind */
     uint32_t is_ready_quota;
-    uint32_t has_stack; /* struct ntk_host_bpf_full */
+    uint32_t has_stack; /* a struct ntk_host_bpf_full follows */
     uint32_t reserved;
     char comm[NTK_HOST_BPF_COMM];
 };
 _Static_assert(sizeof(struct ntk_host_bpf_event) == 104, "both sides agree");
 
 struct ntk_host_bpf_stack {
-    uint64_t registers[NTK_HOST_BPF_REGISTERS]; /* struct pt_regs of the architecture */
+    uint64_t registers[NTK_HOST_BPF_REGISTERS]; /* the architecture's struct pt_regs */
     uint64_t kernel[NTK_HOST_BPF_KERNEL];
     uint64_t user[NTK_HOST_BPF_USER];
     uint32_t kernel_count, user_count;
     uint32_t bytes_count;
     uint32_t reserved;
-    uint8_t bytes[NTK_HOST_BPF_STACK]; /* from the stack pointer on */
+    uint8_t bytes[NTK_HOST_BPF_STACK]; /* bytes from the stack pointer on */
 };
 
 struct ntk_host_bpf_full {
@@ -61,7 +61,7 @@ struct ntk_host_bpf_full {
     struct ntk_host_bpf_stack stack;
 };
 
-/* A thread that is off the CPU, in the map `waiting`. */
+/* A thread that is off the CPU: an entry of the map `waiting`. */
 struct ntk_host_bpf_waiting {
     uint64_t start_ns, ready_ns;
     uint64_t argument[3];
@@ -71,11 +71,12 @@ struct ntk_host_bpf_waiting {
     uint32_t slice_kind;
     uint32_t is_ready_quota;
     uint32_t has_stack;
-    uint32_t is_idle; /* a core was idle when it began */
+    uint32_t is_idle; /* a core was idle when the wait began */
     char comm[NTK_HOST_BPF_COMM];
 };
 
-/* The event of an ended wait, without its stack. Inlined: the kernel's program calls nothing. */
+/* Makes the event of an ended wait, without its stack. Inlined, because the BPF program cannot call
+ * it. */
 static inline __attribute__((always_inline)) void
 ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
                            const struct ntk_host_bpf_waiting *wait, uint32_t tid, uint64_t end_ns)
@@ -97,22 +98,22 @@ ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
     __builtin_memcpy(out_event->comm, wait->comm, sizeof out_event->comm);
 }
 
-/* The one entry of the map `control`. */
+/* The only entry of the map `control`. */
 struct ntk_host_bpf_control {
     uint64_t last_idle_ns;                  /* time at which a core was last seen idle */
-    uint64_t in_flight[NTK_HOST_BPF_CORES]; /* addresses in the owner; 0 none */
+    uint64_t in_flight[NTK_HOST_BPF_CORES]; /* addresses in the owner's memory; 0: none */
     uint32_t owner;                         /* pid of a process that maps the segment */
-    uint32_t is_idle;                       /* as last seen */
-    uint32_t stacks_per_tick;               /* copies per CPU in 100 ms */
+    uint32_t is_idle;                       /* a core was idle at the last check */
+    uint32_t stacks_per_tick;               /* maximum stack copies per CPU in 100 ms */
     uint32_t reserved;
 };
 
-/* The one entry of the map `counts`. */
+/* The only entry of the map `counts`. */
 struct ntk_host_bpf_counts {
     uint64_t events;
     uint64_t lost;           /* records that did not fit into the ring */
     uint64_t untracked;      /* waits that did not fit into the map */
-    uint64_t stacks_skipped; /* for their number */
+    uint64_t stacks_skipped; /* stacks not copied because there were too many */
 };
 
 #endif

@@ -11,7 +11,7 @@
 #define BUSY_MAX (1u << 21)
 #define MARKS_MAX (1u << 16)
 #define COLLECTIVES_MAX (1u << 18)
-#define BLINDS_MAX 1024u /* the last one is prolonged */
+#define BLINDS_MAX 1024u /* limit; the last one is then extended */
 #define TEXT_BYTES 257
 
 struct busy {
@@ -19,7 +19,7 @@ struct busy {
     uint32_t core, tid;
 };
 
-/* Neither idle nor busy: executions were lost. */
+/* A time that counts as neither idle nor busy, because execution records were lost. */
 struct blind {
     uint64_t start_ns, end_ns;
 };
@@ -108,14 +108,15 @@ static void add_collective(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64
     }
 }
 
-/* The record is written when the operation ends, by the thread that was in it. */
+/* Takes a collective operation. The thread that executed it writes the record when the operation
+ * ends. */
 static void take_collective(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t start_ns = ntk_ring_segment_monotonic_ns(gaps->segment, slot->start_ticks);
     struct ntk_ring_thread thread;
 
     if ((slot->flags & 0xff) == NTK_COLLECTIVE_PROGRAM) {
-        return; /* an execution: the core is not idle */
+        return; /* it is a model's execution, so the core is not idle */
     }
     ntk_ring_segment_thread(gaps->segment, slot, &thread);
     add_collective(gaps, start_ns,
@@ -123,7 +124,7 @@ static void take_collective(struct ntk_core_gaps *gaps, const struct ntk_slot *s
                    thread.tid);
 }
 
-/* Operations that have not ended yet have no record. */
+/* Adds operations that have not ended yet and so have no record. */
 static int add_open_collectives(struct ntk_core_gaps *gaps, uint64_t now_ns)
 {
     struct ntk_ring_comm *comms = calloc(NTK_SEGMENT_COMMS, sizeof *comms);
@@ -150,7 +151,7 @@ static const struct ntk_ring_model *find_model(const struct ntk_core_gaps *gaps,
 }
 
 /* The number of cores that an execution of the model keeps busy. Hooks around another runtime write
- * one record for all of them, on the first. */
+ * one record for all of them, on the first core. */
 static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
 {
     if (gaps->has_parts) {
@@ -165,7 +166,8 @@ static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
     return model && model->core_count > 1 ? model->core_count : 1;
 }
 
-/* The record is written when the execution ends; its time on the core ends then, too. */
+/* Takes an execution. Its record is written when it ends, which is also when its time on the core
+ * ends. */
 static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t ticks = slot->word[3] && slot->word[3] < slot->word[0] ? slot->word[3] : slot->word[0];
@@ -207,7 +209,7 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
     (void)segment;
 }
 
-/* Events were lost since the previous call. */
+/* Adds a blind interval because events were lost since the previous call. */
 static void add_blind(struct ntk_core_gaps *gaps, uint64_t now_ns)
 {
     struct blind blind = { gaps->followed_ns, now_ns };
@@ -268,7 +270,8 @@ static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_n
     return ntk_vec_push(&gaps->records->gaps, &gap);
 }
 
-/* LNC 2: an execution is counted on the first physical core of a logical one, and is on both. */
+/* Whether the core is the second of a pair. With LNC 2, an execution is counted on the first
+ * physical core of a logical core, but occupies both. */
 static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
@@ -281,7 +284,7 @@ static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, si
     return false;
 }
 
-/* As if each core had been busy; the time does not count as held either. */
+/* Adds the blind intervals as if each core had been busy; they do not count as held time either. */
 static int add_blinds(struct ntk_core_gaps *gaps, size_t count)
 {
     int ret = 0;
@@ -298,7 +301,8 @@ static int add_blinds(struct ntk_core_gaps *gaps, size_t count)
     return ret;
 }
 
-/* Until now, or until it was last seen held. What runs then has no event yet. */
+/* Adds the gaps of a core up to now, or up to the time at which it was last seen held. Work that is
+ * still running has no event yet. */
 static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
 {
     uint64_t until_ns = gaps->start_ns;
@@ -336,12 +340,12 @@ static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core
 
 int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
 {
-    uint64_t last_ns = 0; /* that any core was held */
+    uint64_t last_ns = 0; /* time at which any core was last held */
     size_t count;
 
     (void)ntk_core_gaps_follow(gaps);
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
-    /* An exited process held its cores after the last look, for at least one execution. */
+    /* An exited process held its cores after the last check, for at least one execution. */
     ntk_vec_each(const struct busy, busy, &gaps->busy) {
         uint64_t *held_ns = &gaps->held_ns[busy->core];
         *held_ns = *held_ns > 0 && busy->end_ns > *held_ns ? busy->end_ns : *held_ns;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostwork.bpf - the part in the kernel while idle time of a job is observed: records when and why
- * a thread of the job leaves a CPU, and samples running ones.
+ * hostwork.bpf - the BPF program that observes a job's idle time: it records when and why a thread
+ * of the job leaves a CPU, and samples running threads.
  *
  * A thread that leaves a CPU is added to `waiting`, with its stack in `copies`; when it comes back,
- * the wait is reported if a core was idle during it. This is read from the in-flight words of the
- * segment, which the owner of the cores has mapped. The read only works while the owner is the
- * current process, so other processes use the last answer.
+ * the wait is reported if a core was idle during it. Whether a core is idle is read from the
+ * segment's in-flight words, which the owner of the cores has mapped. They can only be read while
+ * the owner is the current process; otherwise the last answer is used.
  *
- * Structs of the kernel are declared with the members that are used; the loader moves them to where
- * the running kernel has them.
+ * Kernel structs are declared with only the members that are used; the loader adjusts their offsets
+ * to the running kernel.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -71,7 +71,7 @@ struct {
     __type(value, struct ntk_host_bpf_waiting);
 } waiting SEC(".maps");
 
-/* Of the threads that left a CPU last; the loader sets how many. */
+/* Stacks of the threads that left a CPU last; the loader sets their maximum number. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 512);
@@ -104,7 +104,7 @@ struct {
     __type(value, struct tick);
 } ticks SEC(".maps");
 
-/* Template of a new entry of `copies`: too large for the stack of a program. */
+/* Template for a new entry of `copies`, which is too large for a BPF program's stack. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -179,7 +179,7 @@ static __always_inline int may_copy(struct ntk_host_bpf_control *now, uint64_t t
 
 #if defined(__TARGET_ARCH_x86)
 #define USER_REGISTERS_BYTES sizeof(struct pt_regs)
-#define STACK_POINTER 19 /* in words */
+#define STACK_POINTER 19 /* index in words */
 #define SYSCALL_OF(words) ((int32_t)(words)[15])
 #define IS_SYSCALL(words) ((int64_t)(words)[15] >= 0)
 #define ARGUMENT_0(words) (words)[14]
@@ -190,7 +190,7 @@ static __always_inline int may_copy(struct ntk_host_bpf_control *now, uint64_t t
 #define STACK_POINTER 31
 #define SYSCALL_OF(words) ((int32_t)(words)[35])
 #define IS_SYSCALL(words) ((int32_t)(words)[35] >= 0)
-#define ARGUMENT_0(words) (words)[34] /* as it was passed: x0 has the result */
+#define ARGUMENT_0(words) (words)[34] /* the original argument, because x0 has the result */
 #define ARGUMENT_1(words) (words)[1]
 #define ARGUMENT_2(words) (words)[2]
 #endif
@@ -215,7 +215,7 @@ static __always_inline uint32_t frames_of(long bytes)
     return bytes > 0 ? (uint32_t)bytes / 8 : 0;
 }
 
-/* The entry of a thread, created if there is none; NULL: no room. */
+/* The entry of a thread, created if missing; NULL if there is no room. */
 static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
 {
     uint32_t zero = 0;
@@ -355,8 +355,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     return 0;
 }
 
-/* Called by the thread that wakes another, or by an interrupt during any thread: its current call
- * distinguishes these (sample_bpf.c). */
+/* Called by the thread that wakes another, or by an interrupt during any thread; the current system
+ * call distinguishes these (sample_bpf.c). */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -417,7 +417,8 @@ int on_sample(struct bpf_perf_event_data *context)
         frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));
     full->stack.user_count = frames_of(
         bpf_get_stack(context, full->stack.user, sizeof full->stack.user, BPF_F_USER_STACK));
-    /* Also for a sample of user code: its registers are in the same place as those of a call. */
+    /* Also used for a sample of user code: its registers are in the same place as those of a system
+     * call. */
     __builtin_memset(full->stack.registers, 0, sizeof full->stack.registers);
     task = (struct task_struct *)bpf_get_current_task_btf();
     bpf_probe_read_kernel(full->stack.registers, USER_REGISTERS_BYTES,
@@ -467,7 +468,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
         bpf_map_delete_elem(&waiting, &tid);
         bpf_map_delete_elem(&copies, &tid);
         if (task->signal->live.counter == 0) {
-            bpf_map_delete_elem(&processes, &pid); /* another process may reuse the number */
+            bpf_map_delete_elem(&processes, &pid); /* a new process may reuse the pid */
         }
     }
     return 0;

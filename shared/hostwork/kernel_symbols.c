@@ -17,12 +17,12 @@ struct symbol {
 };
 
 struct ntk_kernel_symbols {
-    struct ntk_vec symbols; /* struct symbol, by address */
+    struct ntk_vec symbols; /* elements are struct symbol, sorted by address */
 };
 
 NTK_ORDER(by_address, struct symbol, NTK_UP(address));
 
-/* "ffffffff81000000 T name [module]". */
+/* Parses a line such as "ffffffff81000000 T name [module]". */
 static void take_line(struct ntk_kernel_symbols *symbols, const char *line)
 {
     struct symbol symbol;

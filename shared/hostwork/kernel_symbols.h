@@ -2,7 +2,7 @@
 /*
  * kernel_symbols - the functions of the running kernel, from /proc/kallsyms.
  *
- * Owner:   _read() allocates, _destroy() frees; names live as long. Threads: any.
+ * Owner:   _read() allocates, _destroy() frees; names are valid as long. Threads: any.
  */
 #ifndef NTK_SHARED_HOSTWORK_KERNEL_SYMBOLS_H
 #define NTK_SHARED_HOSTWORK_KERNEL_SYMBOLS_H
@@ -12,14 +12,14 @@
 
 struct ntk_kernel_symbols;
 
-/* NULL: unreadable, or the kernel hides addresses from this user. */
+/* Returns NULL if the file is unreadable, or the kernel hides addresses from this user. */
 struct ntk_kernel_symbols *ntk_kernel_symbols_read(void);
-/* The same from a text with one symbol per line. */
+/* Same, from a text with one symbol per line. */
 struct ntk_kernel_symbols *ntk_kernel_symbols_take(const char *text);
 void ntk_kernel_symbols_destroy(struct ntk_kernel_symbols *symbols);
-/* NULL: unknown. */
+/* The function at an address; NULL if unknown. */
 const char *ntk_kernel_symbols_at(const struct ntk_kernel_symbols *symbols, uint64_t address);
-/* Whether the function handles page faults. */
+/* Whether the function at an address handles page faults. */
 bool ntk_kernel_symbols_is_fault(const struct ntk_kernel_symbols *symbols, uint64_t address);
 
 #endif

@@ -60,7 +60,8 @@ bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
 
 /* ---- files ---- */
 
-/* A path below the process's root, through no symbolic link; for fstat() only. -1: none. */
+/* Opens a path below the process's root without following symbolic links; for fstat() only. Returns
+ * -1 if there is none. */
 static int find_below_root(uint32_t pid, const char *path)
 {
     char root_path[64];
@@ -74,8 +75,8 @@ static int find_below_root(uint32_t pid, const char *path)
     return at;
 }
 
-/* Takes over the found file, and opens it for reading if it is a regular file: to open anything
- * else may wait, or have effects. */
+/* Takes ownership of the found file, and reopens it for reading if it is a regular file; opening
+ * any other file may block or have side effects. */
 static int open_found(int at, struct stat *out_status)
 {
     char path[64];
@@ -91,8 +92,8 @@ static int open_found(int at, struct stat *out_status)
     return fd;
 }
 
-/* Through the mapping itself, else by its path as the process sees it: then it must be the same
- * file. */
+/* Opens a module through the mapping itself, or else by its path as the process sees it, if that is
+ * the same file. */
 static int open_module(uint32_t pid, const struct ntk_host_module *module, const char *path_of_line)
 {
     struct stat status;
@@ -111,7 +112,7 @@ static int open_module(uint32_t pid, const struct ntk_host_module *module, const
     return fd;
 }
 
-/* The map has 2 + the descriptor. */
+/* The descriptor of a module's file; the map stores 2 + the descriptor. */
 static int fd_of(struct ntk_host_files *files, uint32_t pid, const struct ntk_host_module *module,
                  const char *path_of_line)
 {
@@ -198,7 +199,7 @@ const struct ntk_host_module *ntk_host_modules_at(const struct ntk_host_modules 
 
 NTK_ORDER(by_symbol, struct ntk_host_map_symbol, NTK_UP(start));
 
-/* "START SIZE name" in hexadecimal. */
+/* Parses "START SIZE name" with hexadecimal numbers. */
 static void take_symbol(struct ntk_host_modules *modules, char *line)
 {
     char *end;
@@ -240,7 +241,8 @@ void ntk_host_modules_read_map(struct ntk_host_modules *modules)
     if (stat(path, &process) < 0) {
         return;
     }
-    uint32_t own_pid = ntk_host_process_inner_tid(modules->pid, modules->pid); /* in its name */
+    /* the number in the map file's name */
+    uint32_t own_pid = ntk_host_process_inner_tid(modules->pid, modules->pid);
     (void)snprintf(path, sizeof path, "tmp/perf-%u.map", own_pid ? own_pid : modules->pid);
     int fd = open_found(find_below_root(modules->pid, path), &status);
     if (fd < 0) {

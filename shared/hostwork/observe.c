@@ -21,8 +21,8 @@
 #define STACKS_PER_OBSERVATION 6000u
 #define STACKS_PER_SECOND_MAX 500u
 #define STACKS_PER_SECOND_MIN 20u
-#define MODULES_MS 1000u   /* between two scans of the mappings, at the sampler's own pace */
-#define PROCESSES_READ 64u /* further ones have stacks without names */
+#define MODULES_MS 1000u   /* interval between scans of the mappings, at the sampler's pace */
+#define PROCESSES_READ 64u /* limit; the stacks of further processes have no names */
 
 struct ntk_host_observation {
     struct ntk_ring_segment *segment;
@@ -31,21 +31,21 @@ struct ntk_host_observation {
     struct ntk_host_result result;
     struct ntk_core_gaps gaps;
     struct ntk_host_raw raw;
-    struct ntk_vec modules; /* struct ntk_host_modules, of each process */
+    struct ntk_vec modules; /* elements are struct ntk_host_modules, one per process */
     struct ntk_host_files files;
     struct ntk_host_pythons pythons;
     const struct ntk_host_sampler_kind *kind;
     struct ntk_host_sampler *sampler;
     uint64_t polls;
-    struct ntk_map outer_tids; /* of a process in a container, by its own tids */
+    struct ntk_map outer_tids; /* for a process in a container: from its own tids to outer tids */
     size_t threads_translated;
     uint32_t cores;
     bool is_stopped;
-    int failed; /* -ENOMEM: the gaps are not complete */
+    int failed; /* -ENOMEM: the gaps are incomplete */
     char reason[NTK_ERR_TEXT_BYTES];
 };
 
-/* ---- place of the in-flight words in the process ---- */
+/* ---- addresses of the in-flight words in the process ---- */
 
 static uint64_t mapping_of(uint32_t pid, const char *segment_path)
 {
@@ -80,7 +80,7 @@ static size_t words_of(struct ntk_host_observation *o, uint64_t *out_words, size
             continue;
         }
         if (used == room) {
-            return 0; /* the poll of this process has all of them */
+            return 0; /* the words of this process are complete */
         }
         out_words[used++] =
             base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
@@ -137,8 +137,8 @@ static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint3
     return modules;
 }
 
-/* Of processes that may be traced; modules that are loaded later are found by a later call. Without
- * stacks, only interpreters are of interest. */
+/* Reads the mappings of processes that may be traced; a later call finds modules that are loaded
+ * later. Without stacks, only interpreters are needed. */
 static void read_modules(struct ntk_host_observation *o)
 {
     bool has_stacks = o->kind == &ntk_host_sampler_bpf;
@@ -157,8 +157,8 @@ static void read_modules(struct ntk_host_observation *o)
     }
 }
 
-/* A process in a container numbers its threads itself. Of threads that have ended nothing can be
- * read. */
+/* Translates tids of a process in a container, which numbers its threads separately. Ended threads
+ * cannot be translated. */
 static void translate_threads(struct ntk_host_observation *o)
 {
     struct ntk_vec *threads = &o->records.threads;
@@ -244,7 +244,7 @@ static void follow(struct ntk_host_observation *o)
 {
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
-    /* A state counts for the time before it was read, and so do the frames that belong to it. */
+    /* A state counts for the time before it was read, and so do the frames read with it. */
     if (is_idle) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }
@@ -260,7 +260,8 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
     if (!o->is_stopped) {
         follow(o);
         if (ntk_ring_segment_state(o->segment) != NTK_SEGMENT_ALIVE) {
-            ntk_host_observation_stop(o); /* a later poll of the registry frees the segment */
+            /* stop, because a later poll of the registry frees the segment */
+            ntk_host_observation_stop(o);
         }
     }
     return !o->is_stopped;
@@ -268,7 +269,8 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
 
 /* ---- the end ---- */
 
-/* 0 where the thread is not known: the one before it on the core is then responsible. */
+/* Translates submitters. 0 if the thread is unknown: the core's previous submitter is then
+ * responsible. */
 static void translate_submitters(struct ntk_host_observation *o)
 {
     if (o->process.own_pid == o->process.pid) {
@@ -282,7 +284,7 @@ static void translate_submitters(struct ntk_host_observation *o)
     }
 }
 
-/* Until now, slices and samples refer to raw stacks. */
+/* Names stacks: until now, slices and samples refer to raw stacks. */
 static int name_stacks(struct ntk_host_observation *o)
 {
     size_t count = o->raw.stacks.count;

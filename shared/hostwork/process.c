@@ -40,7 +40,7 @@ static void each_number(const char *path, void (*fn)(uint32_t number, void *ctx)
 /* ---- processes ---- */
 
 struct parents {
-    uint32_t (*pairs)[2]; /* pid, parent */
+    uint32_t (*pairs)[2]; /* pairs of pid and parent */
     size_t count;
 };
 
@@ -102,8 +102,8 @@ bool ntk_host_process_may_trace(uint32_t pid)
 {
     char path[64];
 
-    /* The kernel checks the right to attach, including Yama and namespaces, when this file is
-     * opened. */
+    /* When this file is opened, the kernel checks the right to attach, including Yama and
+     * namespaces. */
     (void)snprintf(path, sizeof path, "/proc/%u/mem", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -182,7 +182,7 @@ uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid)
     if (!line) {
         return 0;
     }
-    /* "NSpid:  4711  12": the last one belongs to the innermost namespace. */
+    /* The line is "NSpid: 4711 12"; the last number belongs to the innermost namespace. */
     const char *last = line + 1 + strcspn(line + 1, "\n");
     while (isdigit((unsigned char)last[-1])) {
         last--;
@@ -204,7 +204,8 @@ bool ntk_host_process_syscall(uint32_t pid, uint32_t tid, int32_t *out_number,
     if (ntk_fs_read_text(path, text, sizeof text) <= 0) {
         return false;
     }
-    /* "running", or the number, its arguments, stack pointer and program counter. */
+    /* The text is "running", or the call's number, its arguments, stack pointer and program
+     * counter. */
     if (text[0] == 'r') {
         return true;
     }
@@ -232,7 +233,7 @@ const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor, struct ntk_
         return NULL;
     }
     target[bytes] = '\0';
-    /* "socket:[4711]": the number is another one for each connection. */
+    /* In "socket:[4711]", the number differs for each connection, so omit it. */
     char *number = ntk_str_starts_with(target, "socket:[") || ntk_str_starts_with(target, "pipe:[")
                        ? strchr(target, ':')
                        : NULL;

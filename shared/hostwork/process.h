@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process - the processes and threads of a job in /proc, and whether this program may trace them.
+ * process - finds the processes and threads of a job in /proc, and whether this program may trace
+ * them.
  *
- * Numbers are those of this program's PID namespace. Processes and threads may vanish at any time,
- * which is not an error.
+ * Pids and tids are those of this program's PID namespace. Processes and threads may vanish at any
+ * time, which is not an error.
  */
 #ifndef NTK_SHARED_HOSTWORK_PROCESS_H
 #define NTK_SHARED_HOSTWORK_PROCESS_H
@@ -16,26 +17,27 @@
 
 #define NTK_HOST_PROCESSES_MAX 1024u
 
-/* The process and its descendants, itself first; returns the number. */
+/* Lists the process and its descendants, the process first; returns their number. */
 size_t ntk_host_process_tree(uint32_t pid, uint32_t *out_pids, size_t out_count);
 /* Whether the kernel allows this program to attach as a debugger: the condition for reading memory
  * and stacks. */
 bool ntk_host_process_may_trace(uint32_t pid);
-/* Whether pids of this program are the same as in programs in the kernel. */
+/* Whether this program's pids are the same as in BPF programs. */
 bool ntk_host_process_is_first_namespace(void);
 /* Adds new threads to the records, observed from first_ns until now or later. */
 void ntk_host_process_threads(uint32_t pid, uint64_t first_ns, uint64_t now_ns,
                               struct ntk_host_records *records);
-/* One thread; the time of a known one is extended. name may be NULL. */
+/* Adds one thread, or extends the time of a known thread. name may be NULL. */
 void ntk_host_process_thread(struct ntk_host_records *records, uint32_t pid, uint32_t tid,
                              const char *name, uint64_t first_ns, uint64_t now_ns);
-/* The tid in the innermost namespace of the thread (a container); 0 unknown. */
+/* The thread's tid in its innermost PID namespace (a container); 0 if unknown. */
 uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid);
-/* The system call that a thread is in, with its first arguments; *out_number -1: it runs. False: it
- * waits outside of calls, or cannot be read; *out_number is -1 then, too. */
+/* The system call that a thread is in, with its first arguments; *out_number is -1 if the thread
+ * runs. Returns false if it waits outside of calls, or cannot be read; *out_number is -1 then,
+ * too. */
 bool ntk_host_process_syscall(uint32_t pid, uint32_t tid, int32_t *out_number,
                               uint64_t out_argument[3]);
-/* The file of a descriptor, one of the texts of the stacks; NULL unknown. */
+/* The file of a descriptor, as one of the texts in stacks; NULL if unknown. */
 const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor,
                                   struct ntk_host_stacks *stacks);
 

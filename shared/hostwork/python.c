@@ -12,7 +12,7 @@
 #define OFFSET_MAX (1u << 20)
 #define LINE_MAX_SANE 10000000
 
-/* sizeof and offsetof of the headers of each version, on 64-bit machines. */
+/* Sizes and offsets from the headers of each version, on 64-bit machines. */
 static const struct ntk_python_offsets known[] = {
     [10] = { .runtime_interpreters = 32,
              .interpreter_next = 0,
@@ -79,7 +79,8 @@ static const struct ntk_python_offsets known[] = {
 };
 #define PUBLISHED_MINOR 13
 
-/* _Py_DebugOffsets of 3.13: a cookie, the version, then 64-bit offsets at these places. */
+/* Layout of _Py_DebugOffsets in 3.13: a cookie, the version, then 64-bit offsets at these
+ * positions. */
 #define TABLE_BYTES 584u
 static const char cookie[8] = "xdebugpy";
 enum {
@@ -96,7 +97,7 @@ enum {
     AT_FRAME_CODE = 240,
     AT_FRAME_OWNER = 264,
     AT_CODE_FILE = 280,
-    AT_CODE_NAME = 296, /* qualified */
+    AT_CODE_NAME = 296, /* the qualified name */
     AT_CODE_LINE = 312,
     AT_TEXT_STATE = 544,
     AT_TEXT_LENGTH = 552,
@@ -150,7 +151,7 @@ static bool init_published(struct ntk_python *python, const struct ntk_host_memo
         .text_length = OFFSET(AT_TEXT_LENGTH),
         .text_state = OFFSET(AT_TEXT_STATE),
         .text_ascii = OFFSET(AT_TEXT_ASCII),
-        .text_compact = OFFSET(AT_TEXT_ASCII) + 16, /* the length and pointer of its UTF-8 */
+        .text_compact = OFFSET(AT_TEXT_ASCII) + 16, /* length and pointer of its UTF-8 form */
     };
 #undef OFFSET
     return true;
@@ -172,7 +173,7 @@ bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime
 
 /* ---- reading ---- */
 
-/* 0: unreadable. */
+/* Reads a word; 0 if it is unreadable. */
 static uint64_t word(const struct ntk_host_memory *memory, uint64_t address)
 {
     uint64_t value;
@@ -195,7 +196,7 @@ static uint32_t character(const uint8_t *bytes, size_t index, uint32_t kind)
     return value;
 }
 
-/* A compact str; "" for other objects. */
+/* Reads a compact str; "" for other objects. */
 static void read_text(const struct ntk_python *python, const struct ntk_host_memory *memory,
                       uint64_t address, char out[NTK_PYTHON_TEXT_BYTES])
 {
@@ -213,7 +214,7 @@ static void read_text(const struct ntk_python *python, const struct ntk_host_mem
     if (address == 0 || !is_compact || (kind != 1 && kind != 2 && kind != 4) || length == 0) {
         return;
     }
-    /* The end of a long path is its most useful part. */
+    /* Keep the end of a long path, its most useful part. */
     if (length > NTK_PYTHON_TEXT_BYTES - 1) {
         from += (length - (NTK_PYTHON_TEXT_BYTES - 1)) * kind;
         length = NTK_PYTHON_TEXT_BYTES - 1;

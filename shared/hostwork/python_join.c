@@ -14,9 +14,9 @@
 #include "shared/formats/elf/elf_file.h"
 
 #define SAMPLES_MAX (1u << 19)
-#define NEAR_NS (30 * NTK_NS_PER_MS) /* distance to a sample of the CPU */
+#define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
 #define DEPTH_JOINED 64u
-#define PTHREAD_BYTES 1024u /* of a thread's descriptor that are searched for its tid */
+#define PTHREAD_BYTES 1024u /* part of a thread's descriptor that is searched for its tid */
 
 struct python {
     uint32_t pid;
@@ -35,7 +35,7 @@ static bool read_process(void *ctx, uint64_t address, void *out, size_t bytes)
 
 /* ---- finding ---- */
 
-/* "python3.11", "libpython3.12.so.1.0": 11, 12; 0: another file. */
+/* The minor version in "python3.11" or "libpython3.12.so.1.0"; 0 for any other file. */
 static uint32_t minor_of(const char *name)
 {
     const char *at = ntk_str_starts_with(name, "python3.")      ? name + 8
@@ -97,8 +97,8 @@ void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_mod
 
 /* ---- sampling ---- */
 
-/* 3.10 stores no tid: it is in the C library's descriptor of the thread, at a position that differs
- * between versions. A number there that is a thread of the process is used. */
+/* Finds the tid for 3.10, which stores none: it is in the C library's thread descriptor, at a
+ * position that differs between versions. Takes a number that is a thread of the process. */
 static uint32_t tid_by_pthread(const struct ntk_host_memory *memory, uint32_t pid,
                                uint64_t descriptor, const struct ntk_host_records *records)
 {
@@ -176,7 +176,7 @@ NTK_ORDER(compare_samples, struct ntk_host_python_sample, NTK_UP(tid) NTK_UP(tim
 
 NTK_ORDER(compare_times, struct ntk_host_python_sample, NTK_UP(time_ns));
 
-/* The first sample of the thread at or after the time; NULL: none. */
+/* The thread's first sample at or after the time; NULL if there is none. */
 static const struct ntk_host_python_sample *sample_after(const struct ntk_vec *samples,
                                                          uint32_t tid, uint64_t time_ns)
 {
@@ -197,7 +197,7 @@ static const struct ntk_host_python_sample *sample_after(const struct ntk_vec *s
     return sample && sample->tid == tid ? sample : NULL;
 }
 
-/* The nearest one, at most NEAR_NS away. */
+/* The nearest sample, at most NEAR_NS away. */
 static const struct ntk_host_python_sample *sample_near(const struct ntk_vec *samples, uint32_t tid,
                                                         uint64_t time_ns)
 {
@@ -228,7 +228,7 @@ static const struct python *python_of(const struct ntk_host_pythons *pythons, ui
     return NULL;
 }
 
-/* The frames of Python, and inside of them the native frames that the interpreter called. */
+/* Joins the Python frames with the native frames that the interpreter called. */
 static uint32_t join(struct ntk_host_stacks *stacks, const struct python *python,
                      uint32_t python_stack, uint32_t native)
 {
@@ -239,7 +239,7 @@ static uint32_t join(struct ntk_host_stacks *stacks, const struct python *python
          frame && count < DEPTH_JOINED && strcmp(frame->module, python->module) != 0;
          frame = ntk_host_stacks_at(stacks, frame->parent)) {
         if (frame->language == NTK_HOST_PYTHON) {
-            return native; /* by its map file */
+            return native; /* the map file already names the Python functions */
         }
         inner[count++] = *frame;
     }
@@ -250,7 +250,7 @@ static uint32_t join(struct ntk_host_stacks *stacks, const struct python *python
     return python_stack;
 }
 
-/* The last thread with the lock in that time, from the samples. */
+/* The last thread that held the lock in that time, according to the samples. */
 static uint32_t holder_in(const struct ntk_host_pythons *pythons, uint32_t pid, uint32_t but,
                           uint64_t start_ns, uint64_t end_ns)
 {

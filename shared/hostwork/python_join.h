@@ -19,25 +19,26 @@ struct ntk_host_python_sample {
     uint64_t time_ns;
     uint32_t tid;
     uint32_t stack;
-    bool is_collecting; /* and this thread holds the lock */
+    bool is_collecting; /* the garbage collector runs, and this thread holds the lock */
 };
 
 struct ntk_host_pythons {
-    struct ntk_vec pythons; /* struct python of python_join.c */
-    struct ntk_vec samples; /* struct ntk_host_python_sample */
-    struct ntk_vec holders; /* the same, of threads that hold the lock; stack is the pid */
+    struct ntk_vec pythons; /* elements are struct python of python_join.c */
+    struct ntk_vec samples; /* elements are struct ntk_host_python_sample */
+    /* elements of the same type for threads that hold the lock; stack is the pid */
+    struct ntk_vec holders;
     struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
 };
 
-/* Whether a file of this base name may have an interpreter in it. */
+/* Whether a file with this base name may contain an interpreter. */
 bool ntk_host_pythons_is_file(const char *name);
-/* Adds the interpreter of a process that may be traced, if it is a known one. Checks each module
- * once. */
+/* Adds the interpreter of a process that may be traced, if its version is supported. Checks each
+ * module once. */
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
 /* Samples all threads of all interpreters. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
-/* Puts the frames into the stacks of the records. */
+/* Adds the Python frames to the stacks of the records. */
 void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
 void ntk_host_pythons_fini(struct ntk_host_pythons *pythons);
 

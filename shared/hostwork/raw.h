@@ -13,7 +13,7 @@
 #include "shared/base/vec.h"
 #include "shared/hostwork/bpf_events.h"
 
-/* Copied stacks of one observation; later ones are skipped and counted. */
+/* Maximum size of the copied stacks of one observation; later stacks are skipped and counted. */
 #define NTK_HOST_RAW_BYTES_MAX (UINT64_C(96) << 20)
 
 struct ntk_host_raw_stack {
@@ -21,16 +21,16 @@ struct ntk_host_raw_stack {
     uint32_t kernel_count, user_count;
     uint32_t bytes_count;
     uint64_t registers[NTK_HOST_BPF_REGISTERS];
-    uint64_t words[]; /* kernel frames, user frames, bytes of the stack */
+    uint64_t words[]; /* kernel frames, user frames, then bytes of the stack */
 };
 
 struct ntk_host_raw {
-    struct ntk_vec stacks; /* struct ntk_host_raw_stack * */
+    struct ntk_vec stacks; /* elements are struct ntk_host_raw_stack * */
     uint64_t bytes;
     uint64_t skipped;
 };
 
-/* 1 + its index; 0: no room, counted. */
+/* Adds a stack. Returns 1 + its index, or 0 if there is no room, which is counted. */
 uint32_t ntk_host_raw_add(struct ntk_host_raw *raw, uint32_t pid,
                           const struct ntk_host_bpf_stack *stack);
 static inline const uint8_t *ntk_host_raw_bytes(const struct ntk_host_raw_stack *stack)

@@ -34,7 +34,7 @@
 #define NAME_BYTES_MAX 400u
 #define ADDRESSES_MAX 128u
 #define NOBODY 65534
-#ifndef SYS_close_range /* headers before Linux 5.9 */
+#ifndef SYS_close_range /* missing in headers before Linux 5.9 */
 #define SYS_close_range 436
 #endif
 
@@ -42,9 +42,9 @@
 
 struct resolver {
     const struct ntk_vec *processes;
-    struct ntk_host_unwinder **unwinders; /* one for each process */
-    struct ntk_map *names;                /* of each process, by address, to text */
-    struct ntk_map build_ids;             /* by module, to text */
+    struct ntk_host_unwinder **unwinders; /* one per process */
+    struct ntk_map *names;                /* one per process: from address to name */
+    struct ntk_map build_ids;             /* from module to build id */
     const struct ntk_kernel_symbols *kernel;
     struct ntk_buf *out;
 };
@@ -78,7 +78,7 @@ static void put_frame(struct ntk_buf *out, enum ntk_host_language language, cons
     put_text(out, module);
 }
 
-/* "py::function:/path/of/file.py", the form of CPython. */
+/* Converts CPython's form "py::function:/path/of/file.py". */
 static bool put_python(struct ntk_buf *out, const char *symbol)
 {
     static const char prefix[] = "py::";
@@ -155,7 +155,7 @@ static void put_user(struct resolver *resolver, const struct ntk_host_modules *m
     put_frame(resolver->out, NTK_HOST_NATIVE, symbol, module ? module->name : "");
 }
 
-/* The unwinder's frames, or those by frame pointer if it finds fewer. */
+/* Gets the unwinder's frames, or those found by frame pointer if the unwinder finds fewer. */
 static size_t addresses_of(struct resolver *resolver, size_t process,
                            const struct ntk_host_raw_stack *stack,
                            uint64_t addresses[ADDRESSES_MAX])
@@ -197,7 +197,7 @@ static void put_stack(struct resolver *resolver, const struct ntk_host_raw_stack
     }
 }
 
-/* A user other than root may have some, for observing. */
+/* Drops capabilities, which even a user other than root may have for observing. */
 static bool drop_capabilities(void)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -213,7 +213,7 @@ void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec
     struct ntk_kernel_symbols *kernel = is_unwound ? ntk_kernel_symbols_read() : NULL;
     struct resolver resolver = { .processes = processes, .kernel = kernel, .out = out };
 
-    /* From here on root's rights are not needed: all files are open. */
+    /* All files are open, so root's rights are not needed from here on. */
     if (is_unwound && geteuid() == 0 &&
         (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
          setresuid(NOBODY, NOBODY, NOBODY) < 0)) {
@@ -254,7 +254,7 @@ void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec
 
 /* ---- output of the child ---- */
 
-/* Copies a NUL-ended text; false: the bytes end before the NUL. */
+/* Reads a NUL-ended text; false if the bytes end before the NUL. */
 static bool take_text(struct ntk_cursor *cursor, char text[NAME_BYTES_MAX + 1])
 {
     uint16_t length = ntk_cursor_u16(cursor);
@@ -341,7 +341,7 @@ static int compare_numbers(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Those in [first, last], the latter included. */
+/* Closes the descriptors in [first, last]. */
 static void close_between(int first, int last)
 {
     if (first > last || syscall(SYS_close_range, first, last, 0) == 0) {
@@ -403,7 +403,7 @@ static bool await(pid_t child, int alive)
 
     while (poll(&ready, 1, WALL_MS) < 0 && errno == EINTR) {
     }
-    (void)kill(child, SIGKILL); /* it has ended, is late, or has closed its end and still runs */
+    (void)kill(child, SIGKILL); /* it has ended, is late, or still runs without an output */
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_bpf - the program in the kernel (hostwork.bpf.c), loaded, fed and read. */
+/* sample_bpf - loads the BPF program (hostwork.bpf.c), configures it and reads its events. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "shared/hostwork/sampler.h"
 #include "shared/hostwork/syscalls.h"
 
-/* The program from the build. */
+/* The BPF program from the build. */
 __asm__(".pushsection .rodata\n"
         ".balign 8\n"
         "ntk_host_object_begin:\n"
@@ -30,10 +30,11 @@ extern const char ntk_host_object_end[];
 
 #define POLL_EVENTS_MAX (1 << 18)
 #define CPUS_MAX 4096
-#define TICKS_PER_SECOND 10u  /* of the budget of copies */
-#define FILE_NS NTK_NS_PER_MS /* shorter waits do not name their file */
+#define TICKS_PER_SECOND 10u  /* intervals per second in which stack copies are limited */
+#define FILE_NS NTK_NS_PER_MS /* the file of a shorter wait is not looked up */
 #define THREADS_STEPS_MAX 65536u
-/* Stacks of threads that wait: the kernel evicts early where each CPU keeps some entries free. */
+/* Minimum size of the map for stacks of waiting threads. The kernel evicts entries early because
+ * each CPU keeps some free. */
 #define COPIES_MIN 1024u
 #define COPIES_PER_CPU 64u
 #define COPIES_MAX 8192u
@@ -124,7 +125,7 @@ static int take(void *ctx, void *data, size_t bytes)
     if (event->has_stack) {
         stack = ntk_host_raw_add(sampler->raw, event->pid, &full->stack);
     }
-    /* A thread that is new to the records began with this event. */
+    /* If the records do not have this thread, it began with this event. */
     ntk_host_process_thread(sampler->records, event->pid, event->tid, event->comm, event->start_ns,
                             event->end_ns);
     if (event->kind == NTK_HOST_BPF_SLICE) {
@@ -149,7 +150,7 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t first_ns, uint64_t n
     }
 }
 
-/* Threads that are off the CPU already: /proc shows their calls. */
+/* Adds threads that are already off the CPU; /proc shows their calls. */
 static void note_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
     ntk_vec_each(const struct ntk_host_thread, thread, &sampler->records->threads) {
@@ -203,7 +204,7 @@ static int attach_samples(struct ntk_host_sampler *sampler, uint32_t rate)
         int fd =
             (int)syscall(SYS_perf_event_open, &attributes, -1, (int)i, -1, PERF_FLAG_FD_CLOEXEC);
         if (fd < 0 && errno == ENODEV) {
-            continue; /* it is offline */
+            continue; /* the CPU is offline */
         }
         if (fd < 0) {
             return -errno;
@@ -327,10 +328,11 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     struct ntk_host_bpf_control control;
     uint32_t zero = 0;
 
-    /* Threads on many processors may write faster than this one reads: the caller polls again. */
+    /* Bounded, because threads on many CPUs may write faster than this one reads; the caller polls
+     * again. */
     sampler->budget = POLL_EVENTS_MAX;
     (void)ring_buffer__consume(sampler->ring);
-    /* If the kernel's program cannot read the words, this is its only source. */
+    /* The only source if the BPF program cannot read the words. */
     if (bpf_map_lookup_elem(sampler->control, &zero, &control) == 0 && control.in_flight[0] == 0 &&
         control.is_idle != is_idle) {
         control.is_idle = is_idle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_none - replaces the BPF sampler in a program that was built without its dependencies. */
+/* sample_none - replaces the BPF sampler if the program was built without its dependencies. */
 #include <errno.h>
 
 #include "shared/hostwork/sampler.h"

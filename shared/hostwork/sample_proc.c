@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_proc - thread states in /proc, which users may read for their processes.
+ * sample_proc - reads thread states in /proc, which users may do for their own processes.
  *
- * A state counts for the time since the previous read of this thread; the last one counts until the
- * end, too. No state is read while cores are busy. Activities between two reads, and functions, are
- * not seen.
+ * A state counts for the time since the thread's previous read; the last state also counts until
+ * the end. No state is read while cores are busy. Activities between two reads are missed, and
+ * functions are unknown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #include "shared/hostwork/syscalls.h"
 
 #define POLL_MS 50
-/* In addition to the main one; if there are more, they take turns, so that a round stays short. */
+/* Maximum number of threads in addition to the main one; if there are more, they take turns, so
+ * that a round stays short. */
 #define THREADS_PER_POLL 64u
 #define POLLS_PER_SCAN 20u
 
@@ -26,8 +27,8 @@ struct ntk_host_sampler {
     uint32_t pid;
     uint32_t polls;
     uint64_t looked_ns;
-    struct ntk_map last;   /* by tid, to 1 + index of the slice that may continue */
-    struct ntk_map looked; /* by tid, to the time of its last read */
+    struct ntk_map last;   /* from tid to 1 + index of the slice that may continue */
+    struct ntk_map looked; /* from tid to the time of its last read */
     size_t next_thread;
 };
 
@@ -41,7 +42,7 @@ static void scan(struct ntk_host_sampler *sampler)
     }
 }
 
-/* The letter of proc(5); 0: it is gone. */
+/* The state letter of proc(5); 0 if the thread is gone. */
 static char state_letter(const struct ntk_host_thread *thread)
 {
     char path[96];
@@ -57,7 +58,8 @@ static char state_letter(const struct ntk_host_thread *thread)
     return state == 'Z' || state == 'X' ? '\0' : state;
 }
 
-/* The state, and the call it is in; false: it is gone. The call distinguishes the usual states. */
+/* Reads the thread's state and system call; false if it is gone. The call distinguishes the usual
+ * states. */
 static bool read_state(const struct ntk_host_thread *thread, char *out_state,
                        struct ntk_host_slice *out)
 {
@@ -93,7 +95,8 @@ static void look(struct ntk_host_sampler *sampler, struct ntk_host_thread *threa
     thread->last_ns = now_ns;
     (void)ntk_map_put_number(&sampler->looked, thread->tid, (void *)(uintptr_t)now_ns);
     if (state == 'R') {
-        /* In the time that it counts for: a wait that is seen next begins now. */
+        /* One ns earlier, so that it is in the time that it counts for: the next wait begins
+         * now. */
         struct ntk_host_sample sample = { .time_ns = now_ns - 1,
                                           .tid = thread->tid,
                                           .cause = NTK_HOST_RUNNING };
@@ -151,7 +154,7 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
         count = sampler->records->threads.count;
     }
     if (!is_idle) {
-        return; /* activities of threads now are not the reason for a gap */
+        return; /* what threads do now is not the reason for a gap */
     }
     struct ntk_host_thread *main_thread = ntk_host_records_thread(sampler->records, sampler->pid);
     if (main_thread) {
@@ -164,8 +167,8 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     sampler->looked_ns = now_ns;
 }
 
-/* While cores are busy, current thread states are not the reason for the gaps since the last
- * read: the states of then count until now. */
+/* While cores are busy, current thread states are not the reason for the gaps since the last read,
+ * so the states of the last read count until now. */
 static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
     struct ntk_host_records *records = sampler->records;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler - records the activities of a job's threads, in one of two ways.
+ * sampler - records what a job's threads do, with one of two methods.
  *
- * bpf: a program in the kernel reports each time that a thread spends off the CPU, with its stack,
- * and samples running threads. It requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a
- * kernel with BTF. proc: the states in /proc, 20 times per second: coarse, and without functions.
+ * bpf: a BPF program reports each time that a thread spends off the CPU, with its stack, and
+ * samples running threads. It requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a
+ * kernel with BTF. proc: reads thread states in /proc 20 times per second: coarse, and without
+ * functions.
  *
  * _open(), then _poll() repeatedly until the observation ends, then _finish(). records.start_ns may
  * be moved to a later moment after _open().
@@ -22,9 +23,9 @@
 #define NTK_HOST_RATE_DEFAULT 99u
 
 struct ntk_host_sampler_options {
-    uint32_t pid;               /* with its descendants */
+    uint32_t pid;               /* the process to observe, with its descendants */
     uint32_t rate;              /* samples per second and CPU */
-    uint32_t stacks_per_second; /* copies at most */
+    uint32_t stacks_per_second; /* limit on stack copies */
     /* Addresses of the cores' in-flight words in the process; 0: unknown. */
     const uint64_t *in_flight;
     size_t in_flight_count;
@@ -32,21 +33,21 @@ struct ntk_host_sampler_options {
 
 struct ntk_host_sampler;
 struct ntk_host_sampler_kind {
-    uint32_t poll_ms; /* interval of _poll() */
+    uint32_t poll_ms; /* interval between calls of _poll() */
     int (*open)(const struct ntk_host_sampler_options *options, struct ntk_host_records *records,
                 struct ntk_host_raw *raw, struct ntk_host_sampler **out_sampler,
                 struct ntk_err *err);
-    /* is_idle: a core of the job is idle now. */
+    /* is_idle: whether a core of the job is idle now. */
     void (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
-    /* The last thread states end here. */
+    /* Ends the last thread states at now_ns. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);
 };
 extern const struct ntk_host_sampler_kind ntk_host_sampler_bpf;
 extern const struct ntk_host_sampler_kind ntk_host_sampler_proc;
 
-/* Whether the thread that ran at a wakeup may be its cause, from the calls of both: an interrupt
- * runs on top of any thread. */
+/* Whether the thread that ran at a wakeup may be its cause, judged from the system calls of both
+ * threads: an interrupt runs on top of any thread. */
 bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks - the tree of frames and the texts of the records. */
+/* stacks - the tree of frames, and the texts of the records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

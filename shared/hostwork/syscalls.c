@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#ifndef FUTEX_LOCK_PI2 /* headers before Linux 5.14 */
+#ifndef FUTEX_LOCK_PI2 /* missing in headers before Linux 5.14 */
 #define FUTEX_LOCK_PI2 13
 #endif
 
-/* glibc's low-level lock: the word is 2 while a thread waits for its holder. */
+/* Value of a lock word in glibc's low-level lock while a thread waits. */
 #define LOCKED_WITH_WAITERS 2
 
 static const struct {
@@ -59,8 +59,8 @@ static enum ntk_host_cause futex_cause(const uint64_t argument[3])
     return NTK_HOST_WAIT;
 }
 
-/* Without descriptors these calls only wait for the time: CPython before 3.11 sleeps in this
- * way. */
+/* Whether the call only sleeps: without descriptors these calls just wait, which CPython before
+ * 3.11 uses to sleep. */
 static bool is_sleep(int32_t number, const uint64_t argument[3])
 {
     switch (number) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind - elfutils: .eh_frame over copied stacks, and symbols. Runs in the child of resolve.c. */
+/* unwind - unwinds copied stacks by .eh_frame and finds symbols, with elfutils. Runs in the child
+ * of resolve.c. */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
@@ -13,12 +14,12 @@ struct ntk_host_unwinder {
     const struct ntk_host_modules *modules;
     Dwfl *dwfl;
     bool is_attached;
-    const struct ntk_host_raw_stack *stack; /* that is being unwound */
+    const struct ntk_host_raw_stack *stack; /* the stack that is being unwound */
     uint64_t *addresses;
     size_t count, room;
 };
 
-/* No debugging information from other places, because it could come from the network. */
+/* Finds no debugging information elsewhere, because it could come from the network. */
 static int find_nothing(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
                         const char *file, const char *debuglink, GElf_Word crc, char **out_name)
 {
@@ -69,8 +70,8 @@ void ntk_host_unwinder_destroy(struct ntk_host_unwinder *unwinder)
 /* ---- registers and memory ---- */
 
 #if defined(__x86_64__)
-/* Positions in struct pt_regs, in the order of DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp
- * r8..15, rip. */
+/* Positions in struct pt_regs, in DWARF's register order: rax rdx rcx rbx rsi rdi rbp rsp r8..15,
+ * rip. */
 static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
 #define STACK_POINTER 19
 #define PROGRAM_COUNTER 16
@@ -137,7 +138,7 @@ static int take_frame(Dwfl_Frame *frame, void *ctx)
     if (unwinder->count == unwinder->room || !dwfl_frame_pc(frame, &pc, &is_activation)) {
         return DWARF_CB_ABORT;
     }
-    /* The call, not the instruction after it. */
+    /* Use the address of the call, not of the instruction after it. */
     unwinder->addresses[unwinder->count++] = is_activation || pc == 0 ? pc : pc - 1;
     return DWARF_CB_OK;
 }

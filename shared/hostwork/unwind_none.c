@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind_none - without elfutils: no symbols, only frame pointers. */
+/* unwind_none - replaces unwind.c without elfutils: no symbols, only frame pointers. */
 #include "shared/hostwork/resolve.h"
 
 struct ntk_host_unwinder *ntk_host_unwinder_create(const struct ntk_host_modules *modules)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waker - the calls of one thread that end a wait of another. */
+/* waker - which system calls of one thread can end a wait of another. */
 #include <sys/syscall.h>
 
 #include "shared/hostwork/sampler.h"
@@ -12,7 +12,8 @@ static bool is_exit(int32_t call)
 
 bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in)
 {
-    static const uint64_t files[3] = { 1, 1, 1 }; /* without descriptors, some calls sleep */
+    /* with descriptors, because some calls without any only sleep */
+    static const uint64_t files[3] = { 1, 1, 1 };
 
     if (waiting_in < 0 || waker_in < 0) {
         return false;

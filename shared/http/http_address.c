@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_address - a listening address in the form that users type. */
+/* http_address - parses a listening address. */
 #include "shared/http/http_address.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_address - a listening address as users type it: "9100", ":9100", "127.0.0.1:9100",
+ * http_address - parses a listening address as users type it: "9100", ":9100", "127.0.0.1:9100",
  * "localhost:9100", "[::1]:9100".
  *
  * Threads: any.
@@ -20,15 +20,15 @@ extern "C" {
 #define NTK_HTTP_HOST_BYTES 256
 
 struct ntk_http_address {
-    char host[NTK_HTTP_HOST_BYTES]; /* "" is every address of the machine */
-    uint16_t port;                  /* 0 lets the system choose */
+    char host[NTK_HTTP_HOST_BYTES]; /* "" means every address of the machine */
+    uint16_t port;                  /* 0: the system chooses */
 };
 
 /* default_host is used if the text has no host: "" or "127.0.0.1". -EINVAL with a message that does
- * not repeat the text. ":PORT" means every address, with any default. */
+ * not repeat the text. ":PORT" means every address, whatever default_host is. */
 int ntk_http_address_parse(const char *text, const char *default_host,
                            struct ntk_http_address *out_address, struct ntk_err *err);
-/* Whether it is only reachable from this machine. */
+/* Whether the address is only reachable from this machine. */
 bool ntk_http_address_is_loopback(const struct ntk_http_address *address);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_body - bytes with a reference count. */
+/* http_body - shared bytes with a reference count. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body)
 
 void ntk_http_body_unref(struct ntk_http_body *body)
 {
-    /* acq_rel: reads of other owners are complete before the memory is freed. */
+    /* acq_rel, so that other owners' reads are complete before the memory is freed. */
     if (body && atomic_fetch_sub_explicit(&body->owners, 1, memory_order_acq_rel) == 1) {
         free(body->bytes);
         free(body);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_body_response - a response of libmicrohttpd out of a shared body, also of one that is too
- * old to take it without a copy.
+ * http_body_response - makes a libmicrohttpd response from a shared body; a library that is too old
+ * to use it in place gets a copy.
  *
- * Owner:   the response takes the caller's reference of the body; without a response (NULL) the
+ * Owner:   the response takes the caller's reference to the body; without a response (NULL) the
  *          caller keeps it.
  * Threads: any.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* http_client - one libcurl transfer at a time on a multi handle, which another thread can wake. */
+/* http_client - runs one libcurl transfer at a time on a multi handle, which another thread can
+ * wake. */
 #include "shared/http/http_client.h"
 
 #include <stdatomic.h>
@@ -8,7 +9,7 @@
 
 #include "shared/http/http_transfer.h"
 
-/* The length of a wait without events; a cancel wakes it. */
+/* Maximum length of a wait without events; a cancel ends it early. */
 #define POLL_MS 1000
 
 struct ntk_http_client {
@@ -49,7 +50,8 @@ void ntk_http_client_cancel(struct ntk_http_client *client)
     curl_multi_wakeup(client->multi);
 }
 
-/* Runs the transfer to its end: libcurl's code, or CURLE_ABORTED_BY_CALLBACK if cancelled. */
+/* Runs the transfer to its end. Returns libcurl's code, or CURLE_ABORTED_BY_CALLBACK if
+ * cancelled. */
 static CURLcode perform(struct ntk_http_client *client)
 {
     CURLcode code = CURLE_FAILED_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_crowd - chooses the connection to close when a server has too many. */
+/* http_crowd - picks the connection to close if a server has too many. */
 #include "shared/http/http_crowd.h"
 
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ static void make_room(struct ntk_http_crowd *crowd)
     if (oldest) {
         oldest->is_leaving = true;
         crowd->count--;
-        /* the server reads the end of the stream and closes it */
+        /* The server then reads the end of the stream and closes the connection. */
         (void)shutdown(oldest->fd, SHUT_RDWR);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_crowd - chooses the connection to close when a server has too many.
+ * http_crowd - picks the connection to close if a server has too many.
  *
  * A client that sends its request byte by byte is never idle, so an idle limit does not end it, and
  * many of them could take all connections. If there are too many, the connection that has waited
@@ -19,28 +19,30 @@
 
 #include "shared/http/http_server.h"
 
-/* Connections beyond the limit that are being closed. Further ones are not accepted. */
+/* Number of connections beyond the limit that may be in the state of being closed. Further ones are
+ * not accepted. */
 #define NTK_HTTP_CROWD_SPARE 16
 #define NTK_HTTP_CROWD_ROWS (NTK_HTTP_CONNECTIONS_MAX + NTK_HTTP_CROWD_SPARE)
 
 struct ntk_http_crowd_row {
     bool is_used;
-    bool is_answered; /* its request is complete and its answer is not */
+    bool is_answered; /* its request is complete, but its answer is not */
     bool is_leaving;
     int fd;
-    uint64_t since; /* it waits for a request since then: a number that counts up */
+    uint64_t since; /* sequence number of the time since which it waits for a request */
 };
 
-/* Zeroed is empty. */
+/* The connections of a server. A zeroed struct is empty. */
 struct ntk_http_crowd {
     struct ntk_http_crowd_row rows[NTK_HTTP_CROWD_ROWS];
-    size_t count; /* without those that are leaving */
+    size_t count; /* number of rows, without those being closed */
     uint64_t sequence;
 };
 
-/* A connection begins; NULL if no row is left. Closes another one if there are too many. */
+/* Adds a new connection, and closes another one if there are too many. Returns NULL if no row is
+ * left. */
 struct ntk_http_crowd_row *ntk_http_crowd_enter(struct ntk_http_crowd *crowd, int fd);
-/* All of these accept NULL. */
+/* These functions accept a NULL row. */
 void ntk_http_crowd_leave(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);
 void ntk_http_crowd_asked(struct ntk_http_crowd_row *row);
 void ntk_http_crowd_answered(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);

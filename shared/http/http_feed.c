@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* http_feed - a queue of bodies per reader; its connection is suspended while it is empty. */
+/* http_feed - keeps a queue of bodies per reader; a reader's connection is suspended while its
+ * queue is empty. */
 #include "shared/http/http_feed.h"
 
 #include <assert.h>
@@ -14,13 +15,13 @@ struct ntk_http_feed_reader {
     struct ntk_http_feed_reader *next;
     struct MHD_Connection *connection;
     bool suspended;
-    struct ntk_http_body *queue[NTK_HTTP_FEED_LINES]; /* a ring: first, count */
+    struct ntk_http_body *queue[NTK_HTTP_FEED_LINES]; /* ring of bodies: first, count */
     size_t first;
     size_t count;
-    size_t sent_bytes; /* of queue[first] */
+    size_t sent_bytes; /* bytes of queue[first] that were sent */
 };
 
-/* The caller holds the feed's lock. */
+/* Adds a line to the reader's queue. The caller holds the feed's lock. */
 static void reader_push(struct ntk_http_feed_reader *reader, struct ntk_http_body *body)
 {
     if (reader->count == NTK_HTTP_FEED_LINES) {
@@ -41,7 +42,7 @@ static ssize_t reader_read(void *ctx, uint64_t position, char *to, size_t to_byt
     size_t copied = 0;
     bool closed;
 
-    (void)position; /* a stream: always the next bytes */
+    (void)position; /* always the next bytes, because it is a stream */
     pthread_mutex_lock(&reader->feed->lock);
     while (copied < to_bytes && reader->count > 0) {
         struct ntk_http_body *body = reader->queue[reader->first];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_feed - an endless answer of lines: the implementation of the feeds in http_server.h.
+ * http_feed - implements the feeds of http_server.h, which are endless answers of lines.
  *
  * Owner:   the server creates and frees feeds, microhttpd the readers.
  * Threads: publish from any; a feed's lock protects its readers.
@@ -22,7 +22,7 @@ extern "C" {
 struct ntk_http_feed_reader;
 
 struct ntk_http_feed {
-    pthread_mutex_t lock; /* readers, closed, last, dropped */
+    pthread_mutex_t lock; /* protects readers, closed, last and dropped */
     const char *content_type;
     struct ntk_http_feed_reader *readers;
     struct ntk_http_body *last;
@@ -31,14 +31,14 @@ struct ntk_http_feed {
     struct ntk_http_feed *next;
 };
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_http_feed *ntk_http_feed_make(const char *content_type);
-/* An answer that is a new reader; NULL if out of memory. */
+/* Makes an answer that is a new reader of the feed; NULL if out of memory. */
 struct MHD_Response *ntk_http_feed_response(struct ntk_http_feed *feed,
                                             struct MHD_Connection *connection);
 /* Ends every reader, so that no connection stays suspended when the daemon stops. */
 void ntk_http_feed_close(struct ntk_http_feed *feed);
-/* After the last reader has gone. */
+/* Must be called after the last reader has gone. */
 void ntk_http_feed_destroy(struct ntk_http_feed *feed);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_files - the files of a page, which are part of the program. */
+/* http_files - serves the files of a page, which are part of the program. */
 #include "shared/http/http_files.h"
 
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 #include "shared/base/str.h"
 
-/* Only resources from this server, no code or style inside the text, no frame around it. */
+/* Allows only resources from this server, no inline code or style, and no embedding in a frame. */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " \
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 struct ntk_http_files {
     const struct ntk_http_file *table;
-    struct ntk_http_body *bodies[NTK_HTTP_FILES_MAX][2]; /* as it is, and as gzip */
+    struct ntk_http_body *bodies[NTK_HTTP_FILES_MAX][2]; /* uncompressed and gzip form */
 };
 
 static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_files - the files of a page, which are part of the program, with their types, compressed if
- * the browser accepts that. The policy allows a page to load only resources from this server.
+ * http_files - serves the files of a page, which are part of the program, with their types,
+ * compressed if the browser accepts that. The security policy allows a page to load only resources
+ * from this server.
  *
  * Owner: create / destroy; the table is borrowed for that time. Threads: any, after create.
  */
@@ -14,7 +15,7 @@
 extern "C" {
 #endif
 
-/* A row of the table that cmake/ntk_embed.cmake makes. */
+/* A row of the table that cmake/ntk_embed.cmake generates. */
 struct ntk_http_file {
     const char *name;
     const unsigned char *bytes;
@@ -25,12 +26,12 @@ struct ntk_http_file {
 
 struct ntk_http_files;
 
-/* The table is ended by a NULL name. NULL if out of memory or with more than NTK_HTTP_FILES_MAX. */
+/* The table ends with a NULL name. Returns NULL if out of memory, or if there are more than
+ * NTK_HTTP_FILES_MAX files. */
 struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table);
-/* NULL is fine. */
 void ntk_http_files_destroy(struct ntk_http_files *files);
-/* The handler; ctx is the files. "/" is index.html; other paths that are not in the table get
- * 404. */
+/* The handler for the routes; ctx is the files. "/" means index.html; paths that are not in the
+ * table get 404. */
 void ntk_http_files_answer(const struct ntk_http_request *request,
                            struct ntk_http_response *response, void *ctx);
 

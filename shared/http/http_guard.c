@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_guard - protects a server against pages of other sites, and against clients without the
- * token. */
+/* http_guard - protects a server from pages of other sites, and from clients without the token. */
 #include "shared/http/http_guard.h"
 
 #include <arpa/inet.h>
@@ -29,7 +28,7 @@
 struct ntk_http_guard {
     struct ntk_http_guard_options options;
     char machine[HOST_BYTES];
-    char token[NTK_HTTP_TOKEN_BYTES_MAX + 1]; /* the session belongs to this token */
+    char token[NTK_HTTP_TOKEN_BYTES_MAX + 1]; /* token that the session belongs to */
     char session[2 * SESSION_BYTES + 1];
     char cookie[COOKIE_NAME_BYTES + 2 * SESSION_BYTES + 64];
 };
@@ -49,7 +48,7 @@ static bool is_token(const char *text, size_t length)
     return true;
 }
 
-/* Reads the current token; a changed one begins a new session. */
+/* Reads the current token. If it changed, begins a new session. */
 static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
 {
     uint8_t random[SESSION_BYTES];
@@ -82,7 +81,7 @@ static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
     return ret;
 }
 
-/* In a time that does not depend on the position of a difference. */
+/* Compares in a time that does not depend on where the texts differ. */
 static bool equal(const char *given, const char *expected)
 {
     size_t length = strlen(expected);
@@ -92,7 +91,8 @@ static bool equal(const char *given, const char *expected)
 
 static void cookie_name(char *buf, size_t buf_bytes, uint16_t port)
 {
-    snprintf(buf, buf_bytes, "neuron-monitor-%u", port); /* cookies are shared by ports */
+    /* the port is in the name, because all ports of a host share cookies */
+    snprintf(buf, buf_bytes, "neuron-monitor-%u", port);
 }
 
 static bool has_token(const struct ntk_http_guard *guard, const struct ntk_http_request *request,
@@ -130,7 +130,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
         snprintf(guard->cookie, sizeof guard->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s",
                  name, guard->session, secure ? "; Secure" : "");
         answer->status = STATUS_SEE_OTHER;
-        answer->location = "/"; /* removes the token from the address */
+        answer->location = "/"; /* redirect, to remove the token from the address */
         answer->set_cookie = guard->cookie;
         answer->text = "welcome\n";
         return false;
@@ -147,7 +147,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
 
 /* -- names ------------------------------------------------------------------------------------- */
 
-/* The name of "name:port", "[v6]:port" or "name.", in place; false if it is invalid. */
+/* Extracts the name from "name:port", "[v6]:port" or "name.", in place; false if it is invalid. */
 static bool take_name(char *host)
 {
     size_t length;
@@ -158,7 +158,7 @@ static bool take_name(char *host)
             return false;
         }
         *end = '\0';
-        memmove(host, host + 1, strlen(host)); /* with its end */
+        memmove(host, host + 1, strlen(host)); /* including the NUL */
         return true;
     }
     host[strcspn(host, ":")] = '\0';
@@ -226,7 +226,7 @@ bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_re
     return !guard->options.token_path || check_token(guard, request, port, secure, answer);
 }
 
-/* A file that other users can read is not secret. */
+/* Warns if other users can read the file, because then it is not secret. */
 static void say_mode(const char *path)
 {
     struct stat info;

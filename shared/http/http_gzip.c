@@ -62,7 +62,7 @@ int ntk_http_gunzip(const void *bytes, size_t bytes_count, size_t bytes_max, str
     stream.avail_out = (uInt)bytes_max;
     int ret = inflate(&stream, Z_FINISH);
     out->bytes_count = before + (ret == Z_STREAM_END ? stream.total_out : 0);
-    out->bytes[out->bytes_count] = '\0'; /* the room was larger */
+    out->bytes[out->bytes_count] = '\0'; /* more room was reserved than used */
     inflateEnd(&stream);
     return ret == Z_STREAM_END                           ? 0
            : ret == Z_BUF_ERROR && stream.avail_out == 0 ? -EMSGSIZE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_gzip - bytes as gzip and back, for a body with Content-Encoding: gzip.
+ * http_gzip - compresses bytes to gzip and back, for bodies with Content-Encoding: gzip.
  *
  * Threads: any.
  */
@@ -16,11 +16,12 @@
 extern "C" {
 #endif
 
-/* Appends a gzip member to out: 0, -ENOMEM, or -EMSGSIZE beyond 2 GiB. */
+/* Appends a gzip member to out. Returns 0, -ENOMEM, or -EMSGSIZE beyond 2 GiB. */
 int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out);
-/* Begins a gzip member; the caller passes its bytes to deflate() part by part: 0 or -ENOMEM. */
+/* Begins a gzip member. The caller passes its bytes to deflate() in parts. Returns 0 or
+ * -ENOMEM. */
 int ntk_http_gzip_begin(z_stream *stream);
-/* Appends the content of a gzip member: 0, -ENOMEM, -EBADMSG, or -EMSGSIZE beyond bytes_max
+/* Appends the content of a gzip member. Returns 0, -ENOMEM, -EBADMSG, or -EMSGSIZE beyond bytes_max
  * bytes. */
 int ntk_http_gunzip(const void *bytes, size_t bytes_count, size_t bytes_max, struct ntk_buf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_listen - resolves names to addresses and uses the first that works. */
+/* http_listen - resolves a name to addresses and listens on the first that works. */
 #include "shared/http/http_listen.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static int listen_on(const struct addrinfo *info)
     }
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (info->ai_family == AF_INET6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* "" serves both kinds */
+        /* the socket for "" serves IPv4 and IPv6 */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
     if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
         int ret = -errno;
@@ -44,7 +45,7 @@ static int listen_on(const struct addrinfo *info)
     return fd;
 }
 
-/* The first working address of the family (AF_UNSPEC: any). */
+/* Listens on the first working address of the family (AF_UNSPEC: any). */
 static int listen_on_first(const struct addrinfo *infos, int family)
 {
     int ret = -EADDRNOTAVAIL;
@@ -73,7 +74,8 @@ int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err)
         return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s",
                            address->host, gai_strerror(found));
     }
-    /* Every address: the IPv6 socket serves IPv4, too; a machine without IPv6 gets the other. */
+    /* Without a host, listen on every address: the IPv6 socket also serves IPv4. A machine without
+     * IPv6 gets the IPv4 socket. */
     fd = listen_on_first(infos, address->host[0] ? AF_UNSPEC : AF_INET6);
     if (fd < 0 && fd != -EADDRINUSE && !address->host[0]) {
         fd = listen_on_first(infos, AF_INET);
@@ -100,8 +102,8 @@ static bool is_served(const struct sockaddr_un *address)
     return is_reached;
 }
 
-/* The socket gets its name when it is ready, so that clients never find one that does not
- * answer. */
+/* Listens under the final name only when the socket is ready, so that clients never find a socket
+ * that does not answer. */
 static int listen_as(const struct sockaddr_un *address, struct sockaddr_un *temporary)
 {
     int bytes = snprintf(temporary->sun_path, sizeof temporary->sun_path, "%s.%d",

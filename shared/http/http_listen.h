@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_listen - a listening socket for an address that users type.
+ * http_listen - opens a listening socket for an address that users type.
  *
  * Owner:   the caller closes the descriptor.
  * Threads: any.
@@ -17,12 +17,13 @@
 extern "C" {
 #endif
 
-/* The descriptor, or -errno with a message. No host: every address, IPv6 and IPv4. */
+/* Returns the descriptor, or -errno with a message. Without a host: every address, IPv6 and
+ * IPv4. */
 int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err);
-/* A Unix socket to which every user may connect; a name without a server is replaced. -EADDRINUSE:
- * a process serves it. */
+/* Opens a Unix socket to which every user may connect; replaces an existing name that has no
+ * server. Returns -EADDRINUSE if a process serves it. */
 int ntk_http_listen_unix(const char *path, struct ntk_err *err);
-/* 0 if it is not an IP socket. */
+/* The port; 0 if it is not an IP socket. */
 uint16_t ntk_http_listen_port_get(int fd);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_many - parallel transfers of libcurl on a multi handle. */
+/* http_many - runs libcurl transfers in parallel on a multi handle. */
 #include "shared/http/http_many.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct ntk_http_many *ntk_http_many_create(size_t places)
     if (!many->multi) {
         goto fail;
     }
-    /* Each peer's connection is kept, for any number of peers. */
+    /* Keeps each peer's connection, whatever the number of peers. */
     curl_multi_setopt(many->multi, CURLMOPT_MAXCONNECTS, (long)places + 8);
     return many;
 
@@ -134,8 +134,7 @@ bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
     int running;
 
     for (;;) {
-        /* Finished requests are returned first: there may be many, and each takes time to
-         * handle. */
+        /* Return finished requests first: there may be many, and each takes time to handle. */
         if (take_end(many, out_end)) {
             return true;
         }

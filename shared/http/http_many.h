@@ -2,8 +2,8 @@
 /*
  * http_many - sends requests to many HTTP servers in parallel, on one thread.
  *
- * A fixed number of places, each with at most one pending request; a place that is used repeatedly
- * for one peer keeps its connection. Each request has its limits (http_client.h).
+ * There is a fixed number of places, each with at most one pending request. A place that is used
+ * repeatedly for one peer keeps its connection. Each request has limits (http_client.h).
  *
  * Owner:   create / destroy; data of a request must live until it has ended.
  * Threads: one; ntk_http_many_wake() from any.
@@ -19,25 +19,26 @@ extern "C" {
 
 struct ntk_http_many;
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_http_many *ntk_http_many_create(size_t places);
-/* Pending requests end without a callback. NULL is accepted. */
+/* Pending requests end without a callback. Accepts NULL. */
 void ntk_http_many_destroy(struct ntk_http_many *many);
 /* Ends the current wait, or the next one. */
 void ntk_http_many_wake(struct ntk_http_many *many);
 
-/* The place must have no pending request. Negative as in ntk_http_client_ask(): then it has none
- * afterwards. */
+/* Starts a request at a place that has no pending request. Returns a negative value as in
+ * ntk_http_client_ask(): then the place has no pending request afterwards. */
 int ntk_http_many_start(struct ntk_http_many *many, size_t place,
                         const struct ntk_http_question *question, struct ntk_err *err);
 
 struct ntk_http_many_end {
     size_t place;
-    int result; /* as in ntk_http_client_ask() */
+    int result; /* same as the result of ntk_http_client_ask() */
     struct ntk_err err;
     const struct ntk_http_answer *answer; /* valid until the next request at this place */
 };
-/* True if a request has ended; else at least wait_ns have passed, or another thread woke it. */
+/* Returns true if a request has ended; false after at least wait_ns, or if another thread woke
+ * it. */
 bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
                         struct ntk_http_many_end *out_end);
 

@@ -19,15 +19,16 @@
 
 #define MODULE "http"
 #define PATH_BYTES 4096
-/* Certificates that handshakes may still use; the ninth rotation frees the first. */
+/* Number of certificates that handshakes may still use; the ninth rotation frees the first. */
 #define GENERATIONS 8
-/* Correct passwords: bcrypt for every scrape would be too slow. */
+/* Number of correct passwords to remember, because bcrypt for every scrape would be too slow. */
 #define REMEMBERED_MAX 16
 #define REMEMBERED_BYTES 256
-/* bcrypt of a random text, for unknown names, so that both take the same time. */
+/* bcrypt of a random text. It is checked for unknown names, so that known and unknown names take
+ * the same time. */
 #define DUMMY_HASH "$2b$10$abcdefghijklmnopqrstuuT0xBIOWcgxkdsGFUgYR0cRRmGXU2Aa2"
 
-/* Detects a change of a file. */
+/* Identifies the state of a file, to detect changes. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -36,24 +37,26 @@ struct stamp {
 };
 
 struct ntk_http_security {
-    char config_path[PATH_BYTES]; /* "": only cert_path and key_path */
-    char cert_path[PATH_BYTES];   /* "": the text of the configuration, or no TLS */
+    char config_path[PATH_BYTES]; /* "": only cert_path and key_path are used */
+    char cert_path[PATH_BYTES];   /* "": certificate text in the configuration, or no TLS */
     char key_path[PATH_BYTES];
-    bool has_tls;         /* from the start on */
-    pthread_mutex_t lock; /* everything below */
+    bool has_tls;         /* TLS was on at the start */
+    pthread_mutex_t lock; /* protects everything below */
     struct ntk_http_security_config config;
     struct stamp config_stamp;
     struct stamp cert_stamp;
     struct stamp key_stamp;
-    bool is_broken; /* the configuration is invalid */
+    bool is_broken; /* the configuration is currently invalid */
     struct ntk_http_tls *generations[GENERATIONS];
-    size_t generation; /* of those created so far; the newest is (generation - 1) % GENERATIONS */
+    /* number of certificates created so far; the newest is (generation - 1) % GENERATIONS */
+    size_t generation;
     char *client_ca;
     char priorities[160];
-    uint64_t tokens_ns; /* the bucket: saved time, up to burst * interval */
+    uint64_t tokens_ns; /* token bucket of the rate limit: saved time, up to burst * interval */
     uint64_t tokens_at_ns;
-    const struct ntk_clock *clock;                     /* NULL: the system's */
-    char remembered[REMEMBERED_MAX][REMEMBERED_BYTES]; /* correct "user\nhash\npassword" */
+    const struct ntk_clock *clock; /* NULL: the system's */
+    /* texts "user\nhash\npassword" that were correct */
+    char remembered[REMEMBERED_MAX][REMEMBERED_BYTES];
     size_t remembered_next;
 };
 
@@ -90,7 +93,7 @@ static int read_file(const char *path, char **out_text, size_t *out_bytes, struc
     return ret;
 }
 
-/* Names in the configuration are relative to its folder. */
+/* Resolves a name in the configuration, which is relative to its folder. */
 static int resolve(const struct ntk_http_security *security, const char *name, char *path,
                    struct ntk_err *err)
 {
@@ -104,7 +107,7 @@ static int resolve(const struct ntk_http_security *security, const char *name, c
     return 0;
 }
 
-/* Reads certificate and key and makes them the newest generation. The caller holds the lock. */
+/* Reads certificate and key and makes them the newest generation. The caller must hold the lock. */
 static int load_tls(struct ntk_http_security *security, struct ntk_err *err)
 {
     const struct ntk_http_security_config *config = &security->config;
@@ -210,8 +213,8 @@ static void read_config_again(struct ntk_http_security *security)
     }
 }
 
-/* Reads changed files again; also the configuration if its certificate or key was unusable. The
- * caller holds the lock. */
+/* Rereads changed files; also rereads the configuration if its certificate or key was unusable. The
+ * caller must hold the lock. */
 static void look_again(struct ntk_http_security *security)
 {
     struct ntk_err err = { 0 };
@@ -380,7 +383,7 @@ ntk_http_security_client_auth_get(const struct ntk_http_security *security)
 
 /* -- passwords --------------------------------------------------------------------------------- */
 
-/* Takes the same time for any two texts of one length. */
+/* Takes the same time for any two texts of the same length. */
 static bool is_equal(const char *a, const char *b)
 {
     size_t bytes = strlen(a);
@@ -397,7 +400,7 @@ static bool is_equal(const char *a, const char *b)
 
 static bool is_hash_of(const char *password, const char *hash)
 {
-    struct crypt_data *data = calloc(1, sizeof *data); /* 32 KiB */
+    struct crypt_data *data = calloc(1, sizeof *data); /* allocated, because it has 32 KiB */
 
     if (!data) {
         return false;
@@ -419,13 +422,13 @@ static const char *find_hash(const struct ntk_http_security *security, const cha
     return NULL;
 }
 
-/* "user\nhash\npassword"; false if it is too long to be remembered. */
+/* Makes "user\nhash\npassword"; false if it is too long to be remembered. */
 static bool make_line(char *line, const char *user, const char *hash, const char *password)
 {
     return snprintf(line, REMEMBERED_BYTES, "%s\n%s\n%s", user, hash, password) < REMEMBERED_BYTES;
 }
 
-/* The lock is held. */
+/* The caller must hold the lock. */
 static bool is_remembered(const struct ntk_http_security *security, const char *user,
                           const char *password)
 {
@@ -463,7 +466,7 @@ int ntk_http_security_compute(struct ntk_http_security *security, const char *us
     return is_right ? 0 : 401;
 }
 
-/* Takes one request out of the bucket; false if it is empty. */
+/* Takes the token for one request out of the bucket; false if it is empty. */
 static bool take_token(struct ntk_http_security *security)
 {
     uint64_t interval_ns = security->config.rate_interval_ns;

@@ -110,7 +110,7 @@ static int read_bool(struct reader *reader, const char *key, yaml_node_t *value)
     if (!text || (strcmp(text, "true") && strcmp(text, "false"))) {
         return fail(reader, value, key, "must be true or false");
     }
-    return 0; /* all clients can use HTTP/1.1, in either case */
+    return 0; /* accept any setting of HTTP/2, because all clients can use HTTP/1.1 */
 }
 
 static int refuse(struct reader *reader, const char *key, yaml_node_t *value)
@@ -155,7 +155,7 @@ static bool is_empty(const yaml_node_t *node)
                              node->data.mapping.pairs.start == node->data.mapping.pairs.top);
 }
 
-/* Every pair of a mapping; an empty section has none. */
+/* Calls a function for every pair of a mapping; an empty section has none. */
 static int each_pair(struct reader *reader, const char *section, yaml_node_t *node, read_pair read,
                      void *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_security_config - the web configuration file of the Prometheus family, as data.
+ * http_security_config - parses the web configuration file of the Prometheus family.
  *
  * YAML as exporter-toolkit's docs/web-configuration.md describes it: tls_server_config,
  * http_server_config, basic_auth_users, rate_limit. Unsupported settings (cipher lists, allowed
@@ -28,13 +28,13 @@ extern "C" {
 
 enum ntk_http_client_auth {
     NTK_HTTP_CLIENT_AUTH_NONE,
-    NTK_HTTP_CLIENT_AUTH_IF_GIVEN, /* verified if the client sends one */
-    NTK_HTTP_CLIENT_AUTH_REQUIRED, /* required and verified */
+    NTK_HTTP_CLIENT_AUTH_IF_GIVEN, /* verify a certificate if the client sends one */
+    NTK_HTTP_CLIENT_AUTH_REQUIRED, /* require and verify a certificate */
 };
 
 struct ntk_http_security_user {
     char *name;
-    char *hash; /* crypt(5), of bcrypt */
+    char *hash; /* bcrypt hash in the form of crypt(5) */
 };
 
 struct ntk_http_security_header {
@@ -44,24 +44,26 @@ struct ntk_http_security_header {
 
 struct ntk_http_security_config {
     bool has_tls;
-    char *cert_file; /* or cert; relative to the folder of the configuration */
-    char *key_file;  /* or key */
-    char *cert;      /* PEM text */
+    /* file with the certificate (or see cert), relative to the configuration's folder */
+    char *cert_file;
+    char *key_file; /* file with the key (or see key) */
+    char *cert;     /* certificate as PEM text */
     char *key;
-    char *client_ca_file; /* NULL with client_ca or without either */
+    char *client_ca_file; /* NULL if client_ca is set or neither is */
     char *client_ca;
     enum ntk_http_client_auth client_auth;
-    unsigned tls_minor_min; /* of TLS 1.x: 0 to 3 */
+    unsigned tls_minor_min; /* minimum version 1.x of TLS: 0 to 3 */
     unsigned tls_minor_max;
     struct ntk_http_security_user *users;
     size_t user_count;
     struct ntk_http_security_header headers[NTK_HTTP_SECURITY_HEADERS_MAX];
     size_t header_count;
-    uint64_t rate_interval_ns; /* one request each; 0: no limit */
-    uint64_t rate_burst;       /* at least 1 where there is a limit */
+    uint64_t rate_interval_ns; /* one request is allowed per interval; 0: no limit */
+    uint64_t rate_burst;       /* at least 1 if there is a limit */
 };
 
-/* 0, or -EINVAL with a message with line and key. Empty text is an empty configuration. */
+/* Returns 0, or -EINVAL with a message that contains line and key. Empty text is an empty
+ * configuration. */
 int ntk_http_security_config_parse(const char *text, size_t text_bytes,
                                    struct ntk_http_security_config *out_config,
                                    struct ntk_err *err);

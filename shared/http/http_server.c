@@ -27,49 +27,50 @@
 #include "shared/http/http_tls.h"
 #include "shared/http/http_worker.h"
 
-#define ANSWER_BYTES 2048 /* part of a connection's memory, for the head of an answer */
+#define ANSWER_BYTES 2048 /* part of a connection's memory, reserved for the head of an answer */
 #define VALUE_BYTES \
-    64 /* memory of the library next to the text of a header, an argument or a cookie */
+    64 /* memory that the library needs in addition to the text of a header, argument or cookie */
 
 struct ntk_http_request {
     struct MHD_Connection *connection;
     const char *path;
 };
 
-#define ANSWERS_WAIT_MS 1000 /* at the end; a client that does not read loses the answer */
+/* wait at the end for answers; a client that does not read loses its answer */
+#define ANSWERS_WAIT_MS 1000
 
-/* Work of another thread for a request; the connection is suspended meanwhile. */
+/* Work that another thread does for a request, while the connection is suspended. */
 struct job {
     struct ntk_http_job base;
     struct ntk_http_server *server;
     struct ntk_http_request request;
-    /* the route that it answers; NULL: it computes a password */
+    /* The route to answer; NULL: the job computes a password. */
     const struct ntk_http_route *route;
-    const struct ntk_http_upload *upload; /* or the uploaded data */
-    void *upload_state;                   /* NULL: turned away */
-    bool is_answered;                     /* the upload has its answer */
+    const struct ntk_http_upload *upload; /* upload with complete data */
+    void *upload_state;                   /* NULL: the upload was rejected */
+    bool is_answered;                     /* the upload's answer is complete */
     struct ntk_http_response answer;
     char *user;
     char *password;
-    int refusal;     /* of the password; 0 none */
-    bool is_counted; /* in server->handed */
+    int refusal;     /* status if the password is wrong; 0: none */
+    bool is_counted; /* counted in server->handed */
 };
 
 struct ntk_http_server {
     struct MHD_Daemon *daemon;
     struct ntk_http_security *security; /* NULL: no access control, no encryption */
-    struct ntk_http_guard *guard;       /* NULL: any name, no token */
+    struct ntk_http_guard *guard;       /* NULL: any name is accepted, no token */
     const struct ntk_http_route *routes;
     const struct ntk_http_route *slow_routes; /* NULL: no second thread */
     const struct ntk_http_upload *uploads;
     struct ntk_http_feed *feeds;
     struct ntk_http_crowd crowd;
     uint16_t port;
-    char *unix_path;             /* NULL: it has a port */
-    struct stat unix_status;     /* of our own data there */
+    char *unix_path;             /* NULL: listens on a port */
+    struct stat unix_status;     /* identifies the socket file that we created */
     struct ntk_http_worker slow; /* answers the slow routes */
     struct ntk_http_worker gate; /* computes passwords */
-    atomic_uint handed;          /* requests of workers that are not answered yet */
+    atomic_uint handed;          /* number of requests passed to workers and not answered yet */
 };
 
 const char *ntk_http_request_path_get(const struct ntk_http_request *request)
@@ -99,7 +100,8 @@ bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t 
     struct ucred peer;
     socklen_t peer_bytes = sizeof peer;
 
-    /* IP sockets have one, too, without a meaning. */
+    /* Check the kind of socket first, because IP sockets also report a value, which is
+     * meaningless. */
     if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 ||
         peer.pid <= 0) {
         return false;
@@ -145,7 +147,7 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request)
             if (*rest == ',' || *rest == '\0') {
                 return true;
             }
-            if (*rest == ';') { /* excluded by a weight of zero: q=0, q=0.0 */
+            if (*rest == ';') { /* a weight of zero excludes it: q=0, q=0.0 */
                 const char *weight = strchr(rest, '=');
                 return weight && strtod(weight + 1, NULL) > 0;
             }
@@ -212,8 +214,8 @@ static const struct ntk_http_route *find_route(const struct ntk_http_route *rout
 
 /* -- access ------------------------------------------------------------------------------------ */
 
-/* The server of this thread: GnuTLS passes none of our data to the callback for the certificate,
- * and a server has one thread, in which its connections begin and do handshakes. */
+/* The server of this thread. GnuTLS passes none of our data to the callback for the certificate;
+ * but a server has only one thread, in which its connections begin and do handshakes. */
 static _Thread_local struct ntk_http_server *thread_server;
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
@@ -324,7 +326,7 @@ static void free_job(struct job *job)
     if (job->upload && job->upload_state) {
         job->upload->end(job->upload_state);
     }
-    ntk_http_body_unref(job->answer.body); /* no client is left to read it */
+    ntk_http_body_unref(job->answer.body); /* the client is gone */
     MHD_free(job->user);
     forget(job->password);
     free(job);
@@ -374,7 +376,7 @@ static bool compute_password(struct ntk_http_job *base, bool is_late)
     return job->refusal == MHD_HTTP_UNAUTHORIZED;
 }
 
-/* The peer as a number: its address without its port. */
+/* Identifies the peer by a number: its address without its port. */
 static uint64_t peer_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -389,10 +391,11 @@ static uint64_t peer_of(struct MHD_Connection *connection)
     } else if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
         const struct in6_addr *address =
             &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
-        bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address); /* the form on a server of both kinds */
+        /* mapped form, used if the server serves IPv4 and IPv6 */
+        bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address);
         bytes = is_ipv4 ? &address->s6_addr[sizeof *address - sizeof(struct in_addr)]
                         : address->s6_addr;
-        /* One IPv6 machine can choose addresses in a /64. */
+        /* Use only half of an IPv6 address, because one machine can choose any address in a /64. */
         count = is_ipv4 ? sizeof(struct in_addr) : sizeof *address / 2;
     }
     for (size_t i = 0; i < count; i++) {
@@ -401,8 +404,8 @@ static uint64_t peer_of(struct MHD_Connection *connection)
     return peer;
 }
 
-/* Passes the request on, with name and password, which are gone afterwards. True: *state is the
- * job. */
+/* Passes the request on to another thread, with name and password, which are erased afterwards.
+ * Returns true if *state is the job. */
 static bool hand_over(struct ntk_http_server *server, const struct ntk_http_request *request,
                       struct ntk_http_worker *worker, struct job content, void **state)
 {
@@ -428,7 +431,8 @@ static bool hand_over(struct ntk_http_server *server, const struct ntk_http_requ
     return false;
 }
 
-/* 0, or the status with which a request is rejected. 1: another thread computes its password. */
+/* Returns 0, the status with which the request is rejected, or 1 if another thread computes the
+ * password. */
 static int check_client(struct ntk_http_server *server, const struct ntk_http_request *request,
                         void **state)
 {
@@ -453,7 +457,7 @@ static int check_client(struct ntk_http_server *server, const struct ntk_http_re
 
 /* -- a request --------------------------------------------------------------------------------- */
 
-/* Their addresses are the states of requests without a job. */
+/* Two markers: their addresses are the states of requests without a job. */
 static char head_seen;
 static char too_long;
 
@@ -463,8 +467,8 @@ static struct job *job_of(void *state)
 }
 
 /* libmicrohttpd 0.9.75 does not answer a request with parameters that do not fit into its
- * connection's memory. This is called before it parses them, with its buffer, so too many are
- * truncated here. */
+ * connection's memory. libmicrohttpd calls this function with its buffer before it parses them, so
+ * too many parameters are truncated here. */
 static void *take_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
     char *query = (char *)(uintptr_t)strchr(uri, '?');
@@ -508,7 +512,7 @@ static enum MHD_Result send_answer(struct ntk_http_server *server,
     struct MHD_Response *response = make_response(answer, connection);
 
     if (!response) {
-        return MHD_NO; /* no memory: the connection is closed */
+        return MHD_NO; /* out of memory: the connection is closed */
     }
     const char *content_type = answer->content_type;
     if (!content_type) {
@@ -542,7 +546,8 @@ static enum MHD_Result send_answer(struct ntk_http_server *server,
     return ret;
 }
 
-/* Requirements for every client in addition to a password; false: the answer has the reason. */
+/* Checks the requirements for every client in addition to a password; if it returns false, the
+ * answer has the reason. */
 static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
                    const char *method, struct ntk_http_response *answer)
 {
@@ -559,7 +564,7 @@ static bool let_in(struct ntk_http_server *server, const struct ntk_http_request
     return true;
 }
 
-/* False: another thread answers. */
+/* Returns false if another thread answers. */
 static bool make_answer(struct ntk_http_server *server, const struct ntk_http_request *request,
                         struct ntk_http_response *answer, void **state)
 {
@@ -588,8 +593,8 @@ static enum MHD_Result count_value(void *ctx, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* The library closes a connection without an answer if the request head leaves no memory for one.
- * So a request that is too large gets its answer here, and the connection closes. */
+/* Whether the connection must be closed. The library closes a connection without an answer if the
+ * request head leaves no memory for one, so a request that is too large is answered here first. */
 static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool is_too_long)
 {
     const union MHD_ConnectionInfo *info;
@@ -629,7 +634,8 @@ static enum MHD_Result count_host(void *ctx, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-/* Only one, because with several it is uncertain which one a proxy used (RFC 9112, 3.2). */
+/* Number of Host headers. Only one is allowed, because with several it is uncertain which one a
+ * proxy used (RFC 9112, 3.2). */
 static size_t host_count(const struct ntk_http_request *request)
 {
     size_t count = 0;
@@ -651,7 +657,7 @@ static const struct ntk_http_upload *find_upload(const struct ntk_http_server *s
     return NULL;
 }
 
-/* The length of the body; false: the client gives none. */
+/* Gets the length of the body; false if the client does not send it. */
 static bool length_of(const struct ntk_http_request *request, uint64_t *out_count)
 {
     const char *text = ntk_http_request_header_get(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -662,7 +668,7 @@ static bool length_of(const struct ntk_http_request *request, uint64_t *out_coun
     return text && end != text && *end == '\0' && errno == 0;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 static struct job *begin_upload(struct ntk_http_server *server,
                                 const struct ntk_http_request *request,
                                 const struct ntk_http_upload *upload)
@@ -677,7 +683,8 @@ static struct job *begin_upload(struct ntk_http_server *server,
                          .server = server,
                          .request = *request,
                          .upload = upload };
-    struct ntk_http_response refused = { 0 }; /* its texts do not live until the body is read */
+    /* a copy, because its texts do not live until the body is read */
+    struct ntk_http_response refused = { 0 };
     if (host_count(request) > 1) {
         refuse(&job->answer, MHD_HTTP_BAD_REQUEST);
     } else if (server->guard &&
@@ -695,7 +702,7 @@ static struct job *begin_upload(struct ntk_http_server *server,
     return job;
 }
 
-/* A part of the body, or (without bytes) its end, or the answer. */
+/* Handles a part of the body, its end (no bytes), or the answer. */
 static enum MHD_Result go_on_with_upload(struct ntk_http_server *server, struct job *job,
                                          const char *bytes, size_t *bytes_count)
 {
@@ -724,11 +731,11 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     struct ntk_http_server *server = ctx;
     struct ntk_http_request request = { connection, path };
     struct ntk_http_response answer = { 0 };
-    struct job *job = job_of(*state); /* it is done */
+    struct job *job = job_of(*state); /* the upload is complete */
     int refusal = 0;
 
     ntk_http_crowd_asked(crowd_row_of(connection));
-    if (!*state || *state == &too_long) { /* the first call only has the head */
+    if (!*state || *state == &too_long) { /* the first call has only the head */
         if (is_cut_off(connection, path, *state == &too_long)) {
             return MHD_NO;
         }
@@ -740,7 +747,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         return go_on_with_upload(server, job, upload, upload_bytes);
     }
     if (*upload_bytes) {
-        *upload_bytes = 0; /* a body is read and discarded */
+        *upload_bytes = 0; /* the body is read and discarded */
         return MHD_YES;
     }
     if (job && job->route) {
@@ -773,8 +780,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* A text with a NUL would end there for us, and name a different object from the request: it is
- * invalid. */
+/* Unescapes a text. A NUL in it would end the text here and so name a different object, so the text
+ * is invalid. */
 static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
 {
     size_t length = MHD_http_unescape(text);
@@ -827,7 +834,8 @@ static void stop_workers(struct ntk_http_server *server)
     ntk_http_worker_stop(&server->slow);
 }
 
-/* The daemon closes connections at its end, even those with unfinished answers. */
+/* Waits for answers, because the daemon closes connections at its end, even those with unfinished
+ * answers. */
 static void answers_await(struct ntk_http_server *server)
 {
     for (int i = 0; i < ANSWERS_WAIT_MS && atomic_load(&server->handed) > 0; i++) {
@@ -846,7 +854,7 @@ static bool start_workers(struct ntk_http_server *server, const struct ntk_http_
            (!options->security || ntk_http_worker_start(&server->gate) == 0);
 }
 
-/* Leaves a file of another process alone. */
+/* Removes the socket file, unless another process has replaced it. */
 static void unix_remove(struct ntk_http_server *server)
 {
     struct stat status;
@@ -905,9 +913,10 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
         ntk_http_feed_close(feed);
     }
     unix_remove(server);
-    stop_workers(server); /* every waiting connection continues */
+    stop_workers(server); /* every waiting connection then continues */
     answers_await(server);
-    MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
+    /* this closes the socket, joins the thread and frees the readers */
+    MHD_stop_daemon(server->daemon);
     while (server->feeds) {
         struct ntk_http_feed *feed = server->feeds;
         server->feeds = feed->next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_source - an answer that is generated while it is sent, compressed on request. */
+/* http_source - sends an answer that is generated while it is sent, compressed on request. */
 #include "shared/http/http_source.h"
 
 #include <stdlib.h>
@@ -15,9 +15,9 @@ struct source_reader {
     z_stream gzip;
     bool has_gzip;
     bool is_complete;    /* the source has no more parts */
-    struct ntk_buf part; /* of the source */
+    struct ntk_buf part; /* current part from the source */
     struct ntk_buf packed;
-    size_t sent_bytes; /* of the part, or of the packed one */
+    size_t sent_bytes; /* bytes sent of the part, or of its compressed form */
 };
 
 static void reader_free(void *ctx)
@@ -33,7 +33,7 @@ static void reader_free(void *ctx)
     free(reader);
 }
 
-/* What the client gets of the part. */
+/* The form of the part that the client gets. */
 static struct ntk_buf *output_of(struct source_reader *reader)
 {
     return reader->has_gzip ? &reader->packed : &reader->part;
@@ -83,7 +83,7 @@ static ssize_t reader_read(void *ctx, uint64_t position, char *to, size_t to_byt
             return MHD_CONTENT_READER_END_OF_STREAM;
         }
         if (make_part(reader) < 0) {
-            return MHD_CONTENT_READER_END_WITH_ERROR; /* the client sees no last chunk */
+            return MHD_CONTENT_READER_END_WITH_ERROR; /* the client then gets no last chunk */
         }
     }
     size_t count = output->bytes_count - reader->sent_bytes;

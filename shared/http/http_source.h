@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_source - an answer that is generated while it is sent: the implementation of struct
- * ntk_http_source.
+ * http_source - implements struct ntk_http_source: an answer that is generated while it is sent.
  *
- * Owner:   the response ends the source; without a response (NULL) it has been ended, too.
- * Threads: the server's.
+ * Owner:   the response ends the source; if there is no response (NULL), the source has been ended,
+ *          too.
+ * Threads: the server's thread only.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_SOURCE_H
 #define NTK_SHARED_HTTP_HTTP_SOURCE_H

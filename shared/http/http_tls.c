@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_tls - converts PEM to GnuTLS. */
+/* http_tls - converts PEM texts to GnuTLS objects. */
 #include "shared/http/http_tls.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@ struct ntk_http_tls {
     gnutls_privkey_t key;
 };
 
-/* Checks that key and certificate belong together: signs with one, verifies with the other. */
+/* Checks that key and certificate belong together: signs with the key, verifies with the
+ * certificate. */
 static int check_pair(const struct ntk_http_tls *tls, struct ntk_err *err)
 {
     gnutls_datum_t data = { (unsigned char *)(uintptr_t) "pair", 4 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_tls - a server's certificate and key, as GnuTLS needs them during a handshake.
+ * http_tls - a server's certificate and key, in the form that GnuTLS needs during a handshake.
  *
  * Owner:   create / destroy. The result of get() lives as long as the object.
  * Threads: any; immutable after creation.
@@ -22,8 +22,8 @@ extern "C" {
 
 struct ntk_http_tls;
 
-/* PEM texts: a chain that begins with the server's certificate, and its key. -EINVAL with a message
- * if either is invalid or they do not belong together. */
+/* Takes PEM texts: a chain that begins with the server's certificate, and its key. Returns -EINVAL
+ * with a message if either is invalid or they do not belong together. */
 int ntk_http_tls_create(const char *cert_pem, size_t cert_bytes, const char *key_pem,
                         size_t key_bytes, struct ntk_http_tls **out_tls, struct ntk_err *err);
 void ntk_http_tls_destroy(struct ntk_http_tls *tls);

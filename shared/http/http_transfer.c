@@ -33,7 +33,7 @@ int http_transfer_init(struct http_transfer *transfer)
 
 void http_transfer_fini(struct http_transfer *transfer)
 {
-    curl_easy_cleanup(transfer->easy); /* NULL is fine */
+    curl_easy_cleanup(transfer->easy);
     transfer->easy = NULL;
 }
 
@@ -59,7 +59,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return ntk_buf_ok(&transfer->answer->body) ? bytes_count : 0;
 }
 
-/* Headers and, after the body, trailers; a status line starts over (100 Continue). */
+/* Takes a line of the headers or, after the body, trailers. A status line starts over (100
+ * Continue). */
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_transfer *transfer = ctx;
@@ -91,7 +92,7 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     return bytes_count;
 }
 
-/* libcurl calls this about once per second, and more often during transfers. */
+/* libcurl calls this function about once per second, and more often during transfers. */
 static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
                        curl_off_t sent)
 {
@@ -106,7 +107,7 @@ static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t 
     return transfer->is_too_late;
 }
 
-/* Passes the body of the request: these bytes may have reached the peer. */
+/* Passes the body of the request to libcurl; these bytes may then have reached the peer. */
 static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_transfer *transfer = ctx;
@@ -120,7 +121,7 @@ static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
     return now;
 }
 
-/* libcurl sends the body again if a connection turns out to be closed. */
+/* libcurl sends the body again if the connection turns out to be closed. */
 static int on_seek(void *ctx, curl_off_t offset, int origin)
 {
     struct http_transfer *transfer = ctx;
@@ -141,7 +142,8 @@ static long ms_of(uint64_t ns, uint64_t default_ns)
     return ns == UINT64_MAX ? 0 : ms ? (long)ms : 1;
 }
 
-/* Link-local services and sockets of this machine are never behind a proxy. */
+/* Whether to connect directly: link-local services and sockets of this machine are never behind a
+ * proxy. */
 static bool is_local(const struct ntk_http_question *question)
 {
     return question->no_proxy || question->unix_socket_path ||
@@ -170,7 +172,7 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
 {
     const struct ntk_http_question *question = transfer->question;
 
-    curl_easy_reset(easy); /* connections stay */
+    curl_easy_reset(easy); /* this keeps connections */
     curl_easy_setopt(easy, CURLOPT_URL, question->url);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -180,11 +182,12 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* A request that ends early does not wait for a silent name server. */
+    /* Makes a request that ends early not wait for a silent name server. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "neuron-toolkit/" NTK_VERSION);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all encodings that libcurl supports */
+    /* accept all encodings that libcurl supports */
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      ms_of(question->connect_ns, NTK_HTTP_CONNECT_NS));
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms_of(question->timeout_ns, NTK_HTTP_TIMEOUT_NS));
@@ -212,8 +215,8 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
                      : strncmp(question->url, "https:", 6) == 0
                          ? (long)CURL_HTTP_VERSION_2TLS
                          : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-    /* libcurl 7.88 (Debian 12) cannot reuse that connection: every later request fails with "Error
-     * in the HTTP2 framing layer", and nothing is sent; also seen with gRPC's server. */
+    /* libcurl 7.88 (Debian 12) cannot reuse an HTTP/2 connection: every later request fails with
+     * "Error in the HTTP2 framing layer", and nothing is sent; also seen with gRPC's server. */
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {
@@ -246,7 +249,7 @@ static int add_header(struct curl_slist **headers, const char *header)
     return more ? 0 : -ENOMEM;
 }
 
-/* The current first line of a file; `what` names it in messages. */
+/* Reads the first line of a file; `what` names it in messages. */
 static int read_secret(const char *path, const char *what, char secret[SECRET_BYTES],
                        struct ntk_err *err)
 {
@@ -303,7 +306,7 @@ static int make_headers(const struct ntk_http_question *question, struct curl_sl
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-/* The copies may contain a token. */
+/* Wipes and frees the headers, because the copies may contain a token. */
 static void free_headers(struct curl_slist *headers)
 {
     for (struct curl_slist *header = headers; header; header = header->next) {
@@ -394,7 +397,7 @@ int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_
     curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
     curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
     answer->is_sent = request_bytes > 0 && transfer->sent_bytes == transfer->question->body_bytes;
-    curl_easy_reset(transfer->easy); /* removes all data of the request */
+    curl_easy_reset(transfer->easy); /* remove all data of the request */
     free_headers(transfer->headers);
     transfer->headers = NULL;
     if (code != CURLE_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_worker - a thread for work that would block the server's thread. */
+/* http_worker - runs a thread for work that would block the server's thread. */
 #include "shared/http/http_worker.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 
-/* Rests until then or the end of the server; the caller holds the lock. */
+/* Waits until then or until the server stops. The caller must hold the lock. */
 static void rest(struct ntk_http_worker *worker, uint64_t until_ns)
 {
     while (!worker->stops && ntk_cond_wait_clock(worker->clock, &worker->changed, &worker->lock,

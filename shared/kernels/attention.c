@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attention - softmax(q k' / sqrt(64)) v for one head.
+ * attention - computes softmax(q k' / sqrt(64)) v for one head.
  *
  * q and k are [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries are
  * taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum and
@@ -9,7 +9,7 @@
  * last.
  *
  * The slow form behaves like a program with scores and softmax in two kernels: the scores of each
- * tile go to device memory and come back before their softmax.
+ * tile are stored to device memory and loaded again before their softmax.
  */
 #include <math.h>
 
@@ -18,40 +18,40 @@
 
 enum { WIDTH = 64, OUT_BANK = 6, TRANSPOSE_BANK = 4 };
 
-struct places { /* in the state buffer */
+struct places { /* offsets in the state buffer */
     uint64_t q, k, v, weights, turned, maximum, sum, result;
-    uint64_t spilt, reloaded; /* of the slow form */
+    uint64_t spilt, reloaded; /* only in the slow form */
 };
 
 enum { TILES_MAX = 16 };
 
 struct spill {
     uint32_t queue, var;
-    ntk_neff_token stores[TILES_MAX], loads[TILES_MAX]; /* by tile, of the first round */
-    ntk_neff_token stored; /* the last one: then its source may be overwritten */
+    ntk_neff_token stores[TILES_MAX], loads[TILES_MAX]; /* tokens by tile, from the first round */
+    ntk_neff_token stored; /* the last store, after which its source may be overwritten */
 };
 
 struct attention {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
     uint64_t size;
-    uint32_t columns; /* of the tensor engine */
+    uint32_t columns; /* columns of the tensor engine */
     uint64_t length;
     uint64_t tiles;
     struct places at;
-    uint64_t row, v_row; /* bytes of a row of q and k, of v */
+    uint64_t row, v_row; /* bytes per row of q and k, and of v */
     uint32_t q, k, v, out;
     uint32_t in_queue, out_queue;
     bool is_slow;
     struct spill spill;
-    ntk_neff_token loads[2 + TILES_MAX], groups[TILES_MAX]; /* of the first round */
-    ntk_neff_token stores[2];                               /* for even and odd tiles */
-    ntk_neff_token scores_free;                             /* the exponential has read them */
-    ntk_neff_token out_free;                                /* the last result has left PSUM */
-    ntk_neff_token all_read; /* the tensor engine has read weights and values */
+    ntk_neff_token loads[2 + TILES_MAX], groups[TILES_MAX]; /* tokens of the first round */
+    ntk_neff_token stores[2];                               /* stores of even and odd tiles */
+    ntk_neff_token scores_free; /* the exponential has read the scores */
+    ntk_neff_token out_free;    /* the last result has left PSUM */
+    ntk_neff_token all_read;    /* the tensor engine has read weights and values */
 };
 
-/* Two columns, for even and odd tiles. */
+/* One of two columns, for even and odd tiles. */
 static struct ntk_isa_operand column(uint64_t offset, uint64_t tile)
 {
     return ntk_isa_sbuf(offset + 4 * (tile % 2), NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
@@ -77,7 +77,7 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
     return done;
 }
 
-/* The scores of a tile to device memory and back. */
+/* Stores the scores of a tile to device memory and loads them again. */
 static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool is_first,
                                        ntk_neff_token scored, ntk_neff_token reloaded_free)
 {
@@ -109,7 +109,7 @@ static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool 
     return loaded;
 }
 
-/* exp((score - maximum) / 8) and its sum in each row. */
+/* Computes exp((score - maximum) / 8) and its sum in each row. */
 static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff_token scored,
                               ntk_neff_token weights_free)
 {
@@ -144,7 +144,8 @@ static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff
                                 NTK_AFTER(maximum, weights_free));
 }
 
-/* The weights with the keys on the partitions, tile by tile through two PSUM banks. */
+/* Transposes the weights so that the keys are on the partitions, tile by tile through two PSUM
+ * banks. */
 static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
                            ntk_neff_token turned_free)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv - a 3x3 convolution as nine matrix products per block of rows.
+ * conv - computes a 3x3 convolution as nine matrix products per block of rows.
  *
  * The image is in the state buffer with its channels on the partitions and a frame of zeros around
  * it. A product takes the weights of one tap as stationary tile and the image, moved by the tap, as
- * a two-dimensional moving pattern; the nine taps add up in PSUM.
+ * a two-dimensional moving pattern; PSUM accumulates the nine taps.
  */
 #include <stdlib.h>
 
@@ -17,12 +17,12 @@ struct conv {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
     uint64_t size;
-    uint32_t columns;      /* of the tensor engine */
-    uint64_t side, framed; /* of the image, without and with its frame */
+    uint32_t columns;      /* columns of the tensor engine */
+    uint64_t side, framed; /* side of the image, without and with its frame */
     uint64_t tap_bytes;
     uint32_t image, result, weights, bias;
     uint32_t in_queue, weight_queue, out_queue;
-    uint64_t image_at, weights_at, bias_at, result_at; /* in the state buffer */
+    uint64_t image_at, weights_at, bias_at, result_at; /* offsets in the state buffer */
     ntk_neff_token image_in, weights_in, image_read, stored;
     ntk_neff_token bank_free[2];
     uint64_t blocks;
@@ -67,7 +67,7 @@ static ntk_neff_token load_weights(const struct conv *c)
                                 c->bias_at, 4, NTK_AFTER_NONE);
 }
 
-/* The image into its frame. */
+/* Loads the image into its frame. */
 static ntk_neff_token load_image(const struct conv *c, ntk_neff_token framed_zero)
 {
     uint64_t row = c->side * c->size;
@@ -93,7 +93,7 @@ static ntk_neff_token load_image(const struct conv *c, ntk_neff_token framed_zer
     return ntk_neff_kernel_dma(c->kernel, c->in_queue, &load, NTK_AFTER(framed_zero));
 }
 
-/* Computes the result's rows from `first` on. */
+/* Computes rows of the result, starting with `first`. */
 static ntk_neff_token convolve(struct conv *c, uint64_t first, uint64_t rows)
 {
     uint64_t bank = c->blocks++ % 2;
@@ -149,7 +149,8 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
         ntk_neff_build_fail(build, "an image of this size and dtype exceeds the state buffer");
         return;
     }
-    /* Detects the tensor engine: its DMA only copies, and the image gets its frame on the way. */
+    /* Fewer columns identify inf1. Its DMA can only copy, but here, transfers also put the image
+     * into its frame. */
     if (c.columns < OUT_CHANNELS) {
         ntk_neff_build_fail(build,
                             "conv uses transfers that inf1 does not support: use mlp or attention");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deadlock - the vector engine waits for a semaphore that nothing ever signals. */
+/* deadlock - makes the vector engine wait for a semaphore that no engine ever signals. */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/places.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * example_cpu_node - the shared object inside the example two-node-cpu; only uses neff_cpu.h.
+ * example_cpu_node - the shared object in the example two-node-cpu; uses only neff_cpu.h.
  */
 #include <math.h>
 #include <stdint.h>

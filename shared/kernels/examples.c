@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of examples, and the check of their options. */
+/* examples - the table of examples, and the check of their options. */
 #include "shared/kernels/examples.h"
 
 #include <errno.h>

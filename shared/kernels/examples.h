@@ -2,8 +2,8 @@
 /*
  * examples - small NEFFs, each for one purpose: demos, load, tests of results and of errors.
  *
- * One file per example, one row each in examples.c. They are written with
- * shared/formats/neff/neff_build.h, so they also show its use.
+ * Each example has a file, and a row in examples.c. The examples are written with
+ * shared/formats/neff/neff_build.h, so they also show how to use it.
  *
  * Owner: the caller destroys the build from ntk_example_build(). Threads: any.
  */
@@ -14,42 +14,42 @@
 #include "shared/formats/neff/neff_build.h"
 
 struct ntk_example_options {
-    uint64_t size;        /* 0: the example's default */
-    uint64_t repeat;      /* number of times that one execution does the work; 0 is 1 */
-    enum ntk_dtype dtype; /* FLOAT32 or BFLOAT16; NONE is BFLOAT16 */
-    const char *target;   /* NULL is "*" */
-    uint32_t lnc;         /* 0 is 1 */
-    uint32_t columns;     /* of the smallest tensor engine on which it must run; 0 is 128 */
+    uint64_t size;        /* 0: the default of the example */
+    uint64_t repeat;      /* how often one execution repeats the work; 0 means 1 */
+    enum ntk_dtype dtype; /* FLOAT32 or BFLOAT16; NONE means BFLOAT16 */
+    const char *target;   /* NULL means "*" */
+    uint32_t lnc;         /* 0 means 1 */
+    uint32_t columns; /* columns of the smallest tensor engine on which it must run; 0 means 128 */
 };
 
 struct ntk_example {
     const char *name;
     const char *summary;
-    const char *size_meaning; /* NULL: it has no size */
+    const char *size_meaning; /* NULL: the example has no size */
     uint64_t size_default;
     uint64_t size_min;
     uint64_t size_max;
     uint64_t size_step; /* size must be a multiple of this */
-    bool repeats;       /* takes repeat */
-    bool has_dtype;     /* takes dtype */
-    bool is_wide;       /* needs a tensor engine of 128 columns */
-    /* of a pipeline, with the first one on `size` NeuronCores; 0: not a pipeline */
+    bool repeats;       /* accepts repeat */
+    bool has_dtype;     /* accepts dtype */
+    bool is_wide;       /* requires a tensor engine with 128 columns */
+    /* Nodes of a pipeline; the first one uses `size` NeuronCores. 0: not a pipeline. */
     uint32_t nodes;
     void (*compile)(struct ntk_neff_build *build, const struct ntk_example_options *options);
 };
 
-/* In the order of the help; NULL at the end. */
+/* The example at an index, in the order of the help; NULL after the last. */
 const struct ntk_example *ntk_example_at(size_t index);
 const struct ntk_example *ntk_example_find(const char *name);
 
-/* -EINVAL with a message for an option that the example does not accept. */
+/* Returns -EINVAL with a message for an option that the example does not accept. */
 int ntk_example_build(const struct ntk_example *example, const struct ntk_example_options *options,
                       struct ntk_neff_build **out_build, struct ntk_err *err);
 
-/* Greatest repeat: the programs are unrolled. */
+/* Maximum repeat, because the programs are unrolled. */
 #define NTK_EXAMPLE_REPEAT_MAX 10000
 
-/* Their compile functions; options are complete, with no value left 0. */
+/* Functions that write the programs; all options must be set, none may be 0. */
 void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options);

@@ -46,8 +46,8 @@ struct ntk_isa_operand ntk_kit_none(void)
     return (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
 }
 
-/* As many partitions of the result at a time as the array has columns: each is one of SRC0's
- * elements. */
+/* Computes as many partitions of the result at a time as the array has columns; each is one of
+ * SRC0's elements. */
 static ntk_neff_token emit_parts(struct ntk_neff_kernel *kernel, const struct ntk_isa_instr *whole,
                                  uint32_t columns, struct ntk_neff_after after)
 {

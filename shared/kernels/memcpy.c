@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memcpy - a tensor from memory to memory through the state buffer, in pieces of at most 16 KiB of
- * each row, two buffers in turn.
+ * memcpy - copies a tensor from memory to memory through the state buffer, in pieces of at most 16
+ * KiB of each row, with two buffers in turn.
  */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/places.h"
@@ -29,8 +29,8 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
              ntk_neff_kernel_iterate(kernel, piece, piece * PIECE_BYTES < row); piece++) {
             uint64_t at = piece * PIECE_BYTES;
             uint64_t bytes = row - at < PIECE_BYTES ? row - at : PIECE_BYTES;
-            /* A group of descriptors keeps its buffer, so rounds only alternate within
-             * themselves. */
+            /* A descriptor group always uses the same buffer, so buffers alternate only within a
+             * round. */
             uint64_t buffer = piece % BUFFERS;
 
             loads[piece] =

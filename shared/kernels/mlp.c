@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlp - two dense layers.
+ * mlp - computes two dense layers.
  *
  * x is [D, 512] with the features on the partitions, so no layer needs a transpose: each product
- * takes 128 features as stationary rows, gives 128 of the next layer's features as partitions, and
- * sums over the tiles of its input in PSUM. Two PSUM banks alternate, so the tensor engine works on
+ * takes 128 features as stationary rows, produces 128 of the next layer's features as partitions,
+ * and sums over its input tiles in PSUM. Two PSUM banks alternate, so the tensor engine works on
  * one tile while the other is being activated.
  */
 #include <math.h>
@@ -16,9 +16,9 @@
 enum { COLUMNS = 512, BANKS = 2 };
 
 struct layer {
-    uint32_t var;    /* [inputs, outputs] */
-    uint64_t sbuf;   /* tile k at sbuf + k * outputs * size */
-    uint64_t biases; /* tile j at biases + 4 * j */
+    uint32_t var;    /* variable of shape [inputs, outputs] */
+    uint64_t sbuf;   /* tile k is at sbuf + k * outputs * size */
+    uint64_t biases; /* tile j is at biases + 4 * j */
     uint64_t inputs;
     uint64_t outputs;
     ntk_neff_token loaded;
@@ -27,15 +27,15 @@ struct layer {
 struct mlp {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
-    uint64_t size;    /* of the dtype */
-    uint32_t columns; /* of the tensor engine */
+    uint64_t size;    /* size of the dtype */
+    uint32_t columns; /* columns of the tensor engine */
     struct ntk_kit_space space;
     uint32_t weight_queue;
-    ntk_neff_token bank_free[BANKS]; /* the last reader of the bank */
-    uint64_t tiles;                  /* number used so far: selects the next bank */
+    ntk_neff_token bank_free[BANKS]; /* last reader of each bank */
+    uint64_t tiles;                  /* tiles computed so far, which selects the next bank */
 };
 
-/* Loads weights and biases; the last token covers all, because a queue set completes in
+/* Loads weights and biases. The last token covers all loads, because a queue set completes in
  * order. */
 static struct layer load_layer(struct mlp *m, const char *weights_name, const char *bias_name,
                                uint64_t inputs, uint64_t outputs, uint32_t seed)
@@ -70,8 +70,8 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
     return layer;
 }
 
-/* Tile j of the layer's output from inputs at `from` (tile k at from + k * 512 * size), into the
- * next bank. */
+/* Computes tile j of the layer's output from inputs at `from` (tile k at from + k * 512 * size),
+ * into the next bank. */
 static ntk_neff_token product(struct mlp *m, const struct layer *layer, uint64_t j, uint64_t from,
                               struct ntk_neff_after after, struct ntk_isa_operand *out_psum)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nan - y = x + log(-1). */
+/* nan - computes y = x + log(-1), which is NaN. */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/places.h"
 

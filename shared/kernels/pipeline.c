@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline - dense layers, each a subgraph for a separate NeuronCore: the next core takes the
- * output of one by its name; weights stay in the state buffer from the start of the model on. One
- * node of the graph, for the chips with cores that form pipelines.
+ * pipeline - computes dense layers, each a subgraph for a separate NeuronCore: the next core takes
+ * a core's output by its name; weights stay in the state buffer from the model's start on. The
+ * layers are one node of the graph, for chips with cores that form pipelines.
  *
- * two-node-core - the same, and one layer more as its own node: where a runtime has too few cores
- * for both, they take turns on those of the larger one.
+ * two-node-core - adds one more layer as a separate node: if a runtime has too few cores for both
+ * nodes, they take turns on the larger node's cores.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@ enum { COLUMNS = 512 };
 
 struct stage {
     struct ntk_neff_kernel *kernel;
-    uint32_t x, y, weights, bias; /* variables */
+    uint32_t x, y, weights, bias; /* var_ids */
     enum ntk_dtype y_dtype;
 };
 
-/* Weights that keep the magnitude of the numbers from layer to layer. */
+/* Adds weights that keep the magnitude of the numbers from layer to layer. */
 static void constants_add(struct stage *s, enum ntk_dtype dtype, uint32_t index)
 {
     static const uint64_t shape[] = { NTK_KIT_P, NTK_KIT_P };
@@ -80,7 +80,7 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
     }
 }
 
-/* Layers of a node "pipeline", then further layers as separate nodes. */
+/* Adds layers of a node "pipeline", then further layers as separate nodes. */
 static void layers_add(struct ntk_neff_build *build, const struct ntk_example_options *options,
                        uint64_t stage_count, uint64_t node_count)
 {

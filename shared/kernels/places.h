@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places - examples record the source line of each instruction, as compilers do for kernels of
- * users. An example that includes this only needs loops of this form:
+ * places - lets examples record the source line of each instruction, as compilers do for users'
+ * kernels. An example that includes this header only needs loops of this form:
  *
  *   for (uint64_t tile = ntk_kit_loop(kernel, "tile");
  *        ntk_neff_kernel_iterate(kernel, tile, tile < tiles); tile++) {
  *
- * A loop that is left with break or return keeps its iteration: do not. The line is that of the
- * name of a function. So its macro takes no arguments: the line of a call that takes several is the
- * first for some compilers, the last for others.
+ * Do not leave these loops with break or return, because the iteration would not end. The recorded
+ * line is that of the function's name, so its macro takes no arguments: for a call over several
+ * lines, some compilers report the first line, others the last.
  *
  * Owner: nothing is owned. Threads: one per kernel.
  */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources - the text of the examples, for their NEFFs, next to the positions.
+ * sources - the source text of the examples, which their NEFFs contain in addition to positions.
  *
- * Owner: static. Threads: any.
+ * Owner: static data. Threads: any.
  */
 #ifndef NTK_SHARED_KERNELS_SOURCES_H
 #define NTK_SHARED_KERNELS_SOURCES_H
 
 #include <stddef.h>
 
-/* A row of the table that cmake/ntk_embed.cmake makes. */
+/* A row of the table that cmake/ntk_embed.cmake generates. */
 struct ntk_example_source {
     const char *name;
     const unsigned char *bytes;

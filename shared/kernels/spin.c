@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spin - empty cycles: the tensor engine for the whole time, the others for a half, a quarter,
- * ... */
+/* spin - spends cycles: the tensor engine for the whole time, the other engines for a half, a
+ * quarter and so on. */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/places.h"
 

@@ -6,7 +6,7 @@
 #include "shared/kernels/examples.h"
 #include "shared/kernels/places.h"
 
-/* The shared object, put into this file's object by the assembler. */
+/* The assembler embeds the shared object into this object file. */
 __asm__(".section .rodata\n"
         ".balign 16\n"
         ".globl ntk_example_cpu_node_start\n"

@@ -26,7 +26,7 @@ enum ntk_metric_kind {
     NTK_METRIC_KIND_GAUGE,
     NTK_METRIC_KIND_COUNTER,
     NTK_METRIC_KIND_HISTOGRAM,
-    NTK_METRIC_KIND_INFO, /* on a 0.0.4 page a gauge of 1 */
+    NTK_METRIC_KIND_INFO, /* a gauge of 1 on a 0.0.4 page */
 };
 
 enum ntk_metric {
@@ -41,8 +41,8 @@ struct ntk_metric_row {
     enum ntk_metric_origin origin;
     enum ntk_metric_unit unit;
     enum ntk_metric_kind kind;
-    const char *json_key; /* "" not in the report */
-    const char *name;     /* Prometheus; "" not exported */
+    const char *json_key; /* "" if not in the report */
+    const char *name;     /* Prometheus name; "" if not exported */
     const char *labels;
     const char *help;
 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-/* sigabbrev_np() is younger than the oldest C library that is supported. */
+/* sigabbrev_np() is newer than the oldest C library that we support. */
 static const char *const signal_names[] = {
     [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
     [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",

@@ -81,11 +81,11 @@ enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample
     }
     for (size_t i = 0; i < device->health_count; i++) {
         if (!ntk_health_reason_is_of_process(device->health[i].reason)) {
-            *out_worst = &device->health[i]; /* sorted: worst first */
+            *out_worst = &device->health[i]; /* sorted, so the first is the worst */
             return ntk_health_reasons[device->health[i].reason].verdict;
         }
     }
-    /* A verdict without reasons is accepted unchanged. */
+    /* A verdict without reasons is returned unchanged. */
     return device->health_count > 0                     ? NTK_HEALTH_HEALTHY
            : device->verdict < NTK_HEALTH_VERDICT_COUNT ? (enum ntk_health_verdict)device->verdict
                                                         : NTK_HEALTH_UNKNOWN;

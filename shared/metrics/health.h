@@ -21,7 +21,7 @@ struct ntk_device_sample;
 struct ntk_health_sample;
 struct ntk_snapshot;
 
-/* The numbers are those of the metric: the worst is the highest. */
+/* The numbers are those of the metric; a worse verdict has a higher number. */
 enum ntk_health_verdict {
     NTK_HEALTH_HEALTHY = 0,
     NTK_HEALTH_UNKNOWN = 1,
@@ -54,10 +54,10 @@ struct ntk_health_reason_row {
 };
 extern const struct ntk_health_reason_row ntk_health_reasons[NTK_HEALTH_REASON_COUNT];
 
-/* The evidence that was available to judge a device. */
+/* The evidence that was available to judge the device. */
 enum ntk_health_evidence {
-    NTK_HEALTH_BY_ECC = 0,        /* counters of errors that were not corrected */
-    NTK_HEALTH_BY_COMPONENTS = 1, /* unhealthy_components */
+    NTK_HEALTH_BY_ECC = 0,        /* counters of uncorrected errors */
+    NTK_HEALTH_BY_COMPONENTS = 1, /* the leaf unhealthy_components */
     NTK_HEALTH_BY_HEARTBEAT = 2,
     NTK_HEALTH_BY_STATUS = 3,    /* status counters of cores */
     NTK_HEALTH_BY_PROCESSES = 4, /* executions of observed processes */
@@ -65,60 +65,59 @@ enum ntk_health_evidence {
 };
 extern const char *const ntk_health_evidence_names[NTK_HEALTH_EVIDENCE_COUNT];
 
-/* A name as its number, or -1. */
+/* The number of a name, or -1. */
 int ntk_health_reason_of(const char *name);
 
-/* The worst reason of a device, because its reasons are sorted. NULL: none, the device is
- * healthy. */
+/* The device's worst reason; NULL if the device is healthy. Relies on the reasons being sorted. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Only processes report this reason. A process reports its failures, which prove nothing
- * against a device: no decision to take a device or a node out of service may use it. */
+/* Whether only processes report this reason. A process reports failures that prove nothing against
+ * the device, so no decision to take a device or node out of service may use them. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
-/* The verdict and the worst reason (NULL: none) from the driver and diagnoses. */
+/* The verdict based on the driver and diagnoses, and the worst reason (NULL: none). */
 enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,
                                                   const struct ntk_health_sample **out_worst);
-/* The greatest action among its reasons. */
+/* The strongest action among the device's reasons. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
 
-/* Bits of struct ntk_health_sample.cores, and the numbers of these cores on the machine. */
+/* Cores as bits of struct ntk_health_sample.cores, and their numbers on the machine. */
 #define NTK_HEALTH_CORES_MAX 32u
 uint32_t ntk_health_core_number(const struct ntk_device_sample *device, uint32_t bit);
-/* A word with the bit of the core; 0 if the core is of another device. */
+/* A word with the core's bit set; 0 if the core belongs to another device. */
 uint32_t ntk_health_core_bit(const struct ntk_device_sample *device, uint64_t core);
 
-/* What was stored of a device. */
+/* The stored health of a device. */
 struct ntk_health_stored {
     uint32_t verdict; /* enum ntk_health_verdict */
     uint64_t since_ns;
     struct {
-        uint64_t since_ns; /* 0: not among its reasons */
+        uint64_t since_ns; /* start time by reason; 0: not a current reason */
         bool has_core;
-        uint16_t core; /* global physical, the first one */
+        uint16_t core; /* first core, global physical number */
     } reasons[NTK_HEALTH_REASON_COUNT];
 };
 
-/* Makes the times from from_ns to to_ns unknown (0): verdicts and reasons that a collector found at
- * its first checks began earlier, at unknown times. */
+/* Makes the times between from_ns and to_ns unknown (0): verdicts and reasons that a collector
+ * found at its first checks began earlier, at an unknown time. */
 void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, uint64_t to_ns);
 
-/* "device 3: dma_abort: reset the device; ...": the device, the reason, the action. */
+/* Formats device, reason and action: "device 3: dma_abort: reset the device; ...". */
 #define NTK_HEALTH_SENTENCE_BYTES 160
 void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
                               size_t buf_bytes);
 
-/* The verdict on a machine is that of its worst device, with the greatest action among all.
- * Zeroed: no device yet. */
+/* The verdict on a machine: that of its worst device, with the strongest action among all devices.
+ * A zeroed struct has no device yet. */
 struct ntk_health_node {
-    bool is_known; /* some device has a verdict */
+    bool is_known; /* at least one device has a verdict */
     enum ntk_health_verdict verdict;
     enum ntk_health_action action;
 };
-/* For one device with a verdict, then for each of its reasons. */
+/* Call it for a device with a verdict, then for each of its reasons. */
 void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict);
 void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason);
 
-/* The verdict on a core, by its number in the device: the worst of its reasons. Reasons of the
- * whole device are not included. */
+/* The verdict on a core, by its number within the device: the worst of the core's reasons, without
+ * reasons that concern the whole device. */
 enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *device,
                                                 uint32_t local_core);
 

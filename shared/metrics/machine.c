@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue of machines as rows for lookups. */
+/* machine - the catalogue of machines as rows for lookups. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ static const struct {
 
 static struct ntk_machine machines[MACHINE_COUNT];
 
-/* Filled before main, so that it is complete for every thread. */
+/* Filled before main(), so that it is complete for every thread. */
 __attribute__((constructor)) static void fill_machines(void)
 {
     for (size_t i = 0; i < MACHINE_COUNT; i++) {

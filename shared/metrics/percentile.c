@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Most buckets are unused: they are checked by cache lines. */
+/* Buckets per cache line: most buckets are unused, so whole lines are checked first. */
 #define LINE_BUCKETS 8u
 
 const double ntk_percentile_list[NTK_PERCENTILE_COUNT] = { 0, 1, 25, 50, 75, 99, 100 };
@@ -28,7 +28,7 @@ void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct nt
     for (size_t i = 0; i < from->entry_count; i++) {
         uint32_t bucket = from->entries[i].bucket;
 
-        /* Entries may come from a line of JSON: those outside count in the last bucket. */
+        /* Entries may come from a line of JSON; a bucket out of range counts as the last bucket. */
         if (bucket >= NTK_HISTOGRAM_BUCKETS) {
             bucket = NTK_HISTOGRAM_BUCKETS - 1;
         }
@@ -83,7 +83,7 @@ void ntk_histogram_dense_difference(const struct ntk_histogram_dense *now,
     out->count = count;
 }
 
-/* Never above count - 1, so that the rank is always found. */
+/* The rank of a percentile, never above count - 1, so that it is always found. */
 static uint64_t rank_of(double percent, uint64_t count)
 {
     double rank;
@@ -105,7 +105,7 @@ bool ntk_histogram_percentiles(const struct ntk_histogram *histogram, const doub
     uint64_t seen = 0;
     size_t entry = 0;
 
-    /* Not histogram->count, which may be wrong: the loop goes over the entries. */
+    /* Uses the sum of the entries, because histogram->count may be wrong. */
     for (size_t i = 0; i < histogram->entry_count; i++) {
         total += histogram->entries[i].count;
     }
@@ -169,7 +169,7 @@ void ntk_latency_series_add(struct ntk_latency_series *series, const struct ntk_
 {
     for (size_t i = 0; i < from->entry_count; i++) {
         uint64_t low = ntk_histogram_bucket_low(from->entries[i].bucket);
-        uint32_t top = low == 0 ? 0 : 64u - (uint32_t)__builtin_clzll(low); /* low < 2^top */
+        uint32_t top = low == 0 ? 0 : 64u - (uint32_t)__builtin_clzll(low); /* low is below 2^top */
         uint32_t edge = top <= NTK_LATENCY_EDGE_FIRST ? 0 : top - NTK_LATENCY_EDGE_FIRST;
 
         for (uint32_t k = edge; k < NTK_LATENCY_EDGE_COUNT; k++) {

@@ -88,7 +88,7 @@ int ntk_ranks_add(struct ntk_ranks *ranks, const struct ntk_snapshot *snapshot, 
     return ret;
 }
 
-/* Groups the rows of a communicator, for each rank newest first. */
+/* Groups the rows of a communicator; for each rank, the newest comes first. */
 NTK_ORDER(compare_rows, struct ntk_rank_row,
           NTK_UP(sample->key) NTK_UP(sample->rank) NTK_DOWN(begin_realtime_ns) NTK_UP(is_lost));
 
@@ -99,7 +99,7 @@ static bool is_in(const struct ntk_rank_row *row)
     return !row->is_lost && row->sample->state == NTK_RANK_JOINED && row->sample->in_flight > 0;
 }
 
-/* The awaited operation, the highest that a living rank is in, and its start. */
+/* Finds the awaited operation, which is the highest that a living rank is in, and its start. */
 static void operation_find(struct ntk_comm_verdict *verdict)
 {
     for (uint32_t i = 0; i < verdict->seen; i++) {
@@ -151,7 +151,7 @@ static void threshold_find(struct ntk_comm_verdict *verdict, uint64_t threshold_
     verdict->threshold_ns = ntk_ranks_limit(longest_ns, &verdict->is_learned);
 }
 
-/* Whether its process certainly began when others were waiting already. */
+/* Whether its process certainly began after other ranks had started to wait. */
 static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_verdict *verdict)
 {
     const struct ntk_rank_row *first = verdict->first;
@@ -163,7 +163,7 @@ static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_v
         verdict->sequence - row->sample->sequence < 2 || later_ns <= NTK_RANKS_LEAST_NS) {
         return false;
     }
-    later_ns -= NTK_RANKS_LEAST_NS; /* the sender claims the error, so it is never added */
+    later_ns -= NTK_RANKS_LEAST_NS; /* the sender claims the error, so the error is never added */
     return later_ns > row->clock_error_ns && later_ns - row->clock_error_ns > first->clock_error_ns;
 }
 
@@ -208,7 +208,8 @@ uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict)
     return longest_ns;
 }
 
-/* No rank waits: one was missed, they are between two operations, or they have finished. */
+/* The kind if no rank waits: a rank was missing, or they are between two operations, or they have
+ * finished. */
 static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *verdict)
 {
     bool is_broken = false;
@@ -228,7 +229,7 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
     return is_broken || has_lost ? NTK_COMM_BROKE : is_between ? NTK_COMM_GOES_ON : NTK_COMM_IDLE;
 }
 
-/* The newest row of each rank, which is its first. */
+/* Fills in the newest row of each rank, which comes first. */
 static void seen_fill(struct ntk_comm_verdict *verdict, const struct ntk_rank_row *rows,
                       size_t count)
 {
@@ -243,7 +244,7 @@ static void seen_fill(struct ntk_comm_verdict *verdict, const struct ntk_rank_ro
     }
 }
 
-/* No rank is in an operation: the last one that some rank was in. */
+/* If no rank is in an operation, finds the last operation that a rank was in. */
 static void operation_find_last(struct ntk_comm_verdict *verdict)
 {
     for (uint32_t i = 0; i < verdict->seen; i++) {
@@ -287,7 +288,7 @@ static int judge_one(struct ntk_ranks *ranks, const struct ntk_rank_row *rows, s
     return 0;
 }
 
-/* The index of the first seen rank from one on. */
+/* Finds the index of the first seen rank from this number on. */
 static uint32_t seen_find(const struct ntk_comm_verdict *verdict, uint32_t from)
 {
     uint32_t low = 0;
@@ -343,7 +344,7 @@ bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t f
     return false;
 }
 
-/* Hanging ones first, then broken ones; each sorted by duration, then by size. */
+/* Sorts hanging communicators first, then broken ones; each by duration, then by size. */
 static int compare_verdicts(const void *a, const void *b)
 {
     static const int order[NTK_COMM_VERDICT_COUNT] = {

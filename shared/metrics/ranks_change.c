@@ -11,23 +11,23 @@
 const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", "execution",
                                                                      "collectives", "outside" };
 
-/* The sum of the excess over the usual value, in spreads: an excess counts from SLACK up to CAP, so
- * that one pause is never a change; the sum LIMIT is a change. */
+/* Parameters for the sum of the excess over the usual value, in spreads: an excess counts from
+ * SLACK up to CAP, so that a single pause is never a change; a sum of LIMIT is a change. */
 #define SLACK 0.75
 #define CAP 4.0
 #define LIMIT 8.0
-#define SPREAD_MIN 0.03 /* of the usual */
-/* A change is reported when this many samples show it ... */
+#define SPREAD_MIN 0.03 /* as a share of the usual value */
+/* A change is reported when at least this many samples show it ... */
 #define SAMPLES_MIN 3u
-#define SAMPLES_MAX 32u /* number of last samples that are checked */
-/* ... and this share of them is above the usual value. */
+#define SAMPLES_MAX 32u /* number of latest samples that are checked */
+/* ... and at least this share of them is above the usual value. */
 #define ABOVE_SHARE 0.75
-/* It has ended when half of the least change is gone. */
+/* A change has ended when half of the smallest change is gone. */
 #define OVER_SHARE (NTK_CHANGE_SHARE_MIN / 2)
-/* A part explains a change when it is this share of it. */
+/* A part explains a change if it accounts for this share of it. */
 #define PART_SHARE 0.5
 
-/* Per operation, in ns, over all ranks. */
+/* Parts of the time per operation, in ns, over all ranks. */
 enum part { INTERVAL, OWN, BUSY, LINK, OUTSIDE, PARTS };
 
 struct sample {
@@ -42,18 +42,18 @@ struct change_rank {
 struct change_comm {
     uint64_t key;
     uint32_t rank_count;
-    uint64_t round;       /* the last round with this rank */
-    struct ntk_vec ranks; /* struct change_rank: of the current sample */
-    uint64_t begin_ns;    /* of it */
-    uint64_t sequence;    /* the operation that had ended at that time; 0: unknown */
+    uint64_t round;       /* last round in which this rank was present */
+    struct ntk_vec ranks; /* elements are struct change_rank of the current sample */
+    uint64_t begin_ns;    /* start of the current sample */
+    uint64_t sequence;    /* operation that had ended at begin_ns; 0: unknown */
     struct sample usual[NTK_CHANGE_USUAL_MAX];
     size_t usual_count, usual_next;
-    struct sample above[SAMPLES_MAX]; /* since the sum was 0 */
+    struct sample above[SAMPLES_MAX]; /* samples since the sum was last 0 */
     size_t above_count, above_next;
     uint64_t above_since_ns;
     double sum;
     bool is_slower;
-    struct ntk_change_verdict verdict; /* where it is */
+    struct ntk_change_verdict verdict; /* current verdict */
 };
 
 struct row {
@@ -101,7 +101,7 @@ const struct ntk_change_verdict *ntk_change_find(const struct ntk_change *change
 
 NTK_ORDER_NUMBERS(compare_doubles, double);
 
-/* Sorts; returns the value above this share of them. count > 0. */
+/* Sorts the values; returns the value above this share of them. count must be above 0. */
 static double quantile(double *values, size_t count, double share)
 {
     qsort(values, count, sizeof *values, compare_doubles);
@@ -124,8 +124,8 @@ static double part_median(const struct sample *samples, size_t count, enum part 
     return median(values, count);
 }
 
-/* The usual distance of samples from their median: from the median of the distances and from the
- * middle four fifths, because a period has few, whole operations. */
+/* The usual distance of samples from their median, computed from the median of the distances and
+ * from the middle four fifths, because a period contains only a few whole operations. */
 static double spread_of(const struct change_comm *comm, double usual)
 {
     double values[NTK_CHANGE_USUAL_MAX] = { 0 };
@@ -143,8 +143,8 @@ static double spread_of(const struct change_comm *comm, double usual)
 
 /* ---- samples ---- */
 
-/* Same, for ranks with enough operations, from one operation to the next; false if it is
- * unknown. */
+/* Takes a sample from ranks with enough operations, each from one operation to the next; false if a
+ * value is unknown. */
 static bool sample_take(const struct change_comm *comm, double interval, struct sample *sample,
                         uint32_t *out_seen)
 {
@@ -154,7 +154,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
     size_t seen = 0;
 
     if (!values) {
-        return false; /* the next one */
+        return false; /* too few: wait for the next period */
     }
     ntk_vec_each(const struct change_rank, rank, &comm->ranks) {
         has_wait = has_wait || rank->wait_ns > 0;
@@ -167,7 +167,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
         }
         double time = (double)rank->time_ns / operations;
         double busy = (double)rank->busy_ns / operations;
-        /* If the waiting time is unknown, a whole operation does not count as a rank's time. */
+        /* If the waiting time is unknown, a whole operation does not count as a rank's own time. */
         double wait = has_wait ? (double)rank->wait_ns / operations : time;
 
         values[INTERVAL * count + seen] = interval;
@@ -180,7 +180,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
     for (int part = 0; part < PARTS && seen >= 2; part++) {
         double *of = values + (size_t)part * count;
 
-        /* The minimum for three quarters of the ranks. */
+        /* The value that three quarters of the ranks reach. */
         sample->value[part] =
             part == OWN ? quantile(of, seen, seen < 4 ? 0 : 0.25) : median(of, seen);
     }
@@ -227,7 +227,7 @@ static enum ntk_change_where where_of(const struct change_comm *comm, double mor
 }
 
 /* Whether most samples since the sum began to grow exceed the usual value by enough, and most ranks
- * themselves take that long. */
+ * themselves take longer. */
 static bool is_change(const struct change_comm *comm, double usual, double *out_after)
 {
     double least = usual * (1 + NTK_CHANGE_SHARE_MIN);
@@ -245,7 +245,7 @@ static bool is_change(const struct change_comm *comm, double usual, double *out_
            own >= PART_SHARE * (*out_after - usual);
 }
 
-/* The new pace becomes the usual one. */
+/* Makes the new pace the usual one. */
 static void settle(struct change_comm *comm)
 {
     comm->usual_count = comm->usual_next = 0;
@@ -300,7 +300,7 @@ static void judge(struct change_comm *comm, const struct sample *sample, uint32_
                                                      .after_ns = (uint64_t)after,
                                                      .where = where_of(comm, after - usual) };
     } else if (comm->above_count == SAMPLES_MAX) {
-        settle(comm); /* something else changed: not for all ranks, or not by enough */
+        settle(comm); /* another change: not in all ranks, or not large enough */
     }
 }
 
@@ -323,7 +323,7 @@ static struct change_comm *comm_get(struct ntk_change *change, const struct row 
     return comm;
 }
 
-/* Rows of a communicator are in the order of its ranks, so a rank is found quickly. */
+/* Adds a rank. Rows of a communicator are in rank order, so a rank is found quickly. */
 static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
 {
     const struct ntk_rank_sample *sample = row->sample;
@@ -354,7 +354,8 @@ static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
     return 0;
 }
 
-/* Half of the ranks did enough: ranks that are gone or hang do not block a verdict. */
+/* Whether half of the ranks did enough operations: ranks that are gone or hang do not block a
+ * verdict. */
 static bool has_enough(const struct change_comm *comm)
 {
     size_t enough = 0;
@@ -365,9 +366,9 @@ static bool has_enough(const struct change_comm *comm)
     return 2 * enough > comm->ranks.count && enough >= 2;
 }
 
-/* The last operation that ended, and its end, from a rank between two operations, which the slowest
- * rank nearly always is. Counted in whole operations, because a period with few of them would be
- * off by a fifth. */
+/* The last ended operation and its end, from a rank between two operations; the slowest rank nearly
+ * always is. Only whole operations count, because a period with few of them would be off by a
+ * fifth. */
 static uint64_t last_end(const struct row *rows, size_t count, const struct ntk_snapshot *snapshot,
                          uint64_t *out_ns)
 {

@@ -11,13 +11,13 @@
 const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
                                                                  "memory", "link" };
 
-/* A delay of a rank counts as busy time of its cores if this share of it is. */
+/* Share of a rank's delay that must be busy time of its cores for the delay to count as theirs. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
-/* The memory of a device is slow when its transfers, compared with its engines, take this many
- * times as long as those of the others ... */
+/* A device's memory is slow if its transfers, relative to its engines' time, take this many times
+ * as long as those of the others ... */
 #define MEMORY_TIMES 1.25
-/* ... and they run the same program: the same bytes per operation, within this share. */
+/* ... and all run the same program: the same bytes per operation, within this share. */
 #define BYTES_SHARE 0.2
 
 void ntk_pace_init(struct ntk_pace *pace)
@@ -54,7 +54,7 @@ static uint64_t hash_of(const struct ntk_rank_sample *sample, const char *host, 
     return hash;
 }
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_rank_sample *sample,
                                       const char *host, uint32_t pid)
 {
@@ -82,8 +82,8 @@ static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_ra
     return rank;
 }
 
-/* A rank that left and joined again is listed twice. Its counts are added; the period and the work
- * of its cores count once. */
+/* Adds a rank's counts. A rank that left and joined again is listed twice: its counts are added,
+ * but the period and the work of its cores count once. */
 static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
                      const struct ntk_rank_sample *sample, uint64_t period_ns)
 {
@@ -129,12 +129,12 @@ int ntk_pace_add(struct ntk_pace *pace, const struct ntk_snapshot *snapshot, con
     return 0;
 }
 
-/* Groups communicators, with their ranks in order. */
+/* Groups ranks by communicator, in rank order. */
 NTK_ORDER(compare_ranks, struct ntk_pace_rank, NTK_UP(key) NTK_UP(rank));
 
 NTK_ORDER_NUMBERS(compare_doubles, double);
 
-/* With count > 0; sorts. */
+/* Sorts the values; count must be above 0. */
 static double median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
@@ -146,7 +146,7 @@ static bool has_enough(const struct ntk_pace_rank *rank)
     return rank->operations >= NTK_PACE_OPERATIONS_MIN;
 }
 
-/* Quantities per operation. */
+/* Values per operation. */
 enum value { TIME, WAIT, BUSY, VALUES };
 
 static double value_of(const struct ntk_pace_period *period, enum value value)
@@ -175,7 +175,7 @@ static void medians_take(struct ntk_pace_rank *rank)
     }
 }
 
-/* A measure that is large for slow ranks, from times and waits. */
+/* A measure, from times and waits, that is large for slow ranks. */
 typedef double measure_of(double time, double wait);
 
 static double earliness(double time, double wait)
@@ -200,8 +200,8 @@ static double measured(const struct ntk_pace_rank *rank, measure_of *measure)
     return measure(rank->time, rank->wait);
 }
 
-/* The period that many before its last one, as an approximation of the same time: machines are read
- * in turn, each with its clock. NULL if the rank did nothing in it. */
+/* The rank's period that many before its last one, as an approximation of the same time: machines
+ * are read in turn, each with its own clock. NULL if the rank did nothing in it. */
 static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t before)
 {
     const struct ntk_pace_period *period =
@@ -224,7 +224,7 @@ static double median_of_others(const struct ntk_pace_rank *ranks, size_t count,
     return median(scratch, others);
 }
 
-/* Whether it is also far enough above the others in most of the periods. */
+/* Whether the rank is also far enough above the others in most of the periods. */
 static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
                       const struct ntk_pace_rank *one, measure_of *measure, double least,
                       double *scratch)
@@ -253,9 +253,9 @@ static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
     return seen > 0 && above >= NTK_PACE_PERIODS_SHARE_MIN * seen;
 }
 
-/* The rank that is furthest above the others by this measure, and the distance; NULL if it is not
- * far enough or not isolated: if all differ, no single one is slow. At least two ranks have enough
- * data. */
+/* The rank that is furthest above the others by this measure, and the distance. NULL if it is not
+ * far enough, or not isolated: if all differ, no single one is slow. At least two ranks must have
+ * enough data. */
 static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *ranks, size_t count,
                                                 measure_of *measure, double interval,
                                                 double *scratch, double *out_behind)
@@ -291,7 +291,7 @@ static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *rank
                : NULL;
 }
 
-/* The difference of its busy time per operation to that of the others. */
+/* How much longer its cores are busy per operation than those of the other ranks. */
 static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
                         const struct ntk_pace_rank *one, double *scratch)
 {
@@ -305,7 +305,7 @@ static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
     return one->busy - median(scratch, others);
 }
 
-/* Whether its cores were busy longer than those of the others, by about its delay. */
+/* Whether the rank's cores were busy longer than those of the others, by about its delay. */
 static enum ntk_pace_where where_of(double more, double behind)
 {
     if (more >= CORE_SHARE * behind) {
@@ -314,8 +314,8 @@ static enum ntk_pace_where where_of(double more, double behind)
     return more <= HOST_SHARE * behind ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
 }
 
-/* The ratio of transfer time to engine time over the window: host and device time cancel out. 0:
- * unknown. */
+/* The ratio of transfer time to engine time over the window, in which host and device time cancel
+ * out. 0 if unknown. */
 static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
 {
     double engines = 0;
@@ -331,7 +331,7 @@ static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
     return engines > 0 && *out_bytes > 0 ? transfers / engines : 0;
 }
 
-/* The cores of a rank are busy longer: checks whether the reason is their memory. */
+/* If a rank's cores are busy longer, checks whether their memory is the reason. */
 static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double *scratch,
                         struct ntk_pace_verdict *verdict)
 {
@@ -356,7 +356,7 @@ static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double 
     }
 }
 
-/* scratch has room for count values. */
+/* scratch must have room for count values. */
 static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch,
                       struct ntk_pace_verdict *verdict)
 {
@@ -385,7 +385,7 @@ static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch
         const struct ntk_pace_rank *link =
             stands_apart(ranks, count, own_time, interval, scratch, &behind);
 
-        /* If its waiting time is unknown, a whole operation seems to be its work. */
+        /* If the waiting time is unknown, a whole operation would appear to be its work. */
         if (link && median_of_others(ranks, count, link, wait_of, scratch) >= CORE_SHARE * behind) {
             verdict->slow = link;
             verdict->where = NTK_PACE_LINK;

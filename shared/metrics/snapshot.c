@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot - the memory of a snapshot: blocks that are freed together. */
+/* snapshot - manages the memory of a snapshot: blocks that are freed together. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdarg.h>
@@ -14,12 +14,12 @@ struct block {
     struct block *next;
     size_t used;
     size_t capacity;
-    /* the bytes follow, aligned */
+    /* The bytes of the block follow, aligned. */
 };
 
 struct owned_snapshot {
     struct ntk_snapshot snapshot; /* first, because the public pointer points here */
-    struct block *blocks;         /* the block being filled is the first */
+    struct block *blocks;         /* the first one is the block being filled */
     unsigned int holders;
     bool failed;
 };
@@ -46,7 +46,8 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
     snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
     snapshot->jobs.error = "";
-    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = NTK_GROUP_ABSENT; /* only requested */
+    /* only present if requested */
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = NTK_GROUP_ABSENT;
 }
 
 struct ntk_snapshot *ntk_snapshot_create(void)
@@ -63,7 +64,7 @@ struct ntk_snapshot *ntk_snapshot_create(void)
 
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot)
 {
-    /* The reference count is the only word of a finished snapshot that changes; only these two
+    /* The reference count is the only word that changes in a finished snapshot; only these two
      * functions use it. */
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
 
@@ -86,7 +87,8 @@ void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot)
 {
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
 
-    /* Pairs with itself: the last owner sees the writes of the others before they released it. */
+    /* Pairs with itself: the last owner sees what the others wrote before they released the
+     * snapshot. */
     if (!own || __atomic_fetch_sub(&own->holders, 1, __ATOMIC_ACQ_REL) != 1) {
         return;
     }
@@ -114,7 +116,8 @@ static struct block *add_block(struct owned_snapshot *own, size_t bytes)
     }
     block->capacity = capacity;
     if (own->blocks && capacity == bytes) {
-        /* A block of one large array becomes the second, so that the one with room stays first. */
+        /* A block for a single large array goes into second place, so that the block with free room
+         * stays first. */
         block->next = own->blocks->next;
         own->blocks->next = block;
     } else {

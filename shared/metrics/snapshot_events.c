@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_events - selects the events that stay when a period has more than the list holds. */
+/* snapshot_events - selects the events to keep if a period has more events than the list can
+ * hold. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdlib.h>
@@ -14,9 +15,9 @@ bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event)
 enum class { ERROR, OTHER, MEMORY };
 
 struct rank {
-    const struct ntk_event_sample *event; /* in the list */
+    const struct ntk_event_sample *event; /* points into the list */
     enum class class;
-    size_t turn; /* number of newer ones: of its process, then of its user */
+    size_t turn; /* number of newer events: first of its process, then of its user */
 };
 
 static enum class class_of(const struct ntk_event_sample *event) {
@@ -30,7 +31,7 @@ static enum class class_of(const struct ntk_event_sample *event) {
         return (a) < (b) ? -1 : 1; \
     }
 
-/* The newest first; at the same time, those later in the list. */
+/* Sorts the newest first; at equal times, the event later in the list. */
 static int compare_by_age(const struct rank *x, const struct rank *y)
 {
     COMPARE(y->event->realtime_ns, x->event->realtime_ns)
@@ -88,7 +89,7 @@ static bool is_of_one_user(const struct rank *a, const struct rank *b)
     return a->event->uid == b->event->uid;
 }
 
-/* Sorts, then numbers the neighbours of one group and class. */
+/* Sorts the events, then numbers adjacent ones of the same group and class. */
 static void take_turns(struct rank *ranks, size_t count,
                        int (*compare)(const void *a, const void *b),
                        bool (*is_of_one)(const struct rank *a, const struct rank *b))
@@ -119,7 +120,7 @@ size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, s
     qsort(ranks, count, sizeof *ranks, compare_in_all);
     qsort(ranks, room, sizeof *ranks, compare_by_place);
     for (size_t i = 0; i < room; i++) {
-        events[i] = *ranks[i].event; /* never after one that is still to come */
+        events[i] = *ranks[i].event; /* safe, because i is not above the index of the source */
     }
     free(ranks);
     return room;

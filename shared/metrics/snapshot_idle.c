@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_idle - idle time of processes in a snapshot. */
+/* snapshot_idle - joins the idle times of processes in snapshots. */
 #include "shared/metrics/snapshot_idle.h"
 
 static const struct ntk_idle_cause *copy_causes(struct ntk_snapshot *snapshot,

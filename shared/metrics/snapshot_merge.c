@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_merge - two consecutive periods as one. */
+/* snapshot_merge - merges two consecutive periods into one. */
 #include "shared/metrics/snapshot_merge.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "shared/metrics/snapshot_idle.h"
 #include "shared/metrics/spans.h"
 
-/* The weights of the parts, by their lengths. */
+/* Weights of the two parts, proportional to their durations. */
 struct weights {
     double older;
     double newer;
@@ -22,7 +22,7 @@ static double mix(struct weights w, double older, double newer)
 
 static void add(struct ntk_count *to, struct ntk_count older)
 {
-    to->period += older.period; /* the total is that of the newer part */
+    to->period += older.period; /* the total is the newer part's */
 }
 
 static void *copy_array(struct ntk_snapshot *s, const void *items, size_t count, size_t item_bytes)
@@ -79,7 +79,7 @@ static const struct ntk_core_sample *merge_unwatched(struct ntk_snapshot *s,
     return copy;
 }
 
-/* The runs of a core that one of the parts knows; a core with one run is that run. */
+/* The runs of a core in one of the parts; a core with only one run is that run. */
 struct lives {
     const struct ntk_core_sample *items;
     size_t count;
@@ -103,7 +103,8 @@ static void copy_lives(struct ntk_snapshot *s, struct ntk_core_sample *to, struc
     }
 }
 
-/* The last run of the older part may continue as the first of the newer one. */
+/* Merges the runs. The last run of the older part may continue as the first run of the newer
+ * part. */
 static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
                         const struct ntk_core_sample *older, const struct ntk_core_sample *newer,
                         struct weights w)
@@ -145,7 +146,8 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
     to->unwatched = merge_unwatched(s, older->unwatched, to->unwatched, w);
 }
 
-/* A core that only one part knows was idle in the other, and its totals are unchanged. */
+/* Merges cores. A core that is only in one part was idle in the other, and its totals are
+ * unchanged. */
 static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
                                            const struct ntk_core_sample *older, size_t older_count,
                                            const struct ntk_core_sample *newer, size_t newer_count,
@@ -201,7 +203,7 @@ static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
         merge_histograms(s, older ? &older->device_latency : NULL, &from->device_latency);
 }
 
-/* By id; a model only in the older part was unloaded there. */
+/* Merges models by id. A model that is only in the older part was unloaded there. */
 static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                          const struct ntk_runtime_sample *older,
                          const struct ntk_runtime_sample *newer)
@@ -229,7 +231,7 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
-/* Adds the work of the cores, or of the rank itself. */
+/* Adds the counts of the cores' work, or of the rank itself. */
 static void add_counts(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before,
                        bool is_work)
 {
@@ -253,7 +255,7 @@ static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample 
     add_counts(rank, before, false);
 }
 
-/* The rank that continues the counts in `before`: itself, its replacement, or none. */
+/* The rank that continues the counts of `before`: the same rank, its replacement, or none. */
 static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t count,
                                        const struct ntk_rank_sample *before)
 {
@@ -268,9 +270,10 @@ static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t cou
     return heir;
 }
 
-/* The newer part has the state, and the counts of the older one are added. A rank that left and
- * joined again may be listed twice in either part: its counts are added once, and so is the work of
- * the cores, which both entries have in full. A rank only in the older part left there. */
+/* Merges ranks: the state is the newer part's, and the older part's counts are added. A rank that
+ * left and joined again may be listed twice in either part: its counts are added once, and so is
+ * the work of the cores, which both entries have in full. A rank that is only in the older part
+ * left there. */
 static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                         const struct ntk_runtime_sample *older,
                         const struct ntk_runtime_sample *newer)
@@ -324,7 +327,7 @@ static void merge_counts(struct ntk_runtime_sample *to, const struct ntk_runtime
     }
     to->has_device_latency = to->has_device_latency || older->has_device_latency;
     if (!(to->has & NTK_RUNTIME_HAS_CPU) && older->has & NTK_RUNTIME_HAS_CPU) {
-        to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: its earlier use */
+        to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: this is its earlier use */
         to->cpu_error = "";
         for (size_t i = 0; i < NTK_PROCESS_SHARES; i++) {
             to->shares[i] = w.older * older->shares[i];
@@ -372,7 +375,7 @@ void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtim
                                 const struct ntk_runtime_sample *older,
                                 const struct ntk_runtime_sample *newer)
 {
-    /* Shares of the same period add up. */
+    /* Both weights are 1, because shares of the same period are added. */
     const struct weights both = { 1, 1 };
     const struct ntk_runtime_sample copy = *newer;
 
@@ -384,7 +387,7 @@ NTK_ORDER(compare_runtimes, struct ntk_runtime_sample, NTK_UP(start_time) NTK_UP
 static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                            const struct ntk_snapshot *newer, struct weights w)
 {
-    /* A runtime that a part does not know adds nothing for its share of the time. */
+    /* A runtime that is missing in a part adds nothing for that part's share of the time. */
     static const struct ntk_runtime_sample unknown = { .cpu_error = "" };
     struct ntk_runtime_sample *runtimes =
         ntk_snapshot_alloc_runtimes(s, older->runtime_count + newer->runtime_count);
@@ -400,7 +403,7 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
     }
     for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
         if (!ntk_snapshot_find_runtime(newer, &older->runtimes[i])) {
-            struct weights ended = { w.newer, w.older }; /* it replaces the newer one */
+            struct weights ended = { w.newer, w.older }; /* it takes the place of the newer part */
             struct ntk_runtime_sample *to = &runtimes[count++];
             merge_runtime(s, to, &unknown, &older->runtimes[i], ended);
             for (size_t k = 0; k < NTK_PROCESS_SHARES; k++) {
@@ -497,7 +500,7 @@ static struct ntk_k8s_owner *copy_owners(struct ntk_snapshot *s, const struct nt
     return owners;
 }
 
-/* The newest, if it was requested in either part. */
+/* Takes the newest data, if it was requested in either part. */
 static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                       const struct ntk_snapshot *newer)
 {
@@ -510,7 +513,7 @@ static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
     s->k8s.devices = copy_owners(s, from->devices, from->device_count);
 }
 
-/* From the newer part; the merged snapshot outlives the parts. */
+/* Copies the lost ranks of the newer part, because the merged snapshot outlives the parts. */
 static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *newer)
 {
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(s, newer->lost_rank_count);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot_merge - two consecutive periods as one.
+ * snapshot_merge - merges two consecutive periods into one.
  *
- * Counts and histograms are added, shares are weighted by the lengths, and state (memory, models,
- * totals) comes from the newer part; a runtime that began again keeps the totals of each run. A
- * runtime that ended in the older period is still listed. Events of both stay, up to
- * NTK_SNAPSHOT_JOINED_EVENTS_MAX; the rest is counted as unlisted. The cumulative series of models
- * are omitted, because they are in the parts.
+ * Counts and histograms are added, shares are weighted by duration, and state (memory, models,
+ * totals) comes from the newer part. A runtime that was initialized again keeps the totals of each
+ * run. A runtime that ended in the older period is still listed. The events of both are kept, up to
+ * NTK_SNAPSHOT_JOINED_EVENTS_MAX; the rest counts as unlisted. The cumulative series of models are
+ * omitted, because they are in the parts.
  *
  * Owner:   the caller owns the result, which has copies of all data.
  * Threads: any.
@@ -20,12 +20,12 @@
 extern "C" {
 #endif
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
                                         const struct ntk_snapshot *newer);
 
-/* Same, for one runtime: `to` gets `older` added, which ended within the period in which `newer`
- * began. Texts and arrays belong to the snapshot. */
+/* Same, for one runtime: adds `older`, which ended within the period in which `newer` began, to
+ * `to`. Texts and arrays belong to the snapshot. */
 void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *to,
                                 const struct ntk_runtime_sample *older,
                                 const struct ntk_runtime_sample *newer);

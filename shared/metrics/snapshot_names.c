@@ -127,7 +127,7 @@ const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
 #include "shared/abi/core_counts.def"
 };
 
-/* For figures without a bit. */
+/* For metrics that are always known. */
 #define NTK_CORE_HAS_ANY 0
 #define SMALLEST_SUM false
 #define SMALLEST_ANY false

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_views - finding samples, logical cores from physical ones, sums, rates and shares. */
+/* snapshot_views - finds samples, and computes logical cores from physical ones, sums, rates and
+ * shares. */
 #include "shared/metrics/snapshot.h"
 
 #include <string.h>
@@ -53,8 +54,8 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
     into->total += from.total;
 }
 
-/* Combines two parts of a core, for a figure of core_state.def; `has` is still that of the
- * first. */
+/* Combine two parts of a core for a row of core_state.def; `has` is still that of the first
+ * part. */
 #define ADD_SUM(name, known) into->name += from->name;
 #define ADD_ANY(name, known) into->name = into->name || from->name;
 #define ADD_LARGEST(name, known) into->name = from->name > into->name ? from->name : into->name;
@@ -82,7 +83,7 @@ void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_s
     }
 }
 
-/* A part that exceeds the whole is invalid input. */
+/* Subtracts a part; a part that exceeds the whole is invalid input. */
 static void drop_count(struct ntk_count *from, struct ntk_count part)
 {
     from->period -= part.period < from->period ? part.period : from->period;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spans - rules for spans, and spans of joined snapshots. */
+/* spans - parses and applies rules for spans, and joins the spans of snapshots. */
 #include "shared/metrics/spans.h"
 
 #include <errno.h>

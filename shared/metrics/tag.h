@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tag - names of applications.
+ * tag - the names that applications have in reports.
  *
  * Threads: any; no state.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topology - compares lists of neighbours with those of a shape. */
+/* topology - compares lists of neighbours with the lists of known shapes. */
 #include "shared/metrics/topology.h"
 
 #define TORUS (NTK_TOPOLOGY_SIDE * NTK_TOPOLOGY_SIDE)
@@ -9,7 +9,7 @@ static uint64_t bit(size_t index)
     return UINT64_C(1) << index;
 }
 
-/* The neighbours of a device in the shape, as bits. */
+/* The neighbours that a device has in a shape, as bits. */
 static uint64_t expected(enum ntk_topology shape, size_t device, size_t count)
 {
     uint64_t bits = 0;
@@ -49,7 +49,7 @@ static bool is_shape(const struct ntk_topology_device *devices, size_t count,
         uint64_t bits = 0;
 
         if (device->index != i) {
-            return false; /* part of a machine */
+            return false; /* only a part of a machine */
         }
         for (uint32_t n = 0; n < device->neighbour_count; n++) {
             bits |=

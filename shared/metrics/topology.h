@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topology - the shape of the links between devices, from their lists of neighbours. Pure.
+ * topology - finds the shape of the links between devices from their lists of neighbours. Pure.
  * Threads: any.
  */
 #ifndef NTK_SHARED_METRICS_TOPOLOGY_H
@@ -15,15 +15,15 @@ extern "C" {
 #endif
 
 enum ntk_topology {
-    NTK_TOPOLOGY_NONE, /* one device, or none */
+    NTK_TOPOLOGY_NONE, /* at most one device */
     NTK_TOPOLOGY_CHAIN,
     NTK_TOPOLOGY_RING,
-    NTK_TOPOLOGY_TORUS,  /* 4 x 4, one or several */
+    NTK_TOPOLOGY_TORUS,  /* one or several 4 x 4 tori */
     NTK_TOPOLOGY_SWITCH, /* the lists are empty */
-    NTK_TOPOLOGY_OTHER,  /* unreadable or wrong lists, or part of a machine */
+    NTK_TOPOLOGY_OTHER,  /* unreadable or wrong lists, or only a part of a machine */
 };
 
-#define NTK_TOPOLOGY_SIDE 4u /* of a torus */
+#define NTK_TOPOLOGY_SIDE 4u /* side of a torus */
 #define NTK_TOPOLOGY_DEVICES_MAX 64
 
 struct ntk_topology_device {
@@ -33,7 +33,8 @@ struct ntk_topology_device {
     const uint8_t *neighbours; /* borrowed */
 };
 
-/* Devices by index; more than NTK_TOPOLOGY_DEVICES_MAX have no known shape. */
+/* Finds the shape; devices are sorted by index. More than NTK_TOPOLOGY_DEVICES_MAX devices have no
+ * known shape. */
 enum ntk_topology ntk_topology_find(const struct ntk_topology_device *devices, size_t count);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* column - the data of one column in a row group. */
+/* column - collects and encodes the data of one column in a row group. */
 #include "shared/parquet/column.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "shared/parquet/thrift.h"
 
-/* The fewest equal numbers that are written as one run; a pack has the same number. */
+/* Minimum number of equal numbers that are written as a run; a pack has this number, too. */
 #define RUN_MIN 8
 #define SLOTS_MIN 1024
 
@@ -171,7 +171,7 @@ bool ntk_parquet_chunk_range(const struct ntk_parquet_chunk *chunk, struct ntk_b
         ntk_buf_add(min, ntk_buf_text_get(&chunk->min_bytes), chunk->min_bytes.bytes_count);
         ntk_buf_add(max, ntk_buf_text_get(&chunk->max_bytes), chunk->max_bytes.bytes_count);
     } else if (chunk->column->kind == NTK_PARQUET_F64) {
-        /* Zero has two signs, and readers compare bits. */
+        /* Zero has two signs and readers compare bits, so use -0 as minimum. */
         put_f64(min, chunk->min_f64 == 0 ? -0.0 : chunk->min_f64);
         put_f64(max, chunk->max_f64 == 0 ? 0.0 : chunk->max_f64);
     } else {
@@ -217,7 +217,7 @@ static uint64_t hash(const void *bytes, size_t count)
     return value ^ value >> 32;
 }
 
-/* The slot of the bytes, or the free one for them. */
+/* Finds the slot of the bytes, or a free slot for them. */
 static uint32_t *find_slot(struct ntk_parquet_chunk *chunk, const void *bytes, uint32_t count)
 {
     for (size_t i = hash(bytes, count);; i++) {
@@ -230,7 +230,7 @@ static uint32_t *find_slot(struct ntk_parquet_chunk *chunk, const void *bytes, u
     }
 }
 
-/* At most half of the slots are taken. */
+/* Grows the table, so that at most half of the slots are in use. */
 static bool grow_slots(struct ntk_parquet_chunk *chunk)
 {
     size_t count = chunk->slot_count ? 2 * chunk->slot_count : SLOTS_MIN;
@@ -255,7 +255,7 @@ static bool grow_slots(struct ntk_parquet_chunk *chunk)
     return true;
 }
 
-/* Writes the values one after the other instead of the dictionary. */
+/* Replaces the dictionary by plain values. */
 static void give_up_dictionary(struct ntk_parquet_chunk *chunk)
 {
     struct ntk_buf plain = { 0 };
@@ -366,7 +366,7 @@ void ntk_parquet_chunk_close(struct ntk_parquet_chunk *chunk)
     close_run(chunk);
     if (chunk->is_dictionary &&
         (!chunk->entry_count || 2 * (uint64_t)chunk->entry_count > chunk->value_count)) {
-        give_up_dictionary(chunk); /* hardly any value occurs twice, or there is none */
+        give_up_dictionary(chunk); /* hardly any value repeats, or there are no values */
     }
 }
 
@@ -383,7 +383,7 @@ static size_t run_at(const struct ntk_buf *numbers, size_t at, size_t count, siz
     return length;
 }
 
-/* Eight numbers of `bits` bits each take `bits` bytes; bits beyond the end are 0. */
+/* Writes eight numbers of `bits` bits each, in `bits` bytes; numbers beyond the end are 0. */
 static void put_pack(struct ntk_buf *page, const struct ntk_buf *numbers, size_t at, size_t count,
                      unsigned bits)
 {
@@ -398,7 +398,8 @@ static void put_pack(struct ntk_buf *page, const struct ntk_buf *numbers, size_t
     }
 }
 
-/* Numbers as runs (varint 2 * length, the number) and packs (varint 2 * packs + 1, the packs). */
+/* Writes numbers as runs (varint 2 * length, the number) and packs (varint 2 * packs + 1, the
+ * packs). */
 static void put_numbers(struct ntk_buf *page, const struct ntk_buf *numbers, uint32_t entry_count)
 {
     size_t count = numbers->bytes_count / 4;

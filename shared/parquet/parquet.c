@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parquet - tables as Parquet files.
+ * parquet - writes tables as Parquet files.
  *
  *   "PAR1" | per row group, per column: [dictionary page,] data page | FileMetaData |
  *   u32 its length | "PAR1"
@@ -48,20 +48,20 @@ enum {
 
 struct ntk_parquet {
     const struct ntk_parquet_options *options;
-    struct ntk_parquet_chunk *chunks; /* one a column */
+    struct ntk_parquet_chunk *chunks; /* one per column */
     size_t group_rows, group_bytes, group_rows_max;
     uint64_t row_count;
     uint64_t byte_count;
-    struct ntk_buf groups; /* RowGroup structs of the footer */
+    struct ntk_buf groups; /* the footer's RowGroup structs */
     size_t group_count;
-    struct ntk_buf head, page, packed, min, max; /* scratch */
+    struct ntk_buf head, page, packed, min, max; /* scratch memory */
     ZSTD_CCtx *zstd;
     bool is_begun;
 };
 
-struct place { /* the place of a column chunk in the file */
+struct place { /* where a column chunk is in the file */
     uint64_t begin;
-    uint64_t bytes, plain_bytes; /* including page headers */
+    uint64_t bytes, plain_bytes; /* include page headers */
 };
 
 static int type_of(enum ntk_parquet_kind kind)
@@ -93,7 +93,7 @@ static int give(struct ntk_parquet *parquet, const struct ntk_buf *buf)
     return parquet->options->write(parquet->options->ctx, buf->bytes, buf->bytes_count);
 }
 
-/* The magic comes before the first bytes. */
+/* Writes the magic number before the first bytes. */
 static int begin(struct ntk_parquet *parquet)
 {
     if (parquet->is_begun) {
@@ -225,7 +225,7 @@ static int put_chunk(struct ntk_parquet *parquet, struct ntk_parquet_chunk *chun
     }
     put_chunk_metadata(parquet, chunk, place, data_at, footer);
     ntk_parquet_chunk_reset(chunk);
-    /* A truncated smallest or largest value would hide rows from readers. */
+    /* Checks for failures: a truncated minimum or maximum would hide rows from readers. */
     return ret < 0 || (ntk_buf_ok(&parquet->min) && ntk_buf_ok(&parquet->max)) ? ret : -ENOMEM;
 }
 
@@ -254,7 +254,7 @@ static int flush_group(struct ntk_parquet *parquet)
         ntk_thrift_begin(&footer, 0);
         ntk_thrift_i32(&footer, 1, options->sorted_by);
         ntk_thrift_bool(&footer, 2, false); /* descending */
-        ntk_thrift_bool(&footer, 3, false); /* absent ones first */
+        ntk_thrift_bool(&footer, 3, false); /* absent values first */
         ntk_thrift_end(&footer);
     }
     ntk_thrift_i64(&footer, 5, (int64_t)all.begin);
@@ -273,7 +273,7 @@ int ntk_parquet_put(struct ntk_parquet *parquet, const struct ntk_parquet_value 
 
     for (size_t i = 0; i < options->column_count && ret == 0; i++) {
         if (!values[i].is_present && !options->columns[i].is_optional) {
-            return -EINVAL; /* the column is required */
+            return -EINVAL; /* a value is missing in a required column */
         }
         parquet->group_bytes += ntk_parquet_chunk_put(&parquet->chunks[i], &values[i]);
         ret = ntk_parquet_chunk_ok(&parquet->chunks[i]) ? 0 : -ENOMEM;
@@ -372,7 +372,7 @@ static void put_schema(struct ntk_thrift *footer, const struct ntk_parquet_optio
     }
 }
 
-/* Declares that statistics follow the order of their type. */
+/* Declares that statistics are in the order of their type. */
 static void put_orders(struct ntk_thrift *footer, size_t column_count)
 {
     ntk_thrift_list(footer, 7, NTK_THRIFT_STRUCT, column_count);

@@ -4,9 +4,9 @@
  *
  * Rows are collected in a row group, which is written when it is full; so memory is bounded by a
  * row group (ntk_parquet_options.group_rows_max, NTK_PARQUET_GROUP_BYTES) for any length of the
- * file. Each column of a row group is one page: plain values, or for repeated texts numbers of a
- * dictionary; its smallest and largest value are in the footer, so that readers can skip row
- * groups. The same rows give the same bytes.
+ * file. Each column of a row group is one page: plain values, or indices into a dictionary for
+ * repeated texts. Its minimum and maximum are in the footer, so that readers can skip row groups.
+ * The same rows always produce the same bytes.
  *
  * Source of the format: Apache Parquet, parquet.thrift and Encodings.md.
  *
@@ -24,18 +24,18 @@
 extern "C" {
 #endif
 
-/* A row group ends with the row that makes it longer. */
+/* Size limit of a row group, which ends with the row that exceeds it. */
 #define NTK_PARQUET_GROUP_ROWS 122880
 #define NTK_PARQUET_GROUP_BYTES ((size_t)32 << 20)
-/* A column with a larger dictionary is written plainly. */
+/* Columns with a larger dictionary are written as plain values. */
 #define NTK_PARQUET_DICTIONARY_ENTRIES_MAX 65536
 #define NTK_PARQUET_DICTIONARY_BYTES_MAX ((size_t)1 << 20)
-/* Longer texts have no smallest and largest value in the footer. */
+/* Columns with longer texts have no minimum and maximum in the footer. */
 #define NTK_PARQUET_STATISTIC_BYTES_MAX 128
 
-enum ntk_parquet_kind {                      /* ......... member of the value */
+enum ntk_parquet_kind {                      /* comments: the member of the value */
                         NTK_PARQUET_BOOL,    /* i64, 0 or 1 */
-                        NTK_PARQUET_I32,     /* i64; larger values become the largest */
+                        NTK_PARQUET_I32,     /* i64; larger values are clamped */
                         NTK_PARQUET_I64,     /* i64 */
                         NTK_PARQUET_TIME_US, /* i64: microseconds since 1970, UTC */
                         NTK_PARQUET_F64,     /* f64 */
@@ -48,8 +48,8 @@ enum ntk_parquet_codec { NTK_PARQUET_SNAPPY, NTK_PARQUET_ZSTD };
 struct ntk_parquet_column {
     const char *name;
     enum ntk_parquet_kind kind;
-    bool is_optional;    /* a row may lack it */
-    bool has_dictionary; /* for TEXT and BYTES: while it saves space */
+    bool is_optional;    /* rows may lack a value */
+    bool has_dictionary; /* TEXT and BYTES: use a dictionary while it saves space */
 };
 
 struct ntk_parquet_pair {
@@ -58,16 +58,16 @@ struct ntk_parquet_pair {
 };
 
 struct ntk_parquet_options {
-    const char *name; /* of the table */
+    const char *name; /* name of the table */
     const struct ntk_parquet_column *columns;
     size_t column_count;
     enum ntk_parquet_codec codec;
     size_t group_rows_max;  /* 0: NTK_PARQUET_GROUP_ROWS */
-    int sorted_by;          /* the column in which rows are in ascending order; negative: none */
-    const char *created_by; /* "neuron-monitor 1.0" */
-    const struct ntk_parquet_pair *pairs; /* metadata of the file */
+    int sorted_by;          /* column by which rows are sorted, ascending; negative: none */
+    const char *created_by; /* such as "neuron-monitor 1.0" */
+    const struct ntk_parquet_pair *pairs; /* the file's metadata */
     size_t pair_count;
-    /* Takes the next bytes of the file; 0 or -errno, which ends it. */
+    /* Takes the next bytes of the file. Returns 0, or -errno, which stops the writing. */
     int (*write)(void *ctx, const void *bytes, size_t bytes_count);
     void *ctx;
 };
@@ -86,15 +86,15 @@ struct ntk_parquet_value {
 
 struct ntk_parquet;
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_parquet *ntk_parquet_create(const struct ntk_parquet_options *options);
-/* A row, with a value for each column. 0, -ENOMEM, the error of write(), or -EINVAL: a required
- * column is absent. */
+/* Adds a row, with a value for each column. Returns 0, -ENOMEM, the error of write(), or -EINVAL if
+ * the value of a required column is absent. */
 int ntk_parquet_put(struct ntk_parquet *parquet, const struct ntk_parquet_value *values);
-/* Writes the last row group and the footer: the file is complete. */
+/* Writes the last row group and the footer, which completes the file. */
 int ntk_parquet_finish(struct ntk_parquet *parquet);
 uint64_t ntk_parquet_row_count(const struct ntk_parquet *parquet);
-/* Bytes written so far. */
+/* Number of bytes written so far. */
 uint64_t ntk_parquet_byte_count(const struct ntk_parquet *parquet);
 void ntk_parquet_destroy(struct ntk_parquet *parquet);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thrift - structs in Thrift's compact protocol. */
+/* thrift - writes structs in Thrift's compact protocol. */
 #include "shared/parquet/thrift.h"
 
 #include <assert.h>

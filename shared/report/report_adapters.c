@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_adapters - the ports of network adapters, a list for each family ("efa"). */
+/* report_adapters - the ports of network adapters, with a list for each family ("efa"). */
 #include <string.h>
 
 #include "shared/base/str.h"

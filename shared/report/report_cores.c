@@ -8,11 +8,11 @@
 #include "shared/base/order.h"
 #include "shared/report/report_part.h"
 
-/* Limit of cores that one runtime lists. */
+/* Maximum number of cores that one runtime lists. */
 #define LISTED_MAX 4096
 
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
-/* Now. */
+/* The current state. */
 const struct report_field report_fields_core_state[] = {
 #define NTK_CORE_HAS_ANY 0
 #define NTK_CORE_STATE(name, type, report, known, rule, metric, what)         \
@@ -21,7 +21,7 @@ const struct report_field report_fields_core_state[] = {
 #include "shared/metrics/core_state.def"
     REPORT_END,
 };
-/* For the period. */
+/* The counts of the period. */
 #define KEY_ONE(member) #member
 #define KEY_ENGINE(member) #member
 #define KEY_OUTCOME(member) "execution_summary"
@@ -109,8 +109,8 @@ static void key_rate(struct report_writer *w, const char *key, uint64_t count, d
     report_key_u64(w, key, rate < 9e18 ? (uint64_t)rate : INT64_MAX);
 }
 
-/* A core of another runtime (NULL) does nothing for it; the busy time of its own cores may be
- * unknown. */
+/* Writes the utilization of a core. A core of another runtime (NULL) does nothing for this one; the
+ * busy time of the runtime's cores may be unknown. */
 static void key_utilization(struct report_writer *w, const struct ntk_core_sample *core)
 {
     if (!core || core->has & NTK_CORE_HAS_BUSY) {
@@ -174,7 +174,7 @@ void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample
 
 NTK_ORDER(compare_cores, struct ntk_core_sample, NTK_UP(core));
 
-/* Keys such as "1" and "01" are the same core: the first stays. */
+/* Removes duplicate cores: keys such as "1" and "01" are the same core, and the first one stays. */
 static size_t drop_doubles(struct ntk_core_sample *cores, size_t count)
 {
     size_t kept = 0;
@@ -199,7 +199,8 @@ static void read_rate(const json_t *object, const char *key, double seconds,
     }
 }
 
-/* Each physical core of a logical one has its utilization; the first one has the counts. */
+/* Reads the vendor's cores: each physical core of a logical core gets its utilization; the first
+ * one gets the counts. */
 static void read_vendor_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                               const json_t *in_use)
 {

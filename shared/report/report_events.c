@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_events - the events of the period, for viewers on another machine: loads, errors,
- * captures, marks, the log of memory. A line has limited space: if it is short, the memory log is
+ * captures, marks, the memory log. A line has limited space; if it is not enough, the memory log is
  * omitted first, and omitted events are counted.
  */
 #include <stdlib.h>
@@ -84,7 +84,7 @@ void report_write_events(struct report_writer *w)
     }
 }
 
-/* False: not an event, or one of an unknown kind. */
+/* Returns false if it is not an event, or one of an unknown kind. */
 static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
                        struct ntk_event_sample *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_field - the plain fields of a JSON object as a table, which writes and reads them. */
+/* report_field - writes and reads the plain fields of a JSON object by a table. */
 #include "shared/report/report_field.h"
 
 #include <math.h>
@@ -199,7 +199,7 @@ static void write_histogram(struct report_writer *w, const struct ntk_histogram 
     ntk_json_object_end(&w->json);
 }
 
-/* Empty unless every entry is valid. */
+/* Reads a histogram; it is empty unless every entry is valid. */
 static struct ntk_histogram read_histogram(struct ntk_snapshot *snapshot, const json_t *object)
 {
     const json_t *buckets = report_get_array(object, "buckets");
@@ -360,7 +360,8 @@ static bool read_uuid(const json_t *value, char *to)
     return true;
 }
 
-/* False if the value has another type; then the member is 0 or "", as if it were absent. */
+/* Reads a value. Returns false if it has another type; then the member is 0 or "", as if the value
+ * were absent. */
 static bool read_value(struct ntk_snapshot *snapshot, const struct report_field *field,
                        const json_t *value, void *member)
 {

@@ -20,7 +20,7 @@ const struct report_field report_fields_instance[] = {
 #undef AT
 
 #define AT(member) .offset = offsetof(struct ntk_hardware, member)
-/* neuroncore_per_device_count is of logical cores in the line; see below. */
+/* In the line, neuroncore_per_device_count is a number of logical cores; see below. */
 const struct report_field report_fields_hardware[] = {
 #define TEXT_OURS(key, member)
 #define TEXT_VENDOR(key, member) REPORT_ROW(key, REPORT_TEXT, AT(member)),
@@ -146,7 +146,7 @@ static void read_ext_hardware(struct ntk_snapshot *snapshot, const json_t *objec
     uint32_t cores_per_device = hardware->cores_per_device;
 
     report_read_fields(snapshot, object, report_fields_hardware_ext, hardware);
-    /* computed from the vendor's key and LNC, bounded */
+    /* Computed from the vendor's key and the LNC, within limits. */
     hardware->cores_per_device = cores_per_device;
     if (hardware->stack_count > NTK_SNAPSHOT_STACKS_MAX) {
         hardware->stack_count = 0;
@@ -176,7 +176,7 @@ void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, c
 
 /* -- our part: devices ------------------------------------------------------------------------- */
 
-/* Counts since the driver was loaded, for the kinds that it counts. */
+/* Writes the counts since the driver was loaded, for the kinds of ECC events that it counts. */
 static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sample *device)
 {
     ntk_json_key_object_begin(&w->json, "ecc_total");
@@ -188,7 +188,7 @@ static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sa
     ntk_json_object_end(&w->json);
 }
 
-/* As numbers of the machine. */
+/* Writes the cores of a reason by their numbers on the machine. */
 static void write_reason_cores(struct report_writer *w, const struct ntk_device_sample *device,
                                uint32_t cores)
 {
@@ -254,7 +254,8 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
     ntk_json_object_end(&w->json);
 }
 
-/* After the vendor's counts, which have a key for each kind, counted or not. */
+/* Reads the totals, after the vendor's counts, which have a key for each kind whether it is counted
+ * or not. */
 static void read_ecc_totals(struct ntk_device_sample *device, const json_t *totals)
 {
     device->has &= ~(uint32_t)NTK_DEVICE_HAS_ECC;
@@ -278,7 +279,7 @@ static uint32_t read_reason_cores(const struct ntk_device_sample *device, const 
     return bits;
 }
 
-/* Unknown reasons are omitted; the verdict stays. */
+/* Reads the health. Unknown reasons are omitted; the verdict is kept. */
 static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                         const json_t *health)
 {
@@ -351,7 +352,7 @@ void report_write_machine_ext(struct report_writer *w)
         write_device(w, &snapshot->devices[i]);
     }
     ntk_json_array_end(&w->json);
-    /* Software cores only work for runtimes, so the reader adds those up; a driver's tree also
+    /* Software cores work only for runtimes, so the reader can add those up; a driver's tree also
      * includes work that no hook sees. */
     if (!snapshot->hardware.software && snapshot->core_count > 0) {
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);

@@ -4,7 +4,7 @@
 
 #include "shared/report/report_part.h"
 
-/* Before the lists of cores and devices. */
+/* The fields before the lists of cores and devices. */
 #define AT(member) .offset = offsetof(struct ntk_job, member)
 const struct report_field report_fields_job[] = {
 #define NTK_JOB_TEXT(name, column, label)     \
@@ -49,7 +49,7 @@ void report_write_jobs(struct report_writer *w)
     ntk_json_object_end(&w->json);
 }
 
-/* Ascending numbers below the limit; others are omitted. */
+/* Reads ascending numbers below the limit; others are skipped. */
 static uint32_t *read_numbers(struct ntk_snapshot *snapshot, const json_t *array, uint32_t limit,
                               size_t *out_count)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_json - a snapshot as one line of neuron-monitor's JSON, and back; see report_json.h.
+ * report_json - writes a snapshot as one line of neuron-monitor's JSON, and reads it; see
+ * report_json.h.
  *
  * A line may come from the vendor's tool, from an older or newer one of ours, or from an attacker:
- * a key with an unexpected type counts as absent, tables have bounds, and the result always keeps
- * the promises of snapshot.h.
+ * a key with an unexpected type counts as absent, tables have bounds, and the result always
+ * satisfies the rules in snapshot.h.
  */
 #include "shared/report/report_json.h"
 
@@ -104,7 +105,8 @@ int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_repor
     return 0;
 }
 
-/* -- sums that the line lacks ------------------------------------------------------------------ */
+/* -- sums that are not in the line
+ * -------------------------------------------------------------- */
 
 static void add_count(struct ntk_count *to, struct ntk_count from)
 {
@@ -130,7 +132,7 @@ static void add_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *to,
     }
 }
 
-/* Whether the line has the work of the cores: the group may not be due. */
+/* Whether the line contains the work of the cores: the group may not be due. */
 static bool tells_cores(const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -141,8 +143,8 @@ static bool tells_cores(const struct ntk_snapshot *snapshot)
     return snapshot->runtime_count == 0;
 }
 
-/* The software machine does not count the work of a core for another runtime, so the core may not
- * be idle. */
+/* Clears the idle state of cores: the software machine does not count the work of a core for
+ * another runtime, so the core may be busy. */
 static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime)
 {
     for (size_t k = 0; k < runtime->core_count && !runtime->software; k++) {
@@ -152,7 +154,7 @@ static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_
     }
 }
 
-/* Machine cores by number and machine outcomes, as sums over the runtimes. */
+/* Computes the machine's cores by number and its outcomes, as sums over the runtimes. */
 static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
@@ -205,7 +207,7 @@ static uint64_t longer(uint64_t longest_ns, const json_t *group)
     return ns != NTK_GROUP_ABSENT && ns > longest_ns ? ns : longest_ns;
 }
 
-/* The snapshot's period if our part does not record it: the longest of the groups. */
+/* The snapshot's period if our part does not contain it: the longest period of any group. */
 static uint64_t longest_period(const json_t *root)
 {
     const json_t *runtimes = report_get_array(root, "neuron_runtime_data");

@@ -7,7 +7,7 @@
 #include "shared/base/order.h"
 #include "shared/report/report_part.h"
 
-/* Written as one key each; container_name is an array in this group. */
+/* Fields that are written as one key each; container_name is an array in this group. */
 #define AT(member) .offset = offsetof(struct ntk_k8s_owner, member)
 const struct report_field report_fields_owner[] = {
     REPORT_ROW("pod_name", REPORT_TEXT, AT(pod_name)),

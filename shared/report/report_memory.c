@@ -10,7 +10,7 @@
 #define CORE_LAST NTK_GROUP_TENSORS
 
 #define AT(member) .offset = offsetof(struct ntk_memory_sample, member)
-/* After category and core. */
+/* The fields after category and core. */
 const struct report_field report_fields_memory_row[] = {
     REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
     REPORT_ROW("current_bytes", REPORT_U64, AT(current_bytes)),
@@ -107,7 +107,7 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
     ntk_json_object_end(&w->json);
 }
 
-/* The category of a vendor's group when the report has nothing finer. */
+/* The category for a vendor's group if the report has only the group. */
 static const enum ntk_memory_category category_of_group[NTK_GROUP_COUNT] = {
     [NTK_GROUP_HOST_APPLICATION] = NTK_MEMORY_HOST_APPLICATION,
     [NTK_GROUP_HOST_CONSTANTS] = NTK_MEMORY_HOST_CONSTANTS,
@@ -139,7 +139,8 @@ static size_t read_groups(struct ntk_memory_sample *rows, size_t count, const js
     return count;
 }
 
-/* Sums by group become one category each, on the first physical core; their models are unknown. */
+/* Reads the sums by group as one category each, on the first physical core; the models are
+ * unknown. */
 static void read_vendor_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                                const json_t *used)
 {

@@ -8,7 +8,7 @@
 #include "shared/base/str.h"
 #include "shared/report/report_part.h"
 
-/* Names of models are cut here, as the vendor does. */
+/* Names of models are truncated here, as in the vendor's report. */
 #define NAME_BYTES_MAX 255
 
 #define AT(member) .offset = offsetof(struct ntk_model_sample, member)
@@ -36,14 +36,14 @@ const struct report_field report_fields_model_ext[] = {
     REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
     REPORT_END,
 };
-/* Keys after the name. */
+/* The fields after the name. */
 const struct report_field report_fields_model[] = {
     REPORT_ROW("uuid", REPORT_UUID, AT(uuid)),
     REPORT_ROW("model_id", REPORT_U32, AT(id)),
     REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
     REPORT_END,
 };
-/* Ours, so absent in models that the vendor's tool could have written. */
+/* Our additional fields, omitted for models that the vendor's tool could have written. */
 const struct report_field report_fields_model_estimated[] = {
     REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
     REPORT_ROW("memory_estimated", REPORT_BOOL, AT(memory_estimated), .sparse = true),
@@ -59,8 +59,7 @@ static void write_device_groups(struct report_writer *w, const struct ntk_runtim
     ntk_json_key_object_begin(&w->json, "neuron_device");
     report_key_group(w, runtime, NTK_GROUP_CONSTANTS, group[NTK_GROUP_CONSTANTS]);
     report_key_group(w, runtime, NTK_GROUP_MODEL_CODE, group[NTK_GROUP_MODEL_CODE]);
-    /* Scratchpad has no key here; it counts with the runtime's memory, so that the sum is
-     * right. */
+    /* Scratchpad has no key here; it is added to the runtime's memory, so that the sum is right. */
     report_key_group(w, runtime, NTK_GROUP_RUNTIME,
                      group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
     report_key_group(w, runtime, NTK_GROUP_TENSORS, group[NTK_GROUP_TENSORS]);
@@ -73,7 +72,8 @@ static void add_total(struct ntk_memory_total *to, const struct ntk_memory_total
     to->known = to->known || from->known;
 }
 
-/* One physical core of a model. Memory of the model on no core counts with its first. */
+/* Writes one physical core of a model. The model's memory that is on no core counts with its first
+ * core. */
 static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                            const struct ntk_model_sample *model, uint32_t index)
 {
@@ -124,7 +124,7 @@ static void write_name(struct report_writer *w, const struct ntk_model_sample *m
     char text[NAME_BYTES_MAX + 1];
     const char *name = model->name[0] ? model->name : model->neff_path;
 
-    ntk_str_copy_clean(text, sizeof text, name, strlen(name)); /* cuts between characters */
+    ntk_str_copy_clean(text, sizeof text, name, strlen(name)); /* does not cut inside a character */
     ntk_json_key_text(&w->json, "name", text);
 }
 

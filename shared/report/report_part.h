@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_part - the parts of a report, each written and read by one file; shared/report only.
+ * report_part - the parts of a report, each written and read by one file; used only in
+ * shared/report.
  *
  * A writer of a group begins and ends the group's object; a reader gets the object of the group,
  * which may be NULL. `ext` is the "neuron_ext" next to it, NULL when the line has none.
  *
- * Owner, threads: as report_field.h.
+ * Owner, threads: the same as for report_field.h.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_PART_H
 #define NTK_SHARED_REPORT_REPORT_PART_H
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-/* ---- the tables of all parts, by the names that report.shape.json has for them ---- */
+/* ---- the tables of all parts; report.shape.json uses their names ---- */
 
 /* clang-format off */
 #define REPORT_TABLES(X) \
@@ -40,20 +41,20 @@ uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
 /* ---- report_cores.c: neuroncore_counters and our part about cores ---- */
 
 void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
-/* "neuroncores" of a neuron_ext: physical cores with all known facts. */
+/* Writes "neuroncores" of neuron_ext: physical cores with all known facts. */
 void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sample *cores,
                             size_t count);
-/* "owned_cores": their numbers, without their work. */
+/* Writes "owned_cores": the numbers of the cores, without their work. */
 void report_write_owned_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
 void report_read_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                        const json_t *group, const json_t *ext);
 size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object,
                              struct ntk_core_sample **out_cores);
 /* The logical cores that a runtime lists: those it owns, those with its memory, or all; sorted as
- * texts. Freed with ntk_vec_fini(). */
+ * texts. The caller frees the list with ntk_vec_fini(). */
 void report_list_cores(const struct report_writer *w, const struct ntk_runtime_sample *runtime,
                        struct ntk_vec *out_logical);
-/* "v3" of "v3d": the version of a physical core. */
+/* The version of a physical core: "v3" if the logical one is "v3d". */
 void report_physical_version(const struct ntk_snapshot *snapshot, char *to, size_t to_bytes);
 
 /* ---- report_memory.c: memory_used and the rows of our part ---- */
@@ -64,24 +65,24 @@ void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample
                         const json_t *group, const json_t *ext);
 void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                               const uint64_t group[NTK_GROUP_COUNT]);
-/* "host" and "neuron_device", where they are known. */
+/* Writes "host" and "neuron_device" if they are known. */
 void report_key_totals(struct report_writer *w, const struct ntk_memory_total *host,
                        const struct ntk_memory_total *device);
-/* If the runtime reports the group. */
+/* Writes the group's key if the runtime reports the group. */
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes);
 
 /* ---- report_ranks.c: communicators ---- */
 
 void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample *runtime);
-/* The keys of one rank, in an object that the caller opened. */
+/* Writes the keys of a rank into an object that the caller opened. */
 void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *rank);
 void report_read_ranks(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                        const json_t *ext);
-/* "rank_troubles" of the machine. */
+/* Writes the machine's "rank_troubles". */
 void report_write_troubles(struct report_writer *w);
 void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext);
-/* "lost_ranks" of the machine. */
+/* Writes the machine's "lost_ranks". */
 void report_write_lost_ranks(struct report_writer *w);
 void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext);
 
@@ -110,7 +111,7 @@ void report_write_hardware(struct report_writer *w);
 void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, const json_t *ext);
 void report_write_machine_ext(struct report_writer *w);
 void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext);
-/* One device of "devices"; the caller gives the index. */
+/* Reads one device of "devices"; the caller passes the index. */
 void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                             const json_t *object);
 

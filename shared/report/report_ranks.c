@@ -7,7 +7,7 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_rank_sample, member)
-/* After communicator. */
+/* The fields after the communicator. */
 const struct report_field report_fields_rank[] = {
     REPORT_ROW("state", REPORT_WORD, AT(state), .names = ntk_rank_state_names,
                .count = NTK_RANK_STATE_COUNT),
@@ -63,7 +63,7 @@ void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample
 }
 
 #define AT(member) .offset = offsetof(struct ntk_lost_rank, member)
-/* Before the keys of the rank. */
+/* The fields before those of the rank. */
 const struct report_field report_fields_lost_rank[] = {
     REPORT_ROW("pid", REPORT_U32, AT(pid)),
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
@@ -90,7 +90,7 @@ void report_write_lost_ranks(struct report_writer *w)
     ntk_json_array_end(&w->json);
 }
 
-/* Whether it is valid. */
+/* Reads a rank; returns whether it is valid. */
 static bool read_rank(struct ntk_snapshot *snapshot, struct ntk_rank_sample *rank,
                       const json_t *entry)
 {
@@ -143,7 +143,7 @@ void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext)
 }
 
 #define AT(member) .offset = offsetof(struct ntk_rank_trouble, member)
-/* After communicator and rank. */
+/* The fields after communicator and rank. */
 const struct report_field report_fields_trouble[] = {
     REPORT_ROW("kind", REPORT_WORD, AT(kind), .names = ntk_trouble_kind_names,
                .count = NTK_TROUBLE_KIND_COUNT),

@@ -45,7 +45,7 @@ const struct report_field report_fields_runtime_ext[] = {
                .count = NTK_HOOKS_KIND_COUNT),
     REPORT_END,
 };
-/* With execution_stats. */
+/* The fields that belong to execution_stats. */
 const struct report_field report_fields_executions_ext[] = {
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_RUNTIME_HAS_IN_FLIGHT),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
@@ -54,7 +54,7 @@ const struct report_field report_fields_executions_ext[] = {
 };
 #undef AT
 
-/* Percentile keys in the order of their texts: p0 p1 p100 p25 p50 p75 p99. */
+/* The order of percentile keys as texts: p0 p1 p100 p25 p50 p75 p99. */
 static const int percentile_order[NTK_PERCENTILE_COUNT] = { 0, 1, 6, 2, 3, 4, 5 };
 
 static bool is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group)
@@ -72,7 +72,7 @@ uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
 
 /* -- execution_stats --------------------------------------------------------------------------- */
 
-/* null when nothing was executed. */
+/* Writes percentiles, or null if nothing was executed. */
 static void write_percentiles(struct report_writer *w, const char *key,
                               const struct ntk_histogram *histogram, const double *known_ns)
 {
@@ -176,7 +176,8 @@ static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
 
 /* -- the application --------------------------------------------------------------------------- */
 
-/* Each part follows the vendor's group that it refines, so that a count is in one report only. */
+/* Writes our part of the application. Each item is due together with the vendor's group that it
+ * refines, so that a count is in only one report. */
 static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
@@ -260,7 +261,7 @@ static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
     }
 }
 
-/* A group with an error message has no valid numbers. */
+/* The group, or NULL if it has an error message, because its numbers are invalid then. */
 static const json_t *sound(const json_t *group)
 {
     const char *error = json_string_value(json_object_get(group, "error"));
@@ -295,7 +296,7 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     }
     read_ext(snapshot, runtime, ext);
     if (runtime->executions_counted != NTK_EXECUTIONS_ALL && report_get_array(ext, "models")) {
-        /* due, although no source counts */
+        /* The group is due, although no source counts executions. */
         runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0;
     }
     read_executions(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_EXECUTIONS]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_schema - the JSON Schema of a report, from its tables and report.shape.json; see
+/* report_schema - generates the JSON Schema of a report from its tables and report.shape.json; see
  * report_schema.h. */
 #include "shared/report/report_schema.h"
 
@@ -10,7 +10,7 @@
 
 #include "shared/metrics/percentile.h"
 #include "shared/report/report_part.h"
-#include "shared/report/shape.h" /* made from report.shape.json */
+#include "shared/report/shape.h" /* generated from report.shape.json */
 
 /* ---- names that the shape can use ---- */
 
@@ -39,7 +39,7 @@ static const char *const adapter_counters[] = {
 
 static const struct {
     const char *name;
-    const char *const *words; /* NULL: a gap */
+    const char *const *words; /* NULL entries are gaps */
     size_t count;
 } lists[] = {
     { "health_verdicts", ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT },
@@ -189,7 +189,7 @@ static bool holds(const json_t *array, const char *text)
     return false;
 }
 
-/* Keeps the required keys that are not optional; true: all are optional. */
+/* Removes required keys that are optional; true: all are optional. */
 static void drop_optional(json_t *object, const json_t *optional)
 {
     json_t *required = json_array();
@@ -205,7 +205,7 @@ static void drop_optional(json_t *object, const json_t *optional)
     json_object_set_new(object, "required", required);
 }
 
-/* The descriptions of its properties: "key key": text. */
+/* Adds the descriptions of properties, in the form "key key": text. */
 static void add_content(json_t *object, const json_t *content)
 {
     const char *keys;
@@ -228,7 +228,7 @@ static void add_content(json_t *object, const json_t *content)
     }
 }
 
-/* The object built from fields, names and properties; other keys of the node stay. */
+/* Builds the object from fields, names and properties; other keys of the node are kept. */
 static json_t *expand_object(const json_t *node)
 {
     json_t *object = make_object(node);
@@ -263,7 +263,7 @@ static json_t *expand_object(const json_t *node)
     return object;
 }
 
-/* The node with one of its keys replaced by its JSON Schema form. */
+/* Copies the node, with one of its keys replaced by its JSON Schema form. */
 static json_t *replace(const json_t *node, const char *key, const char *by, json_t *value)
 {
     json_t *object = json_copy((json_t *)(uintptr_t)node);

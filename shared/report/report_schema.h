@@ -16,7 +16,7 @@
  *   "words": list              one of these texts
  *   anything else              itself
  *
- * Owner:   the text is the caller's, freed with free().
+ * Owner:   the caller frees the text with free().
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_SCHEMA_H
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* Freed with free(). NULL if out of memory. */
+/* Makes the schema, which the caller frees with free(). Returns NULL if out of memory. */
 char *ntk_report_schema_make(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stream - cuts bytes into texts of one report each, and those into snapshots.
+ * report_stream - splits bytes into texts of one report each, and reads these as snapshots.
  *
  * A text ends with its closing brace, so a report may take one line, several, or a part of one. A
  * report that was truncated because its writer was killed must not spoil the next one: a brace in
@@ -21,33 +21,33 @@
 /* Bytes per read; the default capacity of a pipe. */
 #define FILL_BYTES (64 * 1024)
 
-/* Nested objects and arrays; a report has fewer. */
+/* Maximum nesting of objects and arrays; a report has less. */
 #define DEPTH_MAX 64
 
 enum where {
-    BETWEEN, /* reports */
+    BETWEEN, /* between two reports */
     IN_REPORT,
-    IN_STRING, /* ... of it */
-    IN_ESCAPE, /* ... of that */
-    IN_OTHER,  /* a line that is not a report, to its end */
-    SKIPPING,  /* the rest of a bad report, to a line that begins with a brace */
+    IN_STRING, /* in a string of a report */
+    IN_ESCAPE, /* after a backslash in a string */
+    IN_OTHER,  /* in a line that is not a report, up to its end */
+    SKIPPING,  /* in the rest of a bad report, up to a line that begins with a brace */
 };
 
 struct ntk_report_stream {
-    struct ntk_buf buf; /* [text_start, bytes_count) is not processed yet */
+    struct ntk_buf buf; /* [text_start, bytes_count) is unprocessed */
     size_t text_start;
     size_t scanned;
     enum where where;
     unsigned int depth;
-    uint64_t arrays;     /* a bit per depth: an array, not an object */
-    char before;         /* the last byte before `scanned` that is not a blank, outside strings */
+    uint64_t arrays;     /* one bit per depth: set for an array, clear for an object */
+    char before;         /* last byte before `scanned` outside of strings that is not a blank */
     bool is_line_start;  /* `scanned` is the first byte of a line */
-    bool has_ended;      /* no more bytes will come */
-    uint64_t first_line; /* the line in which the text begins */
+    bool has_ended;      /* no more bytes will be added */
+    uint64_t first_line; /* number of the line in which the text begins */
     struct ntk_report_stream_counts counts;
 };
 
-/* One text. */
+/* One text, which may be a report. */
 struct text {
     const char *bytes;
     size_t count;
@@ -72,7 +72,7 @@ void ntk_report_stream_destroy(struct ntk_report_stream *stream)
     }
 }
 
-/* Processed texts are removed from the front of the buffer before bytes are added. */
+/* Removes processed texts from the front of the buffer before bytes are added. */
 static void compact(struct ntk_report_stream *stream)
 {
     if (stream->text_start == 0) {
@@ -146,7 +146,7 @@ static void begin_text(struct ntk_report_stream *stream, enum where where)
     stream->before = '\0';
 }
 
-/* The text ends before `scanned`; the next byte belongs to none. */
+/* Ends the text before `scanned`; the next byte belongs to no text yet. */
 static void end_text(struct ntk_report_stream *stream, struct text *out)
 {
     *out = (struct text){ stream->buf.bytes + stream->text_start,
@@ -155,8 +155,8 @@ static void end_text(struct ntk_report_stream *stream, struct text *out)
     stream->where = BETWEEN;
 }
 
-/* The report was truncated: it ends at the next of its lines that begins with a brace, if there is
- * one, and the scan continues there. */
+/* Ends a truncated report: before its next line that begins with a brace, if there is one, where
+ * the scan continues. */
 static void end_broken_text(struct ntk_report_stream *stream, struct text *out)
 {
     const char *text = stream->buf.bytes + stream->text_start;
@@ -180,15 +180,15 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The reports of an array are read one after the other, and so are the records of JSON text
+/* Whether the character separates reports: the reports of an array, or the records of JSON text
  * sequences. */
 static bool is_separator(char c)
 {
     return is_blank(c) || c == '[' || c == ',' || c == ']' || c == '\x1e';
 }
 
-/* A byte of a report outside strings: true if the report ends with it; *out_is_broken if it ended
- * before. */
+/* Processes a byte of a report outside of strings. Returns true if the report ends with it;
+ * *out_is_broken is set if it ended before. */
 static bool take_byte(struct ntk_report_stream *stream, char c, bool *out_is_broken)
 {
     bool in_array = stream->depth > 0 && stream->arrays >> (stream->depth - 1) & 1;
@@ -214,7 +214,7 @@ static bool take_byte(struct ntk_report_stream *stream, char c, bool *out_is_bro
     return stream->depth == 0;
 }
 
-/* The next whole text: true, or false when there is none yet. */
+/* Gets the next whole text; returns false if there is none yet. */
 static bool take_text(struct ntk_report_stream *stream, struct text *out)
 {
     while (stream->scanned < stream->buf.bytes_count) {
@@ -287,7 +287,7 @@ static bool take_text(struct ntk_report_stream *stream, struct text *out)
     return false;
 }
 
-/* A text that is too long: its bytes are dropped. */
+/* Drops the bytes of a text that is too long. */
 static bool drop_endless_text(struct ntk_report_stream *stream)
 {
     if (stream->buf.bytes_count - stream->text_start <= NTK_REPORT_READ_BYTES_MAX) {
@@ -298,7 +298,7 @@ static bool drop_endless_text(struct ntk_report_stream *stream)
     return true;
 }
 
-/* "line 2 is skipped: unexpected token" */
+/* Sets a message such as "line 2 is skipped: unexpected token". */
 static int say_skipped(const struct text *text, int ret, const char *cause, struct ntk_err *err)
 {
     uint64_t last_line = text->first_line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stream - neuron-monitor's reports as they arrive in pieces, one snapshot per report.
+ * report_stream - reads neuron-monitor's reports as they arrive in pieces, one snapshot per report.
  *
  *   while ((got = ntk_report_stream_fill(stream, fd, &err)) > 0) {
  *       while ((ret = ntk_report_stream_next(stream, &snapshot, &err)) != 0) {
@@ -31,28 +31,28 @@ extern "C" {
 struct ntk_snapshot;
 struct ntk_report_stream;
 
-/* Counts so far. */
+/* Counts since the stream was created. */
 struct ntk_report_stream_counts {
-    uint64_t line_count;   /* lines that ended, empty ones too */
+    uint64_t line_count;   /* complete lines, including empty ones */
     uint64_t report_count; /* reports that were read */
     uint64_t bad_count;    /* texts that were skipped with a message */
 };
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_report_stream *ntk_report_stream_create(void);
 void ntk_report_stream_destroy(struct ntk_report_stream *stream);
 
-/* Adds bytes in any portions. 0 or -ENOMEM. */
+/* Adds bytes in portions of any size. Returns 0 or -ENOMEM. */
 int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, size_t bytes_count);
-/* One read() from fd into the stream: bytes read, 0 at the end, -EAGAIN, -EINTR, or another -errno
- * with a message. */
+/* Does one read() from fd into the stream. Returns the number of bytes, 0 at the end, -EAGAIN,
+ * -EINTR, or another -errno with a message. */
 ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct ntk_err *err);
-/* No more bytes will come: a last line without '\n' counts as one, and an incomplete report as
+/* Ends the stream: a last line without '\n' counts as a line, and an incomplete report as
  * skipped. */
 void ntk_report_stream_end(struct ntk_report_stream *stream);
 
-/* 1 and a snapshot; 0 if no complete report is left; -EBADMSG with a message for skipped text,
- * -ENOMEM. */
+/* Returns 1 and a snapshot; 0 if there is no complete report; -EBADMSG with a message for skipped
+ * text; or -ENOMEM. */
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err);
 

@@ -32,7 +32,7 @@ const struct report_field report_fields_self_stats[] = {
     REPORT_ROW("memory_used_bytes", REPORT_U64, AT(self_memory_bytes)),
     REPORT_END,
 };
-/* Keys after the CPUs. */
+/* The fields after those of the CPUs. */
 const struct report_field report_fields_cpus[] = {
 #define NTK_SYSTEM_COUNTER(id, name, group, key, ...) REPORT_ROW(key, REPORT_U64, AT(name)),
 #include "shared/metrics/system.def"
@@ -79,7 +79,8 @@ static void write_counters(struct report_writer *w)
 
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_ECC]);
     report_write_period(w, snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC]);
-    /* Without devices the vendor's tool writes null, which its exporter cannot handle. */
+    /* Writes an empty list if there are no devices; the vendor's tool writes null, which its
+     * exporter cannot handle. */
     ntk_json_key_array_begin(&w->json, "neuron_devices");
     for (size_t i = 0; i < snapshot->device_count; i++) {
         ntk_json_object_begin(&w->json);
@@ -103,7 +104,8 @@ static void read_counters(struct ntk_device_sample *device, const json_t *counte
     }
 }
 
-/* Both tables list the devices in the same order; the index shows if one is missing. */
+/* Reads devices. Both tables list them in the same order; the index shows whether one is
+ * missing. */
 static void read_devices(struct ntk_snapshot *snapshot, const json_t *group, const json_t *ext)
 {
     const json_t *counters = report_get_array(group, "neuron_devices");
@@ -158,7 +160,7 @@ static void read_self(struct ntk_snapshot *snapshot, const json_t *group)
 
 /* -- vcpu_usage -------------------------------------------------------------------------------- */
 
-/* The table of one CPU, with its number as key. */
+/* Makes the table of one CPU, with its number as key. */
 static void share_table(const char *number, struct report_field fields[2])
 {
     fields[0] = (struct report_field)REPORT_ROW(

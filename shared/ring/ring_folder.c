@@ -12,8 +12,8 @@
 #include "shared/base/clock.h"
 #include "shared/base/process.h"
 
-/* Times of change have the resolution of the kernel's tick: a second change in the same tick would
- * not be seen. */
+/* Resolution of modification times, the kernel's tick: a second change in the same tick would be
+ * missed. */
 #define TICK_NS (50 * NTK_NS_PER_MS)
 
 /* ---- open and close ---- */
@@ -63,8 +63,8 @@ static uint64_t changed_ns(const struct stat *status)
     return (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND + (uint64_t)status->st_mtim.tv_nsec;
 }
 
-/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not read yet is before all
- * of them. */
+/* First byte of the locks: byte n stands for the n-th microsecond of CLOCK_MONOTONIC. A reader that
+ * has not read yet locks an earlier byte than all others. */
 #define LOOKS_BASE 4096
 
 static struct flock lock_of(short type, off_t start, off_t length)
@@ -92,7 +92,7 @@ void ntk_ring_folder_hold(int fd, off_t byte)
     (void)set_lock(fd, byte);
 }
 
-/* Locks of this reader itself do not count. */
+/* Locks of this reader are not counted. */
 bool ntk_ring_folder_is_held_by_others(int fd, off_t start, off_t length)
 {
     struct flock lock = lock_of(F_WRLCK, start, length);
@@ -109,7 +109,7 @@ static void drop_mark(struct ring_folder *folder)
         return;
     }
     if (folder->marks && folder->stays) {
-        (void)futimens(folder->mark_fd, NULL); /* from now on it waits for the next reader */
+        (void)futimens(folder->mark_fd, NULL); /* the mark now waits for the next reader */
     } else if (folder->marks && !ntk_ring_folder_is_held_by_others(folder->mark_fd, 0, 1) &&
                fstat(folder->mark_fd, &held) == 0 && held.st_size == 0 &&
                fstatat(folder->fd, NTK_READER_MARK_NAME, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -134,8 +134,8 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root and the service replace another user's mark, which
- * writers would not trust. */
+/* Opens the mark. In a folder that everyone may write to, root and the service replace another
+ * user's mark, because writers would not trust it. */
 static int open_mark(const struct ring_folder *folder)
 {
     int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -169,7 +169,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
             }
             return;
         }
-        close(folder->mark_fd); /* another reader removed it */
+        close(folder->mark_fd); /* another reader removed the mark */
     }
     folder->mark_fd = open_mark(folder);
     if (folder->mark_fd < 0) {
@@ -177,17 +177,18 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     }
     folder->look_us = 0;
     folder->marked_ns = now_ns;
-    folder->still_ns = 0; /* files that a writer left while no reader was running */
+    folder->still_ns = 0; /* check files that a writer left while no reader was running */
     (void)set_lock(folder->mark_fd, LOOKS_BASE);
     if (folder->marks) {
         ntk_ring_folder_hold(folder->mark_fd, 0);
-        if (folder->stays && ftruncate(folder->mark_fd, 1) == 0) { /* see NTK_READER_MARK_NAME */
+        /* one byte long: see NTK_READER_MARK_NAME */
+        if (folder->stays && ftruncate(folder->mark_fd, 1) == 0) {
             (void)futimens(folder->mark_fd, NULL);
         }
     }
 }
 
-/* All files of the folder were checked since then. */
+/* Moves this reader's lock: all files of the folder were checked since that time. */
 static void move_look(struct ring_folder *folder, uint64_t since_ns)
 {
     uint64_t us = since_ns / NTK_NS_PER_US;
@@ -223,7 +224,7 @@ bool ntk_ring_folder_others_looked(const struct ring_folder *folder, uint64_t si
 
 /* ---- passes ---- */
 
-/* Whether there is something to check. */
+/* Begins a pass, if there is anything to check. */
 static bool begin_pass(struct ring_folder *folder, uint64_t now_ns)
 {
     struct stat status;
@@ -242,7 +243,7 @@ static bool begin_pass(struct ring_folder *folder, uint64_t now_ns)
         if (copy >= 0) {
             close(copy);
         }
-        folder->pass_begin_ns = 0; /* not checked */
+        folder->pass_begin_ns = 0; /* the folder was not checked */
         return false;
     }
     folder->pass++;

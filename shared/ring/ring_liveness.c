@@ -17,14 +17,14 @@
 #include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
 
-#define FREE_LOCK_POLLS 2 /* design: a process that cannot be checked for two polls is dead */
+#define FREE_LOCK_POLLS 2 /* a process that cannot be checked for this many polls counts as dead */
 #define STATUS_BYTES 4096
-#define UIDS 4 /* real, effective, saved, of the file system */
+#define UIDS 4 /* real, effective, saved and file system uid */
 #define EXITS_AT_ONCE 64
 
 /* ---- facts from /proc ---- */
 
-/* The start time of the process, see process_stat.h; 0 if the process is not here or has ended. */
+/* The start time of the process, see process_stat.h; 0 if it does not exist here or has ended. */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
@@ -63,17 +63,17 @@ static bool is_foreign_proc(const char *proc_root)
     }
     ssize_t bytes = readlink(path, self, sizeof self - 1);
     if (bytes <= 0) {
-        return false; /* not mounted, or a test's folder */
+        return false; /* not mounted, or a folder made by a test */
     }
     self[bytes] = '\0';
     return strtoul(self, NULL, 10) != (unsigned long)getpid();
 }
 
-/* The user of a process, and its pid in its namespace. Not the owner of its folder, which is root
- * for a process that may not be traced. */
+/* The user of a process, and its pid in its namespace. The user is not the owner of its /proc
+ * folder, which is root for a process that may not be traced. */
 struct proc_status {
     uint32_t uid[UIDS];
-    uint32_t innermost_pid; /* the last of "NSpid:"; 0 unknown */
+    uint32_t innermost_pid; /* last pid in "NSpid:"; 0 unknown */
 };
 
 /* The text after "\nname:", or NULL. */
@@ -115,7 +115,8 @@ static bool read_status(const char *proc_root, const char *pid, struct proc_stat
     return true;
 }
 
-/* Root created its file and may have changed to any user. */
+/* Whether the owner may have written the process's file; root may have switched to any user
+ * afterwards. */
 static bool is_of(const struct proc_status *status, uint32_t owner)
 {
     for (size_t i = 0; i < UIDS; i++) {
@@ -126,14 +127,14 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* The lock holder writes about another process: the header's pid is that one's, as the writer sees
- * it. */
+/* Whether the lock holder writes about another process: then the header has that process's pid, as
+ * the writer sees it. */
 static bool is_attached(const struct ntk_ring_segment *segment)
 {
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
 }
 
-/* The pid of the process in proc_root; 0 if there is none. */
+/* The pid of the segment's process in proc_root; 0 if there is none. */
 static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segment *segment)
 {
     const struct ntk_ring_process *process = &segment->process;
@@ -142,7 +143,7 @@ static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segme
     uint32_t found = 0;
     DIR *folder;
 
-    if (is_attached(segment)) { /* its writer saw it from outside */
+    if (is_attached(segment)) { /* its writer observed it from outside */
         char pid[16];
 
         (void)snprintf(pid, sizeof pid, "%" PRIu32, process->own_pid);
@@ -209,8 +210,8 @@ static bool is_same_namespace(const struct ntk_ring_liveness *liveness,
     return segment->pid_namespace != 0 && segment->pid_namespace == liveness->own_pid_namespace;
 }
 
-/* From now on the exit of the process decides, as it does when its lock is free: of hundreds of
- * processes, the lock of each takes long. */
+/* Watches for the exit of the process instead of its lock: with hundreds of processes, checking
+ * each lock takes long. */
 static void watch_exit(struct ntk_ring_liveness *liveness, struct ntk_ring_segment *segment)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = segment };
@@ -220,11 +221,11 @@ static void watch_exit(struct ntk_ring_liveness *liveness, struct ntk_ring_segme
         liveness->exits = epoll_create1(EPOLL_CLOEXEC);
         liveness->has_exits = liveness->exits >= 0;
     }
-    /* It still has the lock, so the number was not given to another process. */
+    /* The process still has the lock, so its pid was not reused. */
     if (fd >= 0 && liveness->has_exits &&
         ntk_ring_liveness_holder(segment->fd) == segment->process.pid &&
         epoll_ctl(liveness->exits, EPOLL_CTL_ADD, fd, &event) == 0) {
-        segment->pid_fd = fd; /* closing it takes it out of the epoll */
+        segment->pid_fd = fd; /* closing it removes it from the epoll */
     } else if (fd >= 0) {
         close(fd);
     }
@@ -240,11 +241,11 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     char pid[16];
 
     if (liveness->is_foreign_proc) {
-        return 0; /* for translate_pid() */
+        return 0; /* translate_pid() finds it */
     }
     if (is_attached(segment)) {
-        /* The lock holder proves nothing: root may write for all, others for processes that they
-         * can check. */
+        /* The lock holder proves nothing: root may write for any process, other users for processes
+         * that they can check. */
         holder = 0;
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(
@@ -255,12 +256,12 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         }
     }
     if (holder <= 0 && !is_same_namespace(liveness, segment)) {
-        return 0; /* no process here to ask */
+        return 0; /* there is no process here to check */
     }
     (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
     start_time = start_time_of(liveness->proc_root, pid);
     if (start_time == 0 || !read_status(liveness->proc_root, pid, &status)) {
-        return 0; /* it has ended, or may not be checked */
+        return 0; /* the process has ended, or may not be checked */
     }
     if (holder <= 0 && start_time != process->start_time) {
         return 0; /* another process has its pid now */
@@ -271,14 +272,15 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                            segment->path, process->uid, pid, status.uid[0]);
     }
     if (holder > 0) {
-        /* Even if the file differs: also for a process in another time namespace. */
+        /* Use this value even if the file has another one, as for a process in another time
+         * namespace. */
         process->start_time = start_time;
         process->own_pid = status.innermost_pid != 0 ? status.innermost_pid : process->own_pid;
     }
     return 0;
 }
 
-/* Marks the segments of exited processes, once per scan. */
+/* Marks the segments of exited processes; done once per scan. */
 static void find_exits(struct ntk_ring_liveness *liveness, uint64_t look)
 {
     struct epoll_event events[EXITS_AT_ONCE];
@@ -324,9 +326,9 @@ bool ntk_ring_liveness_has_ended(struct ntk_ring_liveness *liveness,
         return false;
     }
     if (is_attached(segment)) {
-        return true; /* even if the process runs: it has no writer any more */
+        return true; /* even if the process runs, because it has no writer any more */
     }
-    /* Perhaps it only closed its descriptors. */
+    /* It may only have closed its descriptors. */
     if (liveness->is_foreign_proc ? segment->host_pid != 0 : is_same_namespace(liveness, segment)) {
         (void)snprintf(pid, sizeof pid, "%" PRIu32,
                        liveness->is_foreign_proc ? segment->host_pid : segment->process.own_pid);

@@ -29,7 +29,7 @@ static inline void copy_slot(const struct ntk_slot *from, struct ntk_slot *to)
 size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out_slots,
                             int *out_more)
 {
-    /* Pairs with the release store of head in ntk_ring_writer_put(). */
+    /* Pairs with the release store to head in ntk_ring_writer_put(). */
     uint64_t head = ntk_abi_load_acquire(reader->head);
     uint64_t position = reader->position;
     uint64_t mask = reader->capacity - 1;
@@ -42,10 +42,10 @@ size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out
         *out_more = 0;
     }
     if (head <= position) {
-        return 0; /* a head that goes back is invalid and gives no records */
+        return 0; /* a head that decreases is invalid, so there are no records */
     }
     if (available >= reader->capacity) {
-        /* Overrun. The oldest record could be overwritten during the copy while the writer runs. */
+        /* Overrun: the oldest record could be overwritten during the copy while the writer runs. */
         uint64_t skip_to =
             reader->writer_gone ? head - reader->capacity + 1 : head - reader->capacity / 2;
 
@@ -58,7 +58,7 @@ size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out
         copy_slot(&reader->slots[(position + i) & mask], &out_slots[i]);
     }
     /* Pairs with the release fence of ntk_ring_writer_put(): if a copied word belongs to a newer
-     * record, the head of this record is visible below. */
+     * record, the head after that record is visible below. */
     ntk_abi_fence_acquire();
     head = ntk_abi_load(reader->head);
     for (i = 0; i < count; i++) {

@@ -22,20 +22,22 @@
 #include "shared/ring/ring_liveness.h"
 #include "shared/ring/ring_segment.h"
 
-#define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll checks, ... */
-#define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll continues */
-#define FOLDERS_MAX 1024u       /* of other users, which root reads */
+#define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll checks */
+/* names of all folders that one poll checks; the next poll continues */
+#define ENTRIES_OF_POLL 8192u
+#define FOLDERS_MAX 1024u /* maximum folders of other users, which root reads */
 #define SEGMENTS_OF_USER 512u
-#define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
-#define SEGMENTS_OF_USER_CROWDED 16u /* ... and then only users with fewer get another */
+/* from this number on, the next limit applies */
+#define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2)
+#define SEGMENTS_OF_USER_CROWDED 16u /* only users with fewer segments get another one */
 #define BRACKET_TRIES 8
-#define PATIENCE_NS (10 * NTK_NS_PER_SECOND) /* with a reader that hangs */
+#define PATIENCE_NS (10 * NTK_NS_PER_SECOND) /* time to wait for a reader that hangs */
 #define WANTED_BYTE 1 /* locked by readers that still have to store the file's contents */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
 #define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
-/* After this time, the writer has abandoned a file without its magic: a writer locks its file
- * directly after creating it, so a second without a lock is enough if the process in its name does
- * not run. */
+/* After this time, a file without its magic number counts as abandoned by its writer: a writer
+ * locks its file directly after creating it, so a second without a lock is enough if the process in
+ * its name does not run. */
 #define UNREADY_NS (60 * NTK_NS_PER_SECOND)
 #define UNREADY_DEAD_NS NTK_NS_PER_SECOND
 
@@ -43,23 +45,23 @@ struct ntk_ring_registry {
     struct ntk_ring_options options;
     char *folder;
     char *proc_root;
-    struct ring_folder *parent; /* of the users' folders; NULL */
-    struct ntk_vec folders;     /* struct ring_folder * */
-    size_t next_folder;         /* place at which the next poll begins */
-    struct ntk_vec segments;    /* struct ntk_ring_segment * */
-    struct ntk_map by_file;     /* the same, see file_number() */
+    struct ring_folder *parent; /* folder that contains the users' folders, or NULL */
+    struct ntk_vec folders;     /* elements are struct ring_folder * */
+    size_t next_folder;         /* folder at which the next poll begins */
+    struct ntk_vec segments;    /* elements are struct ntk_ring_segment * */
+    struct ntk_map by_file;     /* the same segments by file_number() */
     struct ring_known known;
-    char *made_folder; /* created by us, ours to remove while it is empty; NULL */
+    char *made_folder; /* folder that we created and remove if it is empty, or NULL */
     uint64_t begin_ns;
     uint64_t poll_count;
     uint64_t poll_ns;
-    struct ntk_ring_poll *out; /* for the current poll */
+    struct ntk_ring_poll *out; /* output of the current poll */
     uint64_t ended_count;
     uint64_t released;
     uint64_t serial;
     struct ntk_ring_liveness liveness;
     uint32_t unreadable_users;
-    uint32_t clock_kind; /* of this machine */
+    uint32_t clock_kind; /* clock kind of this machine */
 };
 
 /* ---- files ---- */
@@ -108,7 +110,8 @@ static struct ring_known_file *remember(struct ntk_ring_registry *registry,
     return known;
 }
 
-/* Checking again costs as much as this check, so not at each pass. */
+/* Rejects a file. Checking it again costs as much as this check, so that is not done at each
+ * pass. */
 static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folder,
                    const struct ring_file *file, const struct ntk_err *err)
 {
@@ -116,7 +119,7 @@ static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folde
 
     set_ignored(registry->out, err->text);
     registry->out->unreadable += err->code == -EACCES;
-    folder->is_left = true; /* each poll reports it */
+    folder->is_left = true; /* so that each poll reports it */
     if (known != NULL) {
         known->reason = strdup(err->text);
         known->is_unreadable = err->code == -EACCES;
@@ -139,7 +142,7 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
         file->is_held = false;
         ntk_ring_folder_let_go(file->fd, WANTED_BYTE);
     }
-    /* That reader removes the file after it has stored its contents. */
+    /* Leave it to the other reader, which removes the file after it has stored its contents. */
     if (ntk_ring_folder_awaits_reader(folder) ||
         (age_ns < WANTED_NS && ntk_ring_folder_is_held_by_others(file->fd, WANTED_BYTE, 1))) {
         return false;
@@ -147,14 +150,14 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
     if (age_ns > PATIENCE_NS || !ntk_ring_folder_has_others(folder)) {
         return true;
     }
-    /* Two passes of each reader: it may not have opened the file in the first. */
+    /* Wait for two passes of each reader, because the first may not have opened the file. */
     if (file->looked_ns == 0 && ntk_ring_folder_others_looked(folder, file->since_ns)) {
         file->looked_ns = registry->poll_ns;
     }
     return file->looked_ns != 0 && ntk_ring_folder_others_looked(folder, file->looked_ns);
 }
 
-/* Removes the name in the open folder, if it is still that file. */
+/* Removes the name from the open folder, if it is still the same file. */
 static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder *folder,
                           struct ring_known_file *known, const struct ring_file *file)
 {
@@ -177,7 +180,7 @@ static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder
     }
 }
 
-/* A file that was checked before: true if nothing more is needed. */
+/* Handles a file that was checked before. Returns true if nothing else is needed. */
 static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *folder,
                     const struct ring_file *file)
 {
@@ -207,7 +210,8 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
     return true;
 }
 
-/* A file without its magic is being created, or its writer was killed then. */
+/* Handles a file without its magic number: it is being created, or its writer was killed while
+ * creating it. */
 static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *folder,
                         const struct ring_file *file, int fd, const struct stat *status)
 {
@@ -245,8 +249,8 @@ static bool has_room(const struct ntk_ring_registry *registry, const struct ring
            registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
-/* It had ended before it was first seen. A reader that only watches, or stores nothing of earlier
- * times, leaves it to one that does. */
+/* Whether the process had ended before the reader began. A reader that only observes, or stores no
+ * earlier counts, leaves the file to a reader that does. */
 static bool is_of_the_past(const struct ntk_ring_registry *registry,
                            const struct ntk_ring_segment *segment)
 {
@@ -290,7 +294,7 @@ static void take_segment(struct ntk_ring_registry *registry, struct ring_folder 
     registry->out->appeared++;
 }
 
-/* A file of a folder with a name like a segment. */
+/* Takes a file in a folder, if it has the name of a segment. */
 static void take_file(struct ring_folder *folder, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -405,7 +409,7 @@ static void remove_folder(struct ntk_ring_registry *registry, size_t index)
     ntk_vec_remove(&registry->folders, index);
 }
 
-/* Adds this folder. owner: the required owner, or any. A missing folder is accepted. */
+/* Adds this folder. owner is the required owner, or any. A missing folder is accepted. */
 static void add_folder(struct ntk_ring_registry *registry, const char *path, int64_t owner)
 {
     struct ring_folder *folder = NULL;
@@ -436,8 +440,8 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
     }
 }
 
-/* Any user can create a folder with the name for another user, so the owner is checked first; the
- * folder that is opened then belongs to the user, under the name that paths.h finds. */
+/* Adds a user's folder. Any user can create a folder with another user's name, so the owner is
+ * checked first; the opened folder then belongs to the user, under the name that paths.h finds. */
 static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -474,7 +478,7 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
     parent->is_left = parent->is_left || find_folder(registry, path) == NULL;
 }
 
-/* Folders of other users that this one may not read. */
+/* The number of other users' folders that this user may not read. */
 static uint32_t count_unreadable_users(void)
 {
     struct dirent *entry;
@@ -530,7 +534,8 @@ static void find_folders(struct ntk_ring_registry *registry)
     }
 }
 
-/* Folders of the user and the shared place follow their path, even if it changes. */
+/* Drops folders if their path leads to another folder now: the user's folders, and the shared
+ * place. */
 static void drop_moved_folders(struct ntk_ring_registry *registry)
 {
     for (size_t i = registry->folders.count; i-- > 0;) {
@@ -540,7 +545,7 @@ static void drop_moved_folders(struct ntk_ring_registry *registry)
         if (stat(folder->path, &status) != 0 || !ntk_ring_folder_is_at(folder, &status)) {
             remove_folder(registry, i);
             if (registry->parent != NULL) {
-                registry->parent->still_ns = 0; /* another may be there */
+                registry->parent->still_ns = 0; /* another folder may be there now */
             }
         }
     }
@@ -573,7 +578,8 @@ static void look_into_folders(struct ntk_ring_registry *registry)
 NTK_ORDER_POINTERS(compare_segments, struct ntk_ring_segment,
                    NTK_UP(process.pid) NTK_UP(process.start_time) NTK_TEXT(path));
 
-/* Its mapping is not needed any more; the file is removed when no other process needs it. */
+/* Drops a segment when its mapping is no longer needed; the file is removed when no other process
+ * needs it. */
 static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
 {
     const struct ring_file file = file_of(segment);
@@ -591,7 +597,7 @@ static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segm
                 known->since_ns = segment->ended_ns;
                 known->ended_order = segment->ended_order;
                 if (registry->options.reap) {
-                    known->fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0); /* with its lock */
+                    known->fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0); /* keeps the lock */
                     known->is_held = true;
                 }
                 try_to_remove(registry, folder, known, &file);
@@ -611,7 +617,8 @@ static void free_segment(struct ntk_ring_registry *registry, struct ntk_ring_seg
     ntk_ring_segment_close(segment);
 }
 
-/* No reader uses it: its file is removed with its writer. */
+/* Handles a segment that no reader uses, because the process has another one. Its file is removed
+ * with its writer. */
 static void step_double(struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
     if (ntk_ring_segment_is_damaged(segment)) {
@@ -628,7 +635,7 @@ static bool is_attached(const struct ntk_ring_segment *segment)
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
 }
 
-/* Segments of one process are neighbours. */
+/* Finds processes with two segments, which are adjacent in the list. */
 static void find_doubles(struct ntk_ring_registry *registry)
 {
     size_t count = registry->segments.count;
@@ -657,8 +664,8 @@ static void find_doubles(struct ntk_ring_registry *registry)
     }
 }
 
-/* A starting process removes dead files by their age. Later writes to a mapping in memory do not
- * renew it: the file of a process that ran for hours would be too old for this reader's next
+/* Renews a file. A starting process removes dead files by their age, and writes to a mapping do not
+ * renew a file: the file of a process that ran for hours would be too old for this reader's next
  * run. */
 static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
@@ -670,7 +677,7 @@ static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segm
     }
 }
 
-/* One step in each segment's life: alive, ended, gone, freed. */
+/* Moves each segment one step on: alive, ended, gone, freed. */
 static void step_lives(struct ntk_ring_registry *registry)
 {
     struct ntk_ring_poll *out = registry->out;
@@ -713,8 +720,8 @@ static void step_lives(struct ntk_ring_registry *registry)
     }
 }
 
-/* A reader that removes files creates the folder as the first writer would: a folder from the first
- * process has no mark yet if that process is short. */
+/* Creates the folder, as the first writer would. If the first process created it, the folder would
+ * lack a mark during that process's life. */
 static void make_folder(struct ntk_ring_registry *registry)
 {
     char path[NTK_PATH_BYTES];
@@ -796,7 +803,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     return 0;
 }
 
-/* The file no longer waits for this reader. */
+/* Releases a file that waited for this reader. */
 static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -815,7 +822,7 @@ static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
     }
 }
 
-/* Removes files that are listed and stored. */
+/* Removes files after their contents were listed and stored. */
 static void leave_all(struct ntk_ring_registry *registry)
 {
     for (size_t i = 0; i < registry->segments.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_registry - the observed processes of this machine: finds their segments, checks all their
- * contents, and notices their end.
+ * ring_registry - the observed processes of this machine: finds their segments, checks all
+ * contents, and detects their end.
  *
  * ntk_ring_registry_poll() checks the folders (shared/abi/paths.h) and brings the list of segments
  * up to date. Queries on a segment return copies in plain structs: every id, count and offset is
@@ -36,71 +36,74 @@ extern "C" {
 struct ntk_ring_registry;
 struct ntk_ring_segment;
 
-/* At the same time, and 512 of one user, or 16 after half of them are taken; more are counted in
- * `ignored`. */
+/* Maximum at the same time; one user may have 512, or 16 after half of them are taken. Further ones
+ * are counted in `ignored`. */
 #define NTK_RING_REGISTRY_SEGMENTS 1536
 
 struct ntk_clock;
 
 struct ntk_ring_options {
-    const char *folder; /* instead of the folders of paths.h; NULL: those */
-    /* Instead of "/proc"; NULL: "/proc". If it belongs to another PID namespace (the host's,
-     * mounted in a container), pids are those that it shows. */
+    const char *folder; /* folder to use instead of those in paths.h, or NULL */
+    /* Folder to use instead of "/proc", or NULL. If it belongs to another PID namespace (such as
+     * the host's, mounted in a container), it determines the pids. */
     const char *proc_root;
-    bool hold; /* locks byte 1: files of clean exits wait until they are reaped */
-    /* Removes the files of ended processes (the agent; implies hold), and marks the folders, so
-     * that processes that end before they were seen leave theirs, too. The folder of this user (or
-     * `folder`) is created if it is missing, and removed at _close() if it is still empty. */
+    bool hold; /* lock byte 1: files of clean exits wait until they are reaped */
+    /* Remove the files of ended processes (for the agent; implies hold), and mark the folders, so
+     * that processes that end before they were seen leave their files, too. The folder of this user
+     * (or `folder`) is created if it is missing, and removed at _close() if it is still empty. */
     bool reap;
-    /* Stores its counts beyond its end: it reports processes that ended before it began, and files
-     * of ended processes stay until ntk_ring_registry_release(). Other readers leave earlier
-     * segments to it for NTK_READER_MARK_KEEPS_S. */
+    /* The reader stores counts beyond its own lifetime: it also reports processes that ended before
+     * it began, and files of ended processes stay until ntk_ring_registry_release(). Other readers
+     * leave earlier segments to it for NTK_READER_MARK_KEEPS_S. */
     bool remembers;
-    enum ntk_ring_from from;       /* where readers of rings start */
-    const struct ntk_clock *clock; /* of polls; borrowed; NULL: the system's */
+    enum ntk_ring_from from;       /* where readers of rings begin */
+    const struct ntk_clock *clock; /* clock for polls; borrowed; NULL: the system's */
 };
 
-/* -errno with a message. A folder that does not exist (yet) is accepted. options may be NULL:
- * zeroed. */
+/* Returns -errno with a message. A folder that does not exist (yet) is accepted. options NULL: as
+ * if zeroed. */
 int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
 void ntk_ring_registry_close(struct ntk_ring_registry *registry);
 
 struct ntk_ring_poll {
-    uint32_t segments; /* in the list now */
-    uint32_t appeared; /* since the previous poll */
+    uint32_t segments; /* current number in the list */
+    uint32_t appeared; /* number of new segments since the previous poll */
     uint32_t ended;
-    uint32_t ignored; /* files named like segments that are rejected: owner, type, magic, bounds */
-    uint32_t unreadable; /* of the ignored: files that this user may not read */
-    /* Users with folders that this user may not read, when the registry was opened: their processes
-     * cannot even be counted. */
+    /* files with a segment's name that were rejected: owner, type, magic number, bounds */
+    uint32_t ignored;
+    uint32_t unreadable; /* part of ignored: files that this user may not read */
+    /* Number of users with folders that this user could not read when the registry was opened:
+     * their processes cannot even be counted. */
     uint32_t unreadable_users;
-    char ignored_reason[256]; /* of the last one, a message with the file's name; or empty */
+    char ignored_reason[256]; /* for the last ignored file, a message with its name; or empty */
 };
 
-/* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
- * their counters again. The next round makes them NTK_SEGMENT_GONE, and the one after frees them.
- * out may be NULL. */
+/* Runs one round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and
+ * read their counters again. The next round makes them NTK_SEGMENT_GONE, and the round after that
+ * frees them. out may be NULL. */
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err);
 
-/* The number of segments that were shown as NTK_SEGMENT_ENDED so far. */
+/* The number of segments that have been NTK_SEGMENT_ENDED so far. */
 uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry);
-/* A reader that stores counts has stored this many of them: their files may be removed after every
- * other reader of the folder has checked it twice since then. */
+/* Tells the registry that this many ended segments are stored: their files may be removed after
+ * every other reader of the folder has checked them twice since then. */
 void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count);
 
 size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);
-/* In order of pid and start time; NULL beyond the count. */
+/* The segment at an index, in order of pid and start time; NULL beyond the count. */
 struct ntk_ring_segment *ntk_ring_registry_get(const struct ntk_ring_registry *registry,
                                                size_t index);
 
 enum ntk_segment_state {
     NTK_SEGMENT_ALIVE,
-    NTK_SEGMENT_ENDED, /* clean or killed: no more writes; last chance to read */
-    NTK_SEGMENT_GONE,  /* the file is removed (when reaping); the mapping goes at the next poll */
-    /* A program next to the process writes it, and the process has a segment, too: both count the
-     * same. Must not be read from now on. */
+    /* the process exited or was killed: no more writes; the last chance to read */
+    NTK_SEGMENT_ENDED,
+    /* the file is removed (when reaping), and the mapping is freed at the next poll */
+    NTK_SEGMENT_GONE,
+    /* Written by a separate program, for a process that also has its own segment: both contain the
+     * same counts. Must not be read from now on. */
     NTK_SEGMENT_DOUBLE
 };
 
@@ -108,9 +111,9 @@ enum ntk_segment_state {
 struct ntk_ring_process {
     uint32_t pid;        /* pid of the lock holder as this process sees it */
     uint32_t own_pid;    /* pid in the process's namespace (header) */
-    uint64_t start_time; /* field 22 of its /proc stat */
+    uint64_t start_time; /* field 22 of /proc/PID/stat */
     uint32_t uid;        /* owner of the file */
-    bool clean_exit;     /* the process closed it */
+    bool clean_exit;     /* the process closed the segment */
     uint32_t mode;       /* 1 counters, 2 counters and events */
     uint32_t lnc;        /* 1 or 2 */
     uint32_t device_count;
@@ -126,10 +129,10 @@ struct ntk_ring_process {
     char command[NTK_VERSION_TEXT_BYTES + 1];
 };
 
-/* Data that the writer could not store. */
+/* Counts of data that the writer could not store. */
 struct ntk_ring_refusals {
     uint64_t events_without_ring;
-    uint64_t events_in_signals; /* sum of the rings' dropped */
+    uint64_t events_in_signals; /* sum over the rings of records dropped in signal handlers */
     uint64_t rings;
     uint64_t rings_shrunk;
     uint64_t histograms;
@@ -141,50 +144,52 @@ struct ntk_ring_refusals {
 };
 
 enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *segment);
-/* No two segments of a registry have the same. */
+/* A number that is unique in the registry. */
 uint64_t ntk_ring_segment_serial(const struct ntk_ring_segment *segment);
-/* Borrowed; the path of the file. */
+/* The path of the file; borrowed. */
 const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment);
 void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out);
 void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
                                struct ntk_ring_refusals *out);
 
-/* One core at one moment; `counters` is the block of the segment. */
+/* One core at one moment; `counters` is the core's block of the segment. */
 struct ntk_ring_core {
     uint16_t core;
-    bool owned; /* owned now; else released: counters stay */
+    bool owned; /* owned now; if it was released, the counters stay */
     bool has_histogram;
     uint32_t logical;
     uint64_t in_flight;
-    uint64_t running_ns; /* since the last start or end of an execution, while one is in flight */
-    /* Owned, and nothing in flight: since the last execution ended or, without one, since the
-     * segment began. */
+    uint64_t running_ns; /* with work in flight: time since the last start or end of an execution */
+    /* If owned without work in flight: time since the last execution ended or, if there was none,
+     * since the segment began. */
     uint64_t idle_ns;
-    uint64_t busy_ns; /* including running work up to now: */
+    uint64_t busy_ns; /* busy time, including running work up to now */
     uint64_t read_monotonic_ns;
     uint64_t current_model;
-    /* 1970: the first failure of an execution by a hardware error or a timeout after the last
-     * completed one; 0 none, or the writer is older. */
+    /* Time since 1970 of the first execution that failed with a hardware error or timeout after the
+     * last completed one; 0: none, or the writer is older. */
     uint64_t failing_since_ns;
     struct ntk_segment_core counters;
 };
 
-/* The cores that the process owns or owned, in order; returns the number of filled out_cores. Not
- * const: it remembers the last valid values, for a writer that was killed during a change. */
+/* Fills out_cores with the cores that the process owns or owned, in order; returns their number.
+ * Not const, because it stores the last valid values for the case that a writer is killed during a
+ * change. */
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
-/* The file position of the in-flight count of a core (< NTK_SEGMENT_CORES), for a program that
- * reads it in the memory of that process. */
+/* The file position of a core's in-flight count (core below NTK_SEGMENT_CORES), for a program that
+ * reads it in the process's memory. */
 uint64_t ntk_ring_segment_in_flight_offset(const struct ntk_ring_segment *segment, uint16_t core);
 
-/* All buckets of one kind; those of lines without a bit are 0, so that only few must be checked. */
+/* All buckets of one kind. Buckets of lines without a bit are 0, so that only few must be
+ * checked. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;
     uint64_t lines[NTK_HISTOGRAM_LINE_WORDS];
     uint64_t bucket[NTK_HISTOGRAM_BUCKETS];
 };
-/* The first line from `line` on with a bit; NTK_HISTOGRAM_LINES: none. */
+/* The first line from `line` on that has its bit set; NTK_HISTOGRAM_LINES if there is none. */
 static inline uint32_t ntk_ring_line_next(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS],
                                           uint32_t line)
 {
@@ -198,13 +203,13 @@ static inline uint32_t ntk_ring_line_next(const uint64_t lines[NTK_HISTOGRAM_LIN
     }
     return NTK_HISTOGRAM_LINES;
 }
-/* Zeroed before its first use: later reads clear earlier contents. */
+/* Must be zeroed before its first use: later reads clear earlier contents. */
 struct ntk_ring_histogram {
-    bool total_only; /* set by the caller: `device` is not read, and stays empty */
+    bool total_only; /* set by the caller: `device` is not read and stays empty */
     struct ntk_ring_buckets total;
     struct ntk_ring_buckets device;
 };
-/* 0, or -ENOENT if there is none (not reserved, or now another model's). */
+/* Returns 0, or -ENOENT if there is no histogram (not reserved, or taken over by another model). */
 int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
                                     struct ntk_ring_histogram *out);
 struct ntk_ring_model;
@@ -226,19 +231,19 @@ struct ntk_ring_model {
     uint64_t running;
     uint64_t executions;
     uint64_t errors;
-    uint64_t effective_flops; /* only with NTK_PROCESS_MODEL_FLOPS */
+    uint64_t effective_flops; /* known only with NTK_PROCESS_MODEL_FLOPS */
     uint64_t node_switches;
     uint64_t starts, stops;
     uint64_t flags;
     char name[NTK_MODEL_NAME_BYTES + 1];
     char neff_path[NTK_MODEL_PATH_BYTES + 1];
 };
-/* Models in the table, including unloaded ones until their slot is needed; up to
+/* Fills the models in the table, including unloaded ones until their slot is needed; at most
  * NTK_SEGMENT_MODELS. */
 size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count);
 
-/* Copies the name of one model of the table, NUL-ended and printable; "" if the table lacks it.
+/* Copies the name of one model in the table, NUL-ended and printable; "" if the table lacks it.
  * Reads no other model, because a reader may call this for thousands of records. */
 void ntk_ring_segment_model_name(const struct ntk_ring_segment *segment, uint32_t id,
                                  char out_name[NTK_MODEL_NAME_BYTES + 1]);
@@ -249,15 +254,15 @@ struct ntk_ring_comm {
     uint32_t state; /* enum ntk_comm_state, never FREE */
     uint64_t key;
     uint64_t join_realtime_ns;
-    uint32_t rank, rank_count; /* rank < rank_count */
+    uint32_t rank, rank_count; /* rank is below rank_count */
     uint32_t world_rank, world_count;
     uint32_t model;
     uint32_t name, group; /* ids of names */
     uint16_t core;
-    /* of the current operation or, without one, of the last one; 0: none so far */
+    /* Number of the current operation or, if there is none, of the last one; 0: none so far. */
     uint64_t sequence;
     uint64_t in_flight;
-    uint64_t state_ns; /* time since it was entered or, without one in flight, left */
+    uint64_t state_ns; /* time since the operation was entered or, if none is in flight, left */
     uint64_t bytes;
     uint32_t operation; /* enum ntk_collective */
     uint32_t dtype;
@@ -270,15 +275,15 @@ struct ntk_ring_comm {
     uint64_t wait_ns;
     uint64_t longest_ns;
 };
-/* Up to NTK_SEGMENT_COMMS. */
+/* Fills at most NTK_SEGMENT_COMMS communicators. */
 size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
                               struct ntk_ring_comm *out_comms, size_t out_count);
-/* One entry of the table, by its slot; false if it has none. */
+/* Reads one entry of the table, by its slot; false if the slot is empty. */
 bool ntk_ring_segment_comm(const struct ntk_ring_segment *segment, uint32_t slot,
                            struct ntk_ring_comm *out);
 
 struct ntk_ring_memory {
-    uint32_t model;   /* 0: none */
+    uint32_t model;   /* model id; 0: none */
     uint16_t core;    /* NTK_NO_CORE: none */
     uint8_t category; /* enum ntk_memory_category */
     uint8_t location; /* enum ntk_memory_location */
@@ -288,29 +293,29 @@ struct ntk_ring_memory {
     uint64_t free_count;
     uint64_t last_bytes;
 };
-/* Up to NTK_SEGMENT_MEMORY_ROWS rows. */
+/* Fills at most NTK_SEGMENT_MEMORY_ROWS rows. */
 size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count);
 
-/* Copies the text of a name id, NUL-ended and printable; 0 bytes and "" for unknown ids. Returns
- * the number of bytes, cut to the buffer. */
+/* Copies the text of a name id, NUL-ended and printable; "" for unknown ids. Returns the number of
+ * bytes, truncated to the buffer. */
 size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
                              size_t buf_bytes);
 
 struct ntk_ring_thread {
-    uint32_t tid; /* 0: unknown */
+    uint32_t tid; /* thread id; 0: unknown */
     bool alive;
     uint64_t first_ticks;
     char name[17];
 };
-/* The thread of a record; all zero if it is not in the table. */
+/* Finds the thread of a record; all zero if it is not in the table. */
 void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
                              struct ntk_ring_thread *out);
 
 /*
- * Takes events of all rings of the segment, in batches: each call of the function gets the records
- * of one ring in order (rings are not merged). limit bounds the number of examined records (rounded
- * up to a batch), 0 = until all rings were empty once. Core and thread of a record are within
+ * Reads events from all rings of the segment in batches: each call of the function gets records of
+ * one ring in order (rings are not merged). limit bounds the number of examined records (rounded up
+ * to a batch); 0 means until all rings were empty once. Core and thread of a record are within
  * bounds or NTK_NO_CORE and 0; kinds, flags and words are unchecked. Returns the number of examined
  * records, including damaged ones.
  */
@@ -318,18 +323,19 @@ typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);
 size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
                               void *ctx);
-/* How full of unread records its fullest ring is, in percent: 0 only without any, 100 if some were
- * overwritten. */
+/* The highest fill level of a ring with unread records, in percent: 0 only if there are none, 100
+ * if some were overwritten. */
 unsigned int ntk_ring_segment_fill(struct ntk_ring_segment *segment);
-/* Over all rings of the segment: delivered, lost (overwritten before they were read), published. */
+/* Counts records over all rings of the segment: delivered, lost (overwritten before they were
+ * read), published. */
 void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
                              uint64_t *out_lost, uint64_t *out_published);
 
-/* Raw ticks of the segment in CLOCK_MONOTONIC and CLOCK_REALTIME nanoseconds, refined by the
- * reader's own brackets (at each poll). */
+/* Convert raw ticks of the segment to nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME. The
+ * reader's own brackets, taken at each poll, refine the result. */
 uint64_t ntk_ring_segment_monotonic_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
 uint64_t ntk_ring_segment_realtime_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
-/* A span of ticks in nanoseconds. */
+/* Converts a span of ticks to nanoseconds. */
 uint64_t ntk_ring_segment_ticks_to_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A mapped segment: checking its header, opening and closing it, its process, its clock.
- * ring_segment_tables.c copies its tables, ring_segment_events.c drains its rings. */
+/* ring_segment - opens and closes a mapped segment, checks its header, and reads its process and
+ * clock. ring_segment_tables.c copies its tables, ring_segment_events.c drains its rings. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 #define PAGE_BYTES 4096u
 #define ENTRY_BYTES_MAX (1u << 20)
-#define BASELINE_NS 1000000000u /* closer brackets are less exact than the header's frequency */
+/* brackets closer than this are less exact than the header's frequency */
+#define BASELINE_NS 1000000000u
 
 /* The expected layout of each section. */
 static const struct {
@@ -44,7 +45,7 @@ static const struct {
                             64 },
     [NTK_SECTION_TRIGGER] = { "trigger", sizeof(struct ntk_segment_trigger), 1, 1, 64 },
 };
-/* The number of sections from older writers. */
+/* Number of sections in files from older writers. */
 #define SECTIONS_MIN 10u
 
 /* ---- texts ---- */
@@ -65,7 +66,7 @@ void ntk_ring_segment_take_text(char *out, const char *field, size_t bytes)
 
 /* ---- open and close ---- */
 
-/* A copy of the section table, with every entry checked. */
+/* Copies the section table, and checks every entry. */
 static int check_sections(struct ntk_ring_segment *segment, const struct ntk_segment_header *header,
                           struct ntk_err *err)
 {
@@ -122,7 +123,8 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
     return 0;
 }
 
-/* The counter of this machine; it is read from files once, because there are many segments. */
+/* The raw counter of this machine. It is determined from files only once, because there are many
+ * segments. */
 static uint32_t counter_kind(void)
 {
     static _Atomic uint32_t found; /* kind + 1; every thread finds the same value */
@@ -135,7 +137,7 @@ static uint32_t counter_kind(void)
     return kind - 1;
 }
 
-/* The process block, which does not change after the magic is set. */
+/* Reads the process block, which does not change after the magic number is set. */
 static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct ntk_err *err)
 {
     struct ntk_ring_process *out = &segment->process;
@@ -188,7 +190,7 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     return 0;
 }
 
-/* Takes ownership of the mapping even if it fails. */
+/* Takes ownership of the mapping, even on failure. */
 static int take_mapping(struct ntk_ring_segment *segment, const struct ntk_segment_header *header,
                         void *mapping, uint32_t owner, struct ntk_err *err)
 {
@@ -200,7 +202,7 @@ static int take_mapping(struct ntk_ring_segment *segment, const struct ntk_segme
     if (segment->guard < 0) {
         return ntk_err_set(err, segment->guard, NTK_ERR_NO_OFFSET, "too many segments are mapped");
     }
-    /* Pairs with the release store of the magic in runtime-hooks/hooks/segment.c. */
+    /* Pairs with the release store of the magic number in runtime-hooks/hooks/segment.c. */
     (void)ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic);
     ret = check_sections(segment, header, err);
     return ret == 0 ? take_process(segment, owner, err) : ret;
@@ -292,7 +294,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     if (ret < 0) {
         return ret;
     }
-    /* Unmapping uses the size in the header, so the two must agree. */
+    /* Unmapping uses the size in the header, so both sizes must be equal. */
     if (header.segment_bytes != bytes) {
         return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes, but declares %llu", bytes,
                            (unsigned long long)header.segment_bytes);
@@ -376,7 +378,7 @@ void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk
         (const void *)segment->section[NTK_SECTION_PROCESS].at;
 
     *out = segment->process;
-    /* Flags that are set later. */
+    /* Add flags that are set later. */
     out->flags |= ntk_abi_load_acquire(&block->flags) &
                   (NTK_PROCESS_NO_EXECUTIONS | NTK_PROCESS_CORES_GUESSED);
     out->clean_exit = ntk_ring_segment_said_goodbye(segment);
@@ -403,7 +405,7 @@ void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
             (const void *)segment_entry_at(segment, NTK_SECTION_RINGS, i);
 
         if (ntk_abi_load(&ring->state) != NTK_RING_READY) {
-            break; /* rings are used in order */
+            break; /* rings are used in order, so the rest is unused */
         }
         out->events_in_signals += ntk_abi_load(&ring->dropped);
     }
@@ -425,7 +427,7 @@ void ntk_ring_segment_refine_clock(struct ntk_ring_segment *segment,
         double measured = (double)(bracket->monotonic_ns - header->monotonic_ns) /
                           (double)(bracket->raw_ticks - header->raw_ticks);
 
-        /* A header with a wrong frequency only affects its own times. */
+        /* Accept only a plausible frequency. A wrong header only affects its own times. */
         if (measured > by_header * 0.99 && measured < by_header * 1.01) {
             segment->clock.ns_per_tick = measured;
         }

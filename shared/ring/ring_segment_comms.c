@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The communicators of a segment, copied into bounded plain structs. */
+/* ring_segment_comms - copies the communicators of a segment into bounded plain structs. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <string.h>
 
 #include "shared/abi/raw_clock.h"
 
-/* Under the sequence word of the entry. If it stays odd, its writer was killed during a change, and
- * its words are used. Pairs with entry_open() in runtime-hooks/hooks/comms.c. */
+/* Reads under the entry's sequence word. If that stays odd, the writer was killed during a change,
+ * and the current words are used. Pairs with entry_open() in runtime-hooks/hooks/comms.c. */
 static void read_comm(const struct ntk_segment_comm *entry, struct ntk_segment_comm *out)
 {
     int i;
@@ -45,7 +45,7 @@ static void take_comm(const struct ntk_ring_segment *segment, const struct ntk_s
         since = comm->enter_ticks;
         out->sequence -= out->in_flight - 1;
     }
-    /* A rank that has not entered any operation has left none. */
+    /* A rank that has not entered any operation has not left any either. */
     out->state_ns =
         since != 0 && now > since ? ntk_ring_segment_ticks_to_ns(segment, now - since) : 0;
     out->bytes = comm->bytes;
@@ -95,7 +95,7 @@ size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
 
     for (i = 0; i < segment->section[NTK_SECTION_COMMS].count && filled < out_count; i++) {
         if (is_comm_free(segment, i)) {
-            break; /* entries are used in order */
+            break; /* entries are used in order, so the rest is unused */
         }
         filled += get_comm(segment, i, now, &out_comms[filled]);
     }

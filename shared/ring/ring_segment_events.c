@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The event rings of a segment: valid ones are read in turn. */
+/* ring_segment_events - reads a segment's valid event rings in turn. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define RING_SLOTS_MAX (1u << 24)
-#define RELEASED_RECORDS 16384u /* a mebibyte of pages */
+#define RELEASED_RECORDS 16384u /* records in one MiB of pages */
 
-/* Sets up readers of rings that are ready; an invalid ring is skipped permanently. */
+/* Sets up readers for rings that are ready; an invalid ring is skipped permanently. */
 static void find_rings(struct ntk_ring_segment *segment)
 {
     uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);
@@ -39,7 +39,7 @@ static void find_rings(struct ntk_ring_segment *segment)
     }
 }
 
-/* Consumers index tables with these. */
+/* Bounds core and thread, because consumers use them as table indices. */
 static void bound_slots(struct ntk_slot *slots, size_t count)
 {
     size_t i;
@@ -75,9 +75,9 @@ unsigned int ntk_ring_segment_fill(struct ntk_ring_segment *segment)
     return fullest;
 }
 
-/* Records that were read stay in memory, but count for this reader until it releases their pages. A
- * fast writer's pages are not released, because they are needed again at once, and neither are
- * those of the calling process, which writes them. */
+/* Releases the pages of records that were read, which count as this reader's memory until then. Not
+ * done for a fast writer, because its pages are needed again at once, nor for the calling process,
+ * which writes them. */
 static void release_slots(struct ntk_ring_segment *segment, size_t looked_at)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -112,7 +112,8 @@ static size_t drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_bat
         int more = segment->ring_usable[index];
 
         reader->writer_gone = segment->state != NTK_SEGMENT_ALIVE;
-        /* At most the length of one ring, so that a fast writer cannot keep the reader here. */
+        /* Reads at most the length of one ring, so that a fast writer cannot keep the reader
+         * here. */
         for (batches = 0; more && batches <= reader->capacity / NTK_RING_BATCH + 1; batches++) {
             size_t count = ntk_ring_reader_next(reader, slots, &more);
 
@@ -120,7 +121,7 @@ static size_t drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_bat
                 bound_slots(slots, count);
                 fn(segment, slots, count, ctx);
             }
-            looked_at += more ? NTK_RING_BATCH : count; /* damaged ones cost the same */
+            looked_at += more ? NTK_RING_BATCH : count; /* damaged records cost the same */
             if (limit != 0 && looked_at > 0 && looked_at + NTK_RING_BATCH > limit) {
                 segment->next_ring = (index + 1) % rings;
                 return looked_at;

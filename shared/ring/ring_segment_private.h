@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_segment_private - reading tables while their writer changes them; shared by the files
+ * ring_segment_private - reads tables while their writer changes them; shared by the files
  * ring_segment*.c.
  */
 #ifndef NTK_SHARED_RING_RING_SEGMENT_PRIVATE_H
@@ -8,7 +8,7 @@
 
 #include "shared/ring/ring_segment.h"
 
-#define TRIES 3 /* of a sequence protocol; after that the last valid values are used */
+#define TRIES 3 /* tries of a sequence protocol, after which the last valid values are used */
 
 static inline const uint8_t *segment_entry_at(const struct ntk_ring_segment *segment,
                                               enum ntk_segment_section_id section, uint32_t index)
@@ -16,7 +16,7 @@ static inline const uint8_t *segment_entry_at(const struct ntk_ring_segment *seg
     return segment->section[section].at + (size_t)index * segment->section[section].entry_bytes;
 }
 
-/* Copies a run of 64-bit words that the writer may be changing. */
+/* Copies consecutive 64-bit words that the writer may be changing. */
 static inline void segment_copy_words(void *to, const void *from, size_t bytes)
 {
     const ntk_abi_word *source = from;
@@ -28,10 +28,9 @@ static inline void segment_copy_words(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Makes bytes of text printable in place, up to its NUL or end, and adds a NUL; buf holds bytes +
- * 1. */
+/* Makes text printable in place, up to its NUL or end, and adds a NUL; buf has bytes + 1 bytes. */
 size_t ntk_ring_segment_make_printable(char *buf, size_t bytes);
-/* A field of fixed size as printable text; out holds bytes + 1. */
+/* Copies a fixed-size field as printable text; out has bytes + 1 bytes. */
 void ntk_ring_segment_take_text(char *out, const char *field, size_t bytes);
 
 #endif

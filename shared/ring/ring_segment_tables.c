@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a segment, copied into bounded plain structs: cores, histograms, models, memory,
- * names, threads. */
+/* ring_segment_tables - copies the tables of a segment into bounded plain structs: cores,
+ * histograms, models, memory, names, threads. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>
@@ -8,13 +8,13 @@
 
 #include "shared/abi/raw_clock.h"
 
-/* After this many unused rows, the rest is unused, too. */
+/* After this many consecutive unused rows, the rest is unused, too. */
 #define MEMORY_ROWS_UNUSED 8
 
 /* ---- cores ---- */
 
-/* Line 0 under its sequence word; keeps the last values if it stays odd. Pairs with core_turn() in
- * runtime-hooks/hooks/hooks.c. */
+/* Reads line 0 under its sequence word; keeps the last values if that stays odd. Pairs with
+ * core_turn() in runtime-hooks/hooks/hooks.c. */
 static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring_core_seen *seen)
 {
     int i;
@@ -90,7 +90,8 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
                                ? UINT64_MAX
                                : out->busy_ns + out->running_ns;
         }
-        /* The tick frequencies of writer and reader differ slightly; busy time never decreases. */
+        /* Writer and reader use slightly different tick frequencies, but busy time must never
+         * decrease. */
         if (out->busy_ns < seen->reported_ns && seen->reported_ns - out->busy_ns < 1000000000u) {
             out->busy_ns = seen->reported_ns;
         }
@@ -117,7 +118,7 @@ static void clear_buckets(struct ntk_ring_buckets *out)
     out->sum_ns = 0;
 }
 
-/* Reads the lines that have counts and replaces those of an earlier read. */
+/* Reads the lines that have counts; they replace those of an earlier read. */
 static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, const uint64_t *sum,
                          const uint64_t *lines)
 {
@@ -195,7 +196,8 @@ int ntk_ring_segment_model_histogram(const struct ntk_ring_segment *segment,
 
 /* ---- models ---- */
 
-/* Under the sequence word of the slot; false: being written, or never finished. */
+/* Reads under the slot's sequence word; false if the slot is being written, or was never
+ * finished. */
 static bool read_model(const struct ntk_segment_model *entry, struct ntk_segment_model *out)
 {
     int i;
@@ -228,7 +230,7 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
         struct ntk_segment_model model;
 
         if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE) {
-            break; /* slots are used in order, and none becomes free again */
+            break; /* slots are used in order and never become free again, so the rest is unused */
         }
         if (!read_model(entry, &model) || model.id == 0 || model.state == NTK_MODEL_FREE ||
             model.state > NTK_MODEL_UNLOADED) {
@@ -292,11 +294,11 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count)
 {
     size_t filled = 0;
-    uint32_t unused = 0; /* rows in a row */
+    uint32_t unused = 0; /* consecutive unused rows */
     uint32_t i;
 
-    /* Rows are used in order, and a used one keeps its counts: most of the table need not be read.
-     * A row that is being reused has neither for a moment. */
+    /* Rows are used in order, and a used row keeps its counts, so most of the table need not be
+     * read. A row that is being reused temporarily has neither key nor counts. */
     for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count &&
                 unused < MEMORY_ROWS_UNUSED;
          i++) {
@@ -321,7 +323,7 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
         out->location = (uint8_t)NTK_MEMORY_KEY_LOCATION(key);
         out->current_bytes = ntk_abi_load(&row->current_bytes);
         if (out->current_bytes >> 63 != 0) {
-            out->current_bytes = 0; /* a free was counted before its allocation */
+            out->current_bytes = 0; /* the free was counted before its allocation */
         }
         out->peak_bytes = ntk_abi_load(&row->peak_bytes);
         out->alloc_count = ntk_abi_load(&row->alloc_count);
@@ -392,8 +394,8 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
         if (ntk_abi_load(&entry->seq) != seq) {
             continue;
         }
-        /* A record that began long before the entry was taken belongs to an earlier thread. Spans
-         * may begin slightly before their thread's first event. */
+        /* A record from long before the entry was taken belongs to an earlier thread. Spans may
+         * begin slightly before their thread's first event. */
         if (slot->start_ticks + slot->word[0] < thread.first_ticks &&
             slot->kind != NTK_EVENT_NONE) {
             return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_buffer - messages in the byte buffers of gRPC's core.
+ * rpc_buffer - converts messages to and from the byte buffers of gRPC's core.
  *
- * Owner:   a buffer is freed with grpc_byte_buffer_destroy(), a message with
+ * Owner:   the caller frees a buffer with grpc_byte_buffer_destroy(), a message with
  *          protobuf_c_message_free_unpacked().
  * Threads: any; no state.
  */
@@ -13,14 +13,14 @@
 
 #include "shared/rpc/rpc_message.h"
 
-/* An argument of a channel or a server. */
+/* A numeric argument of a channel or a server. */
 #define NTK_RPC_NUMBER(name, number)                                             \
     {                                                                            \
         .type = GRPC_ARG_INTEGER, .key = (name), .value = {.integer = (number) } \
     }
 
 grpc_byte_buffer *ntk_rpc_buffer_pack(const ProtobufCMessage *message);
-/* *out_message is NULL on failure. */
+/* Sets *out_message to NULL on failure. */
 enum ntk_rpc_fault ntk_rpc_buffer_unpack(const ProtobufCMessageDescriptor *type,
                                          grpc_byte_buffer *buffer, ProtobufCMessage **out_message);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_client - waits for each batch of gRPC's core. */
+/* rpc_client - makes calls with gRPC's core, and waits for each batch. */
 #include "shared/rpc/rpc_client.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct ntk_rpc_client {
     grpc_completion_queue *queue;
 };
 
-/* One running call, and its results. */
+/* A running call, and its results. */
 struct call {
     struct ntk_rpc_client *client;
     const char *path;
@@ -36,11 +36,11 @@ struct call {
 int ntk_rpc_client_create(const char *endpoint, uint32_t timeout_s,
                           struct ntk_rpc_client **out_client, struct ntk_err *err)
 {
-    /* Captures and tensors of any size. */
+    /* No size limits, because captures and tensors may have any size. */
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
-        /* Proxies of the environment are for the network; the daemon is local. */
+        /* The environment's proxies are for the network; the daemon is local. */
         NTK_RPC_NUMBER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
@@ -108,7 +108,7 @@ static bool start(struct call *call, const grpc_op *ops, size_t op_count, char *
     return grpc_call_start_batch(call->call, ops, op_count, tag, NULL) == GRPC_CALL_OK;
 }
 
-/* Waits; the call's deadline limits this. */
+/* Waits for a batch; the call's deadline limits the time. */
 static bool await(struct call *call, char *tag)
 {
     return grpc_completion_queue_pluck(call->client->queue, tag, gpr_inf_future(GPR_CLOCK_REALTIME),
@@ -116,7 +116,7 @@ static bool await(struct call *call, char *tag)
                .success != 0;
 }
 
-/* Starts receiving the service's answer to its end. */
+/* Starts to receive the service's answer and its final status. */
 static bool answer_start(struct call *call)
 {
     grpc_op ops[] = { { .op = GRPC_OP_RECV_INITIAL_METADATA },
@@ -131,7 +131,7 @@ static bool answer_start(struct call *call)
     return start(call, ops, sizeof ops / sizeof *ops, &call->answer_tag);
 }
 
-/* False: the call has ended, and its status gives the reason. */
+/* Returns false if the call has ended; its status then has the reason. */
 static bool send_one(struct call *call, const ProtobufCMessage *message)
 {
     grpc_byte_buffer *buffer = ntk_rpc_buffer_pack(message);
@@ -150,8 +150,8 @@ static bool send_simple(struct call *call, grpc_op_type type)
     return start(call, ops, 1, &call->send_tag) && await(call, &call->send_tag);
 }
 
-/* The useful part of "failed to connect to all addresses; last error: UNKNOWN: unix:/x: No such
- * file or directory" is its end. */
+/* The end of a message is its useful part, as in "failed to connect to all addresses; last error:
+ * UNKNOWN: unix:/x: No such file or directory". */
 static const char *reason_of(const char *details)
 {
     const char *end = details;
@@ -190,7 +190,7 @@ static int failure_of(const struct call *call, struct ntk_err *err)
     return ret;
 }
 
-/* After the last request. */
+/* Takes the answer after the last request was sent. */
 static int answer_take(struct call *call, const ProtobufCMessageDescriptor *type,
                        ProtobufCMessage **out_reply, struct ntk_err *err)
 {
@@ -209,7 +209,7 @@ static int answer_take(struct call *call, const ProtobufCMessageDescriptor *type
 /* ---- calls ---- */
 
 struct single {
-    const ProtobufCMessage *request; /* NULL: sent */
+    const ProtobufCMessage *request; /* next request; NULL after it was sent */
 };
 
 static const ProtobufCMessage *single_next(void *ctx, int *out_ret, struct ntk_err *err)

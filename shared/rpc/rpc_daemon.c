@@ -39,7 +39,7 @@ int ntk_rpc_daemon_check(const Nrt__Status *status, const char *what, struct ntk
                        details[0] ? ": " : "", details);
 }
 
-/* The status of any reply in the definition; a reply may be a status. */
+/* The status in any reply of the definition; a reply may itself be a status. */
 static const Nrt__Status *status_of(const ProtobufCMessage *reply)
 {
     const ProtobufCFieldDescriptor *field =

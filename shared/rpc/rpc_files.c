@@ -14,27 +14,27 @@
 
 struct symbol {
     char *name;
-    size_t file; /* index */
+    size_t file; /* index of the file */
     bool is_message;
 };
 
 struct ntk_rpc_files {
     Ntk__RpcFiles__Set *set;
-    Ntk__RpcFiles__File **parsed; /* by index, as the others */
+    Ntk__RpcFiles__File **parsed; /* indexed like the other arrays */
     struct ntk_rpc_file *files;
     const struct ntk_rpc_file ***imports;
     size_t count;
-    struct ntk_vec symbols; /* of struct symbol */
+    struct ntk_vec symbols; /* elements are struct symbol */
 };
 
-/* ---- definitions of a file ---- */
+/* ---- definitions in a file ---- */
 
 static const char *join(char **out, const char *scope, const char *name)
 {
     return *out = asprintf(out, "%s%s%s", scope, *scope ? "." : "", name) < 0 ? NULL : *out;
 }
 
-/* The full name; the table owns it. NULL if out of memory. */
+/* Adds a definition and returns its full name, which the table owns; NULL if out of memory. */
 static const char *symbol_add(struct ntk_rpc_files *files, size_t file, const char *scope,
                               const char *name, bool is_message)
 {
@@ -61,7 +61,7 @@ static bool named_add(struct ntk_rpc_files *files, size_t file, const char *scop
     return true;
 }
 
-/* Values of an enumeration are siblings of the enumeration, as in C. */
+/* Adds enumerations with their values, which are siblings of the enumeration, as in C. */
 static bool enums_add(struct ntk_rpc_files *files, size_t file, const char *scope,
                       Ntk__RpcFiles__Enumeration *const *enums, size_t count)
 {
@@ -250,7 +250,7 @@ size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_
     size_t count = 1;
 
     out_files[0] = file;
-    /* Imports come before the file, so cycles are impossible; each is checked once. */
+    /* Imports precede the file, so cycles are impossible; each file is checked once. */
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < out_files[i]->import_count; k++) {
             const struct ntk_rpc_file *import = out_files[i]->imports[k];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_listen - checks the address without gRPC, with connect() and bind(). */
+/* rpc_listen - checks an address without gRPC, with connect() and bind(). */
 #include "shared/rpc/rpc_listen.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define UNIX_PREFIX "unix:"
 #define HOST_BYTES_MAX 512
 
-/* The path of a socket; NULL: another kind of address. */
+/* The path of a Unix socket; NULL for any other kind of address. */
 static const char *path_of(const char *endpoint)
 {
     if (strncmp(endpoint, UNIX_PREFIX, strlen(UNIX_PREFIX)) != 0) {
@@ -54,7 +54,7 @@ int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err)
                    : 0;
 }
 
-/* 0: it can be bound now. */
+/* Returns 0 if the address can be bound now. */
 static int bind_error(int family, const struct sockaddr *address, socklen_t bytes)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -63,9 +63,9 @@ static int bind_error(int family, const struct sockaddr *address, socklen_t byte
     if (fd < 0) {
         return errno;
     }
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse); /* as gRPC does */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse); /* gRPC does the same */
     int error = bind(fd, address, bytes) == 0 ? 0 : errno;
-    /* Two sockets may be bound to a port without a listener. */
+    /* Try to listen, too, because two sockets may be bound to a port without a listener. */
     if (error == 0 && family != AF_UNIX && listen(fd, 1) != 0) {
         error = errno;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_listen - whether a server can listen at an address, and the reason if it cannot.
+ * rpc_listen - checks whether a server can listen at an address, and why not.
  *
  * gRPC would take over the socket of another daemon, and only logs the reason of a failure.
  *
@@ -11,10 +11,11 @@
 
 #include "shared/base/err.h"
 
-/* -EADDRINUSE: a server answers there; -EINVAL: the path of a socket is empty or too long. */
+/* Returns -EADDRINUSE if a server answers at the address; -EINVAL if the path of a socket is empty
+ * or too long. */
 int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err);
 
-/* For an address that gRPC did not listen at: always an error. */
+/* For an address at which gRPC failed to listen: always returns an error. */
 int ntk_rpc_listen_why(const char *endpoint, struct ntk_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define DEPTH_MAX 16 /* no message of ours is nested this deeply */
+#define DEPTH_MAX 16 /* deeper than any of our messages */
 
 struct reader {
     const uint8_t *at, *end;
@@ -24,9 +24,8 @@ static bool varint_read(struct reader *reader, uint64_t *out_value)
     return false;
 }
 
-/* Input that protobuf-c accepts and we do not: a text with a NUL, and a field of number 0, which no
- * message has and which is rejected after repacking. Bytes that are not a message pass here:
- * unpacking them fails. */
+/* Finds input that protobuf-c accepts but we reject: a text with a NUL, or a field with number 0,
+ * which no message has. Bytes that are not a message pass this check; unpacking them fails. */
 static enum ntk_rpc_fault look(const ProtobufCMessageDescriptor *type, struct reader reader,
                                unsigned depth)
 {

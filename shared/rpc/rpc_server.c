@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_server - batches of gRPC's core: accept, read, write and the end of each call. */
+/* rpc_server - runs gRPC batches: accept, read, write and the end of each call. */
 #include "shared/rpc/rpc_server.h"
 
 #include <grpc/byte_buffer.h>
@@ -28,7 +28,7 @@ struct ntk_rpc_server {
     grpc_completion_queue *queue;
     const struct ntk_rpc_method *methods;
     void *ctx;
-    bool is_deaf; /* out of memory when accepting the next call */
+    bool is_deaf; /* was out of memory when it tried to accept the next call */
     struct tag shut;
 };
 
@@ -40,10 +40,10 @@ struct ntk_rpc_call {
     const struct ntk_rpc_method *method;
     void *own;
     uint64_t note;
-    grpc_byte_buffer *read; /* the received data */
+    grpc_byte_buffer *read; /* received data */
     int was_cancelled;
     struct tag tags[EVENTS];
-    int outstanding; /* batches in progress; all except writes count in the loop */
+    int outstanding; /* batches in progress; all except writes are counted in the loop */
     bool is_gone;
     bool has_message;
 };
@@ -98,7 +98,7 @@ static void call_destroy(struct ntk_rpc_call *call)
     free(call);
 }
 
-/* False: gRPC rejects it, and no event follows. */
+/* Starts a batch. Returns false if gRPC rejects it; then no event follows. */
 static bool start(struct ntk_rpc_call *call, enum event event, const grpc_op *ops, size_t op_count)
 {
     __atomic_fetch_add(&call->outstanding, 1, __ATOMIC_RELAXED);
@@ -223,7 +223,7 @@ static void handle_accept(struct ntk_rpc_call *call)
     read_next(call);
 }
 
-/* An invalid message is answered here. */
+/* Delivers a message; an invalid message is answered here. */
 static bool deliver(struct ntk_rpc_call *call)
 {
     const ProtobufCMessageDescriptor *type = call->method->request;
@@ -251,7 +251,7 @@ static void handle_read(struct ntk_rpc_call *call)
     if (call->is_gone || !call->method) {
         return;
     }
-    if (!call->read) { /* half-closed, or cancelled */
+    if (!call->read) { /* the client closed its side, or the call was cancelled */
         if (call->method->ended) {
             call->method->ended(call);
         } else if (!call->method->takes_streams) {
@@ -317,8 +317,8 @@ static void drop_log(gpr_log_func_args *args)
 int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
                           struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
-    /* Tensors may have any size; clients may ping at any rate; two daemons cannot share a port;
-     * compressed messages are rejected, because their size is unknown in advance. */
+    /* Tensors may have any size, and clients may ping at any rate. Two daemons must not share a
+     * port. Compressed messages are rejected, because their size is unknown in advance. */
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
@@ -342,7 +342,7 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
     server->queue = grpc_completion_queue_create_for_next(NULL);
     grpc_server_register_completion_queue(server->server, server->queue, NULL);
     grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
-    gpr_set_log_function(drop_log); /* ntk_rpc_listen_why() has the message */
+    gpr_set_log_function(drop_log); /* ntk_rpc_listen_why() provides the message */
     int port = grpc_server_add_http2_port(server->server, endpoint, credentials);
     gpr_set_log_function(NULL);
     grpc_server_credentials_release(credentials);

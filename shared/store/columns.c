@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* columns - the rows of columns.def, and texts expanded for each of them. */
+/* columns - the rows of columns.def, and SQL texts that are expanded for each of them. */
 #include "shared/store/columns.h"
 
 #include <assert.h>
@@ -12,8 +12,8 @@
 static const struct {
     const char *name;
     enum ntk_store_counts set;
-    const char *const *names; /* only the list with these names */
-    size_t first;             /* of the list */
+    const char *const *names; /* use only the list with these names */
+    size_t first;             /* index of the list's first element */
 } sets[] = {
     { "core", NTK_STORE_COUNTS_CORE, NULL, 0 },
     { "execution", NTK_STORE_COUNTS_EXECUTION, NULL, 0 },
@@ -54,7 +54,7 @@ static const struct ntk_column steps[] = {
 #include "shared/store/columns.def"
 };
 
-/* For a row of a second, each column is unchanged. */
+/* A row of seconds has each column unchanged. */
 #define SAMPLE(family, name, type, from) ROW(family, SUM, name, type, NULL)
 #define SAMPLE_KEY STEP_KEY
 #define SAMPLE_SUM SAMPLE
@@ -135,13 +135,13 @@ void ntk_store_executions_get(sqlite3_stmt *statement,
 
 /* ---- texts ---- */
 
-/* A text with an end. */
+/* A part of a text, with its end. */
 struct part {
     const char *begin;
     const char *end;
 };
 
-/* The text for the column with this name in two parts. */
+/* Appends the text for the column; its name is given in two parts. */
 static void tell_column(struct ntk_buf *sql, struct part text, const char *item, const char *name,
                         const char *type)
 {
@@ -186,7 +186,7 @@ static void tell_counts(struct ntk_buf *sql, struct part name, const char *type,
     }
 }
 
-/* False if the set is not a table of a family. */
+/* Returns false if the set is not a table of a family. */
 static bool tell_table(struct ntk_buf *sql, struct part name, struct part text)
 {
     for (size_t i = 0; i < NTK_FAMILY_COUNT * 2; i++) {
@@ -227,7 +227,7 @@ static const struct {
 #include "shared/metrics/job.def"
 };
 
-/* False if the set is not one of texts. */
+/* Returns false if the set is not a set of texts. */
 static bool tell_texts(struct ntk_buf *sql, struct part name, struct part text)
 {
     bool any = false;

@@ -17,7 +17,7 @@
  *
  * Private to shared/store. Threads: any; constant data.
  *
- * Owner:   statements are finalized by the caller.
+ * Owner:   the caller finalizes statements.
  */
 #ifndef NTK_SHARED_STORE_COLUMNS_H
 #define NTK_SHARED_STORE_COLUMNS_H
@@ -35,10 +35,10 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
-/* SQL for a process: some of its executions are not counted. */
+/* SQL condition for a process with executions that are not counted. */
 #define NTK_STORE_UNCOUNTED "executions_counted <> 'all'"
 
-/* The value of a column in a coarser tier. */
+/* How a column's value in a coarser tier is computed. */
 enum ntk_column_merge {
     NTK_COLUMN_KEY,
     NTK_COLUMN_SUM,
@@ -46,19 +46,20 @@ enum ntk_column_merge {
     NTK_COLUMN_NEWEST,
     NTK_COLUMN_HISTOGRAM,
     NTK_COLUMN_DERIVED, /* computed from the merged columns */
-    NTK_COLUMN_COUNTS,  /* the counts of a set: name, each added up */
+    NTK_COLUMN_COUNTS,  /* the counts of a set, each added up */
 };
 
-/* For the tables of coarser tiers. */
+/* A column in the tables of coarser tiers. */
 struct ntk_column {
     enum ntk_tier_family family;
     enum ntk_column_merge merge;
     const char *name;
     const char *type;
-    /* expression for a row of a second, NULL: the name; for DERIVED: of the merged row */
+    /* Expression for a row of a second, or NULL: the name; for DERIVED, an expression over the
+     * merged row. */
     const char *from;
 };
-/* The next row of the family after `column` (NULL: the first); NULL at the end. */
+/* The next row of the family after `column` (NULL: the first row); NULL after the last. */
 const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
                                          const struct ntk_column *column);
 
@@ -67,16 +68,16 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
          column = ntk_column_next((family), column))
 
 bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
-/* The name of the column of count k of the row. */
+/* The column name for element k of the count. */
 const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k);
-/* Outcomes and error classes of the current row; `number` reads a column. */
+/* Reads outcomes and error classes of the current row; `number` reads a column. */
 void ntk_store_executions_get(sqlite3_stmt *statement,
                               uint64_t (*number)(sqlite3_stmt *statement, const char *column),
                               uint64_t outcome[NTK_OUTCOME_COUNT],
                               uint64_t error_class[NTK_ERROR_CLASS_COUNT]);
-/* Adds the text with its sets expanded. */
+/* Adds the text, in which sets are expanded. */
 void ntk_columns_tell(struct ntk_buf *sql, const char *text);
-/* Same as ntk_store_sql_prepare() and _exec(), after expanding the text. */
+/* Same as ntk_store_sql_prepare() and _exec(), but expand the text first. */
 int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
                         struct ntk_err *err);
 int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* retention - deletes old rows. */
+/* retention - deletes old rows from the database. */
 #include "shared/store/retention.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ static const struct table {
 #include "shared/store/tables.def"
 };
 
-/* The next table after `table` (NULL: the first) with rows that are deleted with a tier; NULL:
- * none. */
+/* The next table after `table` (NULL: the first) with rows that are deleted with this tier; NULL
+ * after the last. */
 static const struct table *next_table(const struct table *table, enum ntk_store_tier tier)
 {
     const struct table *end = tables + sizeof tables / sizeof *tables;
@@ -52,8 +52,8 @@ static const struct table *next_table(const struct table *table, enum ntk_store_
     for (const struct table *table = next_table(NULL, (tier)); table != NULL; \
          table = next_table(table, (tier)))
 
-/* Before rows of memory_sample are deleted, the value of each key of a living process is repeated
- * at :time_ns, because a value holds until the next row. */
+/* Before rows of memory_sample are deleted, repeats the value of each key of a living process at
+ * :time_ns, because a value applies until the next row. */
 static const char restate_memory[] =
     "INSERT OR IGNORE INTO memory_sample"
     " SELECT :time_ns, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("
@@ -62,7 +62,7 @@ static const char restate_memory[] =
     " WHERE current_bytes > 0 AND process_id IN"
     "  (SELECT process_id FROM process WHERE last_seen_ns >= :time_ns)";
 
-/* First the histograms and memory of ended processes are dropped, and later the rest. */
+/* Of ended processes, first the histograms and memory rows are deleted, and later the rest. */
 static const char forget_histograms[] =
     "UPDATE core_total SET total_latency_histogram = x'010000', device_latency_histogram = "
     "x'010000'"
@@ -85,7 +85,7 @@ static const char *const forget_process[] = {
     "DELETE FROM process WHERE last_seen_ns < :time_ns",
 };
 
-/* Runs a statement with :time_ns. */
+/* Runs a statement with the parameter :time_ns. */
 static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
@@ -102,8 +102,8 @@ static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err
     return ret;
 }
 
-/* The condition for rows of a table that are older than limit_ns: by the age of their end if they
- * have one. */
+/* The condition for rows of a table that are older than limit_ns; rows with an end are as old as
+ * their end. */
 static const char *older(const struct table *table, int64_t limit_ns, char sql[static OLDER_BYTES])
 {
     int length = snprintf(sql, OLDER_BYTES, "time_ns < %" PRId64, limit_ns);
@@ -114,8 +114,8 @@ static const char *older(const struct table *table, int64_t limit_ns, char sql[s
     return sql;
 }
 
-/* The end of a slice: the time of the row NTK_RETENTION_SLICE_ROWS after the oldest, at most
- * limit_ns. -ENODATA if nothing is older than limit_ns. */
+/* Finds the end of a slice: the time of the row that is NTK_RETENTION_SLICE_ROWS after the oldest,
+ * at most limit_ns. Returns -ENODATA if nothing is older than limit_ns. */
 static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
@@ -138,7 +138,7 @@ static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, i
     return ret;
 }
 
-/* Deletes one slice of rows older than limit_ns; the number of rows or negative. */
+/* Deletes one slice of rows older than limit_ns; returns the number of rows or a negative value. */
 static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns,
                         struct ntk_err *err)
 {
@@ -161,7 +161,7 @@ static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns
     return ret < 0 ? ret : sqlite3_changes(db);
 }
 
-/* Deletes a slice of each table of a tier and stores the time from which it is complete. */
+/* Deletes a slice of each table of a tier, and stores the time since which the tier is complete. */
 static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns, bool *more,
                          struct ntk_err *err)
 {
@@ -186,7 +186,7 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
     return ntk_store_sql_exec(db, sql, err);
 }
 
-/* limit_ns, but not beyond the rows that the next tier has: 0 while it has none. */
+/* Lowers limit_ns to the rows that the next tier already has; 0 if it has none. */
 static int bound_limit(sqlite3 *db, enum ntk_store_tier tier, int64_t *limit_ns,
                        struct ntk_err *err)
 {
@@ -259,7 +259,7 @@ static int file_bytes(sqlite3 *db, int64_t *out_bytes, struct ntk_err *err)
     return ret;
 }
 
-/* Bytes of a tier's tables; 0 if SQLite was built without dbstat. */
+/* The size of a tier's tables in bytes; 0 if SQLite was built without dbstat. */
 static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
 {
     int64_t sum_bytes = 0;
@@ -278,7 +278,7 @@ static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
     return sum_bytes;
 }
 
-/* Deletes a tenth of a tier's time span; 1 if there was something to delete. */
+/* Deletes a tenth of a tier's time span; returns 1 if there was anything to delete. */
 static int shorten(sqlite3 *db, enum ntk_store_tier tier, bool *more, struct ntk_err *err)
 {
     char sql[SQL_BYTES];
@@ -305,7 +305,7 @@ static int shorten(sqlite3 *db, enum ntk_store_tier tier, bool *more, struct ntk
     return ret < 0 ? ret : 1;
 }
 
-/* The tier that is furthest above its share first, then any tier with rows to delete. */
+/* Shortens the tier that exceeds its share most, or else any tier that has rows to delete. */
 static int run_by_size(sqlite3 *db, bool *more, struct ntk_err *err)
 {
     double worst_ratio = 0;

@@ -2,9 +2,9 @@
 /*
  * retention - limits each tier by age and by its share of the file.
  *
- * Rows are only deleted after they were merged into the next tier. Rows with a duration are as old
- * as their end. While the file is too large, the tier that is furthest above its share loses a
- * tenth of its time span. Private to shared/store. Threads: the writer's, between two commits.
+ * Rows are deleted only after they were merged into the next tier. The age of a row with a duration
+ * counts from its end. While the file is too large, the tier that is furthest above its share loses
+ * a tenth of its time span. Private to shared/store. Threads: the writer's, between two commits.
  */
 #ifndef NTK_SHARED_STORE_RETENTION_H
 #define NTK_SHARED_STORE_RETENTION_H
@@ -15,7 +15,8 @@
 #include "shared/base/err.h"
 #include "shared/store/store.h"
 
-/* Limit of rows that one call deletes from one table: pauses of the writer stay short. */
+/* Maximum number of rows that one call deletes from one table, so that the writer's pauses stay
+ * short. */
 #define NTK_RETENTION_SLICE_ROWS 10000
 
 struct ntk_retention {
@@ -24,8 +25,8 @@ struct ntk_retention {
 };
 
 /* Deletes a slice of rows that are too old or too many, and returns free pages to the disk, in a
- * separate transaction. 1 if there is more to do, 0, or negative (the transaction may be open
- * then). */
+ * separate transaction. Returns 1 if there is more to do, 0 if not, or a negative value (the
+ * transaction may be open then). */
 int ntk_retention_run(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
                       struct ntk_err *err);
 

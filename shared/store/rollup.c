@@ -18,9 +18,9 @@ struct ntk_rollup {
     sqlite3 *db;
     sqlite3_stmt *merge[NTK_STORE_TIER_COUNT][NTK_FAMILY_COUNT];
     bool loaded;
-    uint64_t first_ns;                      /* of the seconds: samples after it are complete */
-    uint64_t newest_ns;                     /* of the samples */
-    uint64_t done_ns[NTK_STORE_TIER_COUNT]; /* minute and hour */
+    uint64_t first_ns;  /* first time of the seconds tier: samples after it are complete */
+    uint64_t newest_ns; /* time of the newest sample */
+    uint64_t done_ns[NTK_STORE_TIER_COUNT]; /* progress of the minute and hour tiers */
 };
 
 static int prepare(struct ntk_rollup *rollup, enum ntk_store_tier tier, enum ntk_tier_family family,
@@ -72,7 +72,7 @@ void ntk_rollup_forget(struct ntk_rollup *rollup)
     rollup->loaded = false;
 }
 
-/* A number that may be absent: then NOT_KNOWN. */
+/* Reads a number; NOT_KNOWN if it is absent. */
 static int load_number(struct ntk_rollup *rollup, const char *sql, uint64_t *out,
                        struct ntk_err *err)
 {
@@ -87,7 +87,8 @@ static int load_number(struct ntk_rollup *rollup, const char *sql, uint64_t *out
     return ret;
 }
 
-/* The beginning of a tier that was never merged: the step of the oldest row below it. */
+/* Finds the beginning of a tier that was never merged: the step of the oldest row in the tier
+ * below. */
 static int begin_tier(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     uint64_t oldest_ns;
@@ -181,7 +182,7 @@ static bool is_due(const struct ntk_rollup *rollup, enum ntk_store_tier tier)
            rollup->done_ns[tier] + ntk_tier_step_ns[tier] <= limit_ns;
 }
 
-/* Steps without samples are skipped: the mark goes to the step of the next row. */
+/* Skips steps without samples: moves the mark to the step of the next row. */
 static int skip_empty(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     char sql[160];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store - the writing side of the database: queue, thread, commits, retries. */
+/* store - writes to the database: queue, thread, commits, retries. */
 #include "shared/store/store.h"
 
 #include <errno.h>
@@ -31,18 +31,20 @@
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
-/* Less than the queue, so that there is always room next to it. */
+/* Maximum snapshots in a transaction, below the queue's size, so that there is always room for new
+ * ones. */
 #define TRANSACTION_MAX (NTK_STORE_QUEUE_MAX / 2)
-/* The time for which merging may delay a commit. */
+/* Maximum time for which merging may delay a commit. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
-/* The write-ahead log shrinks to this after a long reader let it grow. */
+/* Size to which the write-ahead log shrinks after a long reader let it grow. */
 #define WAL_BYTES "16777216"
-/* Beyond every byte that SQLite locks. */
+/* An offset beyond every byte that SQLite locks. */
 #define WRITER_LOCK_OFFSET (INT64_MAX - 16)
 
 struct ntk_store {
     struct ntk_store_options options;
-    int lock_fd; /* has the writer's lock; closed after the database: see open_and_lock() */
+    /* descriptor with the writer's lock, closed after the database: see open_and_lock() */
+    int lock_fd;
     char *path;
     sqlite3 *db; /* NULL while a damaged file could not be replaced */
     struct ntk_store_file file;
@@ -53,11 +55,11 @@ struct ntk_store {
     pthread_cond_t changed;
     const struct ntk_snapshot *queue[NTK_STORE_QUEUE_MAX]; /* oldest first */
     size_t queue_count;
-    size_t in_transaction; /* this many at the front are written and not committed */
+    size_t in_transaction; /* number of snapshots at the front that are written but not committed */
     bool stop;
     struct ntk_store_status status;
 
-    /* The writer's own. */
+    /* Used only by the writer's thread. */
     pthread_t thread;
     bool thread_runs;
     bool transaction_open;
@@ -141,7 +143,7 @@ static void close_database(struct ntk_store *store)
     }
 }
 
-/* A name next to the database that does not exist yet, with room for "-wal" at its end. */
+/* Makes a name next to the database that does not exist yet; "-wal" can be appended to it. */
 static int make_name(const struct ntk_store *store, char *name, size_t name_bytes)
 {
     char stamp[32];
@@ -161,7 +163,7 @@ static int make_name(const struct ntk_store *store, char *name, size_t name_byte
     }
 }
 
-/* Renames a damaged file; why is the evidence of the damage. */
+/* Renames a damaged file; why describes the damage. */
 static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *err)
 {
     char name[PATH_MAX - 4];
@@ -177,8 +179,8 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
                            "%s is damaged (%s) and cannot be renamed: %s", store->path, why,
                            strerror(-ret));
     }
-    /* The log may have data that the file lacks; the next program that opens it creates the index
-     * again. */
+    /* The log may contain data that the file lacks; the next program that opens it rebuilds the
+     * index. */
     snprintf(from, sizeof from, "%s-wal", store->path);
     snprintf(to, sizeof to, "%s-wal", name);
     (void)rename(from, to);
@@ -192,7 +194,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     return 0;
 }
 
-/* Replaces a damaged database by a new one, a few times. */
+/* Replaces a damaged database by a new one, at most a few times. */
 static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
 {
     for (;;) {
@@ -220,7 +222,8 @@ static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
     }
 }
 
-/* On the writer's thread, because a disk that does not respond blocks the caller. */
+/* Checks the disk. Runs on the writer's thread, because a disk that does not respond blocks the
+ * caller. */
 static void look_at_disk(struct ntk_store *store)
 {
     struct statvfs disk;
@@ -245,7 +248,7 @@ static void set_failing(struct ntk_store *store, const struct ntk_err *err)
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Everything in the transaction is queued again; a damaged file is replaced. */
+/* Puts everything in the transaction back into the queue; replaces a damaged file. */
 static void fail(struct ntk_store *store, const struct ntk_err *cause)
 {
     struct ntk_err err = *cause;
@@ -270,7 +273,7 @@ static void fail(struct ntk_store *store, const struct ntk_err *cause)
     set_failing(store, &err);
 }
 
-/* False if the write failed: everything is queued again. */
+/* Returns false if the write failed; then everything is back in the queue. */
 static bool commit(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };
@@ -359,21 +362,21 @@ static void *writer_main(void *arg)
         uint64_t now_ns = ntk_clock_now_ns(store->options.clock);
         bool waiting = store->queue_count > store->in_transaction;
         bool may_write = store->stop || now_ns >= store->retry_at_ns;
-        /* The first one at once, so that a new database is not empty. */
+        /* Commit the first transaction at once, so that a new database is not empty. */
         uint64_t commit_at_ns = store->transaction_since_ns +
                                 (store->status.snapshots_stored > 0 ? store->options.commit_ns : 0);
 
         bool is_long = store->in_transaction == TRANSACTION_MAX;
 
         if (waiting && may_write && !is_long) {
-            /* Counted as part of the transaction first, so that put() leaves it alone. */
+            /* Count it as part of the transaction first, so that put() does not touch it. */
             const struct ntk_snapshot *snapshot = store->queue[store->in_transaction++];
             bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
             write_one(store, snapshot);
             pthread_mutex_lock(&store->mutex);
             if (last_try && !store->transaction_open && store->status.failing) {
-                break; /* it failed, and the program ends; a new file allows another try */
+                break; /* it failed and the program is stopping; a new file allows another try */
             }
             continue;
         }
@@ -386,7 +389,7 @@ static void *writer_main(void *arg)
             }
             pthread_mutex_lock(&store->mutex);
             if (last_try && !committed && store->status.failing) {
-                break; /* as above: the rows fit into memory, but not onto the disk */
+                break; /* same as above: the rows fit into memory, but not onto the disk */
             }
             continue;
         }
@@ -446,7 +449,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     set_defaults(&store->options);
     pthread_mutex_init(&store->mutex, NULL);
     store->lock_fd = -1;
-    store->file.heeds_signals = true; /* until there is a thread that can be stopped */
+    store->file.heeds_signals = true; /* until the thread exists, which can be stopped */
     store->path = strdup(path);
     int ret = store->path ? open_or_replace(store, &first_err) : ntk_err_no_memory(&first_err);
     if (ret == 0) {
@@ -464,7 +467,8 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     return 0;
 }
 
-/* Makes room: joins the two oldest, or drops the second of them. The caller holds the mutex. */
+/* Makes room: joins the two oldest snapshots, or drops the second of them. The caller must hold the
+ * mutex. */
 static void join_oldest(struct ntk_store *store)
 {
     const struct ntk_snapshot **oldest = store->queue + store->in_transaction;
@@ -520,7 +524,8 @@ int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
         pthread_join(store->thread, NULL);
         pthread_cond_destroy(&store->changed);
     }
-    uint64_t waiting_ns = 0; /* not their number: one may be several that were joined */
+    /* a time, not a number, because one entry may be several joined snapshots */
+    uint64_t waiting_ns = 0;
     for (size_t i = 0; i < store->queue_count; i++) {
         waiting_ns += store->queue[i]->period_ns;
         ntk_snapshot_destroy(store->queue[i]);

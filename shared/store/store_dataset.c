@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_dataset - the database as tables for other programs. */
+/* store_dataset - reads the database as tables for other programs. */
 #include "shared/store/store_dataset.h"
 
 #include <assert.h>
@@ -65,7 +65,7 @@ uint64_t ntk_store_dataset_start(enum ntk_store_dataset_id id, uint64_t time_ns)
 
 /* ---- times of rows ---- */
 
-/* Two numbers of one row, :bound set; -1 for NULL. */
+/* Reads two numbers of one row, with :bound set; -1 for NULL. */
 static int ask(struct ntk_store_reader *reader, const char *sql, uint64_t bound,
                int64_t numbers[static 2], struct ntk_err *err)
 {
@@ -129,7 +129,8 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
         return ret;
     }
     *out_whole_ns = span[0] > 0 ? (uint64_t)span[0] : 0;
-    /* Rows of a log are as new as the samples, although they are kept as long as another tier. */
+    /* Rows of a log are as recent as the samples, although they are kept as long as another
+     * tier. */
     bool is_merged = rows[id].of == OF_ROWS &&
                      (rows[id].kept == NTK_STORE_MINUTE || rows[id].kept == NTK_STORE_HOUR);
     is_merged =
@@ -193,7 +194,7 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
 
 /* ---- rows ---- */
 
-/* The name of a column, and its type: "first_seen timestamp", or the type in the table. */
+/* Finds a column's name and type: from "first_seen timestamp", or the type in the table. */
 static void name_column(sqlite3_stmt *statement, int index, struct ntk_store_cursor_column *column)
 {
     const char *name = sqlite3_column_name(statement, index);
@@ -210,7 +211,8 @@ static void name_column(sqlite3_stmt *statement, int index, struct ntk_store_cur
                                                : NTK_STORE_CELL_TEXT;
 }
 
-/* The SQL with the tier of the dataset for @: "core_minute" has the minutes. */
+/* Adds the SQL, in which @ is replaced by the dataset's tier: "core_minute" contains the
+ * minutes. */
 static void tell(struct ntk_buf *sql, enum ntk_store_dataset_id id)
 {
     const char *tier = strrchr(ntk_store_datasets[id].name, '_');
@@ -289,7 +291,7 @@ static void take_cell(sqlite3_stmt *statement, int index, enum ntk_store_cell_ki
         cell->bytes_count = (size_t)sqlite3_column_bytes(statement, index);
         break;
     case NTK_STORE_CELL_I64:
-    case NTK_STORE_CELL_TIME: /* a sum beyond 64 bits is a real number: the largest */
+    case NTK_STORE_CELL_TIME: /* a sum beyond 64 bits is a real number: use the maximum */
         cell->i64 = sqlite3_column_int64(statement, index);
         break;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_ecc - the ECC counters of devices as rows. */
+/* store_ecc - writes and reads the ECC counters of devices as rows. */
 #include "shared/store/store_ecc.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_ecc - the ECC counters of devices as rows of ecc_total, written when one changes; the next
- * agent continues from them.
+ * store_ecc - stores the ECC counters of devices as rows of ecc_total, whenever one changes; the
+ * next agent continues from them.
  *
- * Owner:   the caller's storage, zeroed: nothing written yet.
- * Threads: the writer's; ntk_store_ecc_read() the reader's.
+ * Owner:   the caller's storage; a zeroed struct means that nothing is written yet.
+ * Threads: the writer's; ntk_store_ecc_read() is for the reader's.
  */
 #ifndef NTK_SHARED_STORE_STORE_ECC_H
 #define NTK_SHARED_STORE_STORE_ECC_H
@@ -29,7 +29,7 @@ void ntk_store_ecc_reset(struct ntk_store_ecc *ecc);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk_snapshot *snapshot,
                         uint64_t *row_count, struct ntk_err *err);
-/* False if nothing is stored about the device. */
+/* Returns false if nothing is stored for the device. */
 bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
                         struct ntk_ecc_stored *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store_events - events in a window, in order: one SELECT over the logs and the processes. */
+/* store_events - reads the events in a window in order: one SELECT over the logs and the
+ * processes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* The source of each kind: the columns after time, kind and process_id, which add_sql() names; and
- * the rows. */
+/* Where each kind of event comes from: the columns after time, kind and process_id, in the order in
+ * which add_sql() names them; and the rows. */
 struct source {
     const char *time, *columns, *rows;
 };
@@ -54,7 +55,7 @@ const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
     "alloc",      "free", "model_start", "model_stop", "mark",
 };
 
-/* The columns of an event. An answer has many events, so columns are found by enum. */
+/* Columns of an event, addressed by number, because an answer may have many events. */
 /* clang-format off */
 #define EVENT_COLUMNS(C)                                                                \
     C(TIME_NS, e.time_ns) C(KIND, e.kind) C(CORE, e.core) C(MODEL_ID, e.model_id)       \
@@ -110,8 +111,8 @@ static bool is_known(sqlite3_stmt *statement, int column)
     return sqlite3_column_type(statement, column) != SQLITE_NULL;
 }
 
-/* A record of a fault has no class, because its execution counts: it shows that of its status, or
- * the outcome if the status has none. */
+/* The class or outcome of an error. The record of a fault has no class, because its execution
+ * counts: it gets the class of its status, or the outcome if the status has no class. */
 static const char *class_or_outcome(const char *stored, uint32_t status)
 {
     enum ntk_error_class error_class = ntk_error_class_of_status(status);

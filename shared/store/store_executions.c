@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* store_executions - outcomes and latencies of executions over a window, and those that ended while
- * no agent watched. */
+/* store_executions - reads outcomes and latencies of executions in a window, and those from the
+ * time when no agent was running. */
 #include <stdlib.h>
 
 #include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/store_steps.h"
 
-/* Counts and histograms of the steps that have any, with the column names of merged rows. */
+/* Adds the columns with counts and histograms, named like those of merged rows, for the steps that
+ * have any. */
 static void add_execution_columns(struct ntk_buf *sql, bool of_model)
 {
     ntk_buf_add_text(sql, ", histogram_merge(total_latency_histogram) AS total_latency_histogram,"
@@ -37,7 +38,8 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
         ntk_store_reader_histogram(statement, "device_latency_histogram", entries[1]);
     if (of_model) {
         out->failed = ntk_store_sql_u64(statement, "errors");
-        /* "failed" includes those that never reached a core, "executions" those that did. */
+        /* "failed" includes executions that never reached a core; "executions" contains only those
+         * that did. */
         uint64_t executions = ntk_store_sql_u64(statement, "executions");
         out->completed = executions > out->failed ? executions - out->failed : 0;
         return;
@@ -50,9 +52,10 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
     out->completed = out->outcome[NTK_OUTCOME_COMPLETED];
 }
 
-/* ---- the unwatched part ---- */
+/* ---- executions while no agent was running ---- */
 
-/* The rows of unwatched, by time; none for a model, because its counts begin with the watch. */
+/* Selects the rows of unwatched by time; none for a model, because its counts begin when an agent
+ * observes it. */
 static int prepare_unwatched(struct ntk_steps *query, sqlite3_stmt **out_statement,
                              struct ntk_err *err)
 {
@@ -82,7 +85,7 @@ static void merge_into(struct ntk_histogram *to, const struct ntk_histogram *mor
     to->entry_count = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
 }
 
-/* Adds the rows up to the end of the step. has_row: whether the statement is on one. */
+/* Adds the rows up to the end of the step. has_row: whether the statement has a current row. */
 static int add_unwatched(const struct ntk_steps *query, sqlite3_stmt *statement, bool *has_row,
                          struct telling *telling, struct ntk_store_executions *reported,
                          struct ntk_err *err)
@@ -117,7 +120,7 @@ static int add_unwatched(const struct ntk_steps *query, sqlite3_stmt *statement,
     return 0;
 }
 
-/* Goes through the steps and the rows in parallel: a step without a row has no executions. */
+/* Walks through steps and rows in parallel: a step without a row has no executions. */
 static int tell_steps(struct ntk_steps *query, sqlite3_stmt *statement, sqlite3_stmt *unwatched,
                       bool of_model, ntk_store_executions_row row, void *ctx, struct ntk_err *err)
 {
@@ -146,8 +149,8 @@ static int tell_steps(struct ntk_steps *query, sqlite3_stmt *statement, sqlite3_
         if (is_its) {
             take_executions(statement, of_model, telling->entries, &reported);
         }
-        if (reported.covered_ns >
-            0) { /* after a gap it counts in the step in which the agent watched again */
+        /* After a gap, it counts in the step in which an agent was running again. */
+        if (reported.covered_ns > 0) {
             ret = add_unwatched(query, unwatched, &has_unwatched, telling, &reported, err);
         }
         reported.is_counted =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_file - a database of unknown origin. */
+/* store_file - opens a database file of unknown origin. */
 #include "shared/store/store_file.h"
 
 #include <errno.h>
@@ -27,12 +27,12 @@
 #define APPLICATION_AT 68
 #define HEADER_BYTES 100
 
-/* Instructions of SQLite between two checks of the clock: about a millisecond. */
+/* Number of SQLite instructions between two checks of the clock: about a millisecond. */
 #define STEPS_PER_LOOK 20000
-/* Real values are much shorter. */
+/* Limit on a value; real values are much shorter. */
 #define VALUE_BYTES_MAX (4 << 20)
 #define MEMORY_BYTES (32 << 20)
-/* The schema of a real file ends before this. */
+/* Limit within which the schema of a valid file ends. */
 #define SCHEMA_BYTES (1 << 20)
 
 bool ntk_store_file_is_plain(const char *path)
@@ -63,8 +63,9 @@ static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
     return size;
 }
 
-/* SQLite counts all connections of the process together; so memory from before the statement
- * belongs to others, and our statements do not nest. The file is ours if we created it. */
+/* Whether the file takes too much memory. SQLite counts all connections of the process together, so
+ * memory used before the statement belongs to others; our statements do not nest. A file that we
+ * created is trusted. */
 static bool fills_memory(const struct ntk_store_file *file)
 {
     sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;
@@ -73,7 +74,7 @@ static bool fills_memory(const struct ntk_store_file *file)
     return !file->is_fresh && used > 0 && used > 2 * size_of(file->db, &handle);
 }
 
-/* Called by SQLite during work; a value other than 0 stops it. */
+/* SQLite calls this function during work; returning nonzero stops the statement. */
 static int look(void *ctx)
 {
     struct ntk_store_file *file = ctx;
@@ -82,7 +83,7 @@ static int look(void *ctx)
            ntk_clock_monotonic_ns() > atomic_load(&file->until_ns) || fills_memory(file);
 }
 
-/* A statement begins: its time and memory count from now. */
+/* At the beginning of a statement: its time and memory count from now. */
 static int begin(unsigned int what, void *ctx, void *statement, void *text)
 {
     struct ntk_store_file *file = ctx;
@@ -102,9 +103,9 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     static const int settings[][2] = {
         { SQLITE_DBCONFIG_DEFENSIVE, 1 },
         { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
-        { SQLITE_DBCONFIG_ENABLE_TRIGGER,
-          0 }, /* of the file; those of the connection's own are allowed, */
-        { SQLITE_DBCONFIG_ENABLE_VIEW, 0 }, /* as are its views */
+        /* Forbid the file's triggers and views; temporary ones are allowed. */
+        { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+        { SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
     };
     sqlite3_file *handle;
     sqlite3_int64 size = size_of(db, &handle);
@@ -116,9 +117,8 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     }
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     file->db = db;
-    file->is_fresh = handle && size == 0; /* then SQLite also ignores a log next to it */
-    begin(0, file, NULL, NULL);           /* the first work of SQLite is not one of our
-                                           * statements */
+    file->is_fresh = handle && size == 0; /* SQLite then also ignores a log next to it */
+    begin(0, file, NULL, NULL);           /* SQLite's first work is not one of our statements */
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
     sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);
     return 0;
@@ -146,8 +146,8 @@ static uint32_t number_at(const unsigned char *head, size_t at)
            head[at + 3];
 }
 
-/* Ignores the header: rows of the schema, as SQLite writes them, contain our table names near the
- * start of the file. */
+/* Whether the file has our tables, even if the header is damaged: SQLite writes rows of the schema,
+ * which contain our table names, near the start of the file. */
 static bool has_our_tables(sqlite3_file *file, sqlite3_int64 size)
 {
     static const char *const rows[] = { "tablecore_samplecore_sample",
@@ -195,7 +195,7 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                                      "a database created by another program");
     }
-    /* SQLite cannot open or write these, but does not call them damaged. */
+    /* SQLite cannot open or write such files, but does not report them as damaged. */
     if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||
                     head[WRITE_VERSION_AT + 1] > 2)) {
         return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "the header is damaged");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_file - opens a database of unknown origin: checks its owner, and limits SQLite.
+ * store_file - opens a database of unknown origin: checks which program it belongs to, and limits
+ * SQLite.
  *
- * Before SQLite reads a file, its header is read as bytes: a file of another program is left alone,
- * and a truncated or damaged one of ours is recognized. Code in the file (triggers, views,
- * functions in its schema) is never run, and SQLite gives up if a file takes more time or memory
- * than a valid one: a tree with a cycle has endless rows.
+ * Before SQLite reads a file, its header is read as bytes: another program's file is left
+ * unchanged, and a truncated or damaged database of ours is recognized. Code in the file (triggers,
+ * views, functions in its schema) is never run, and SQLite gives up if a file takes more time or
+ * memory than a valid one: a tree with a cycle has endless rows.
  *
  * The file is read through SQLite, because closing a separate descriptor would drop its locks.
  *
@@ -21,30 +22,32 @@
 
 #include "shared/base/err.h"
 
-/* Time limit for one statement, and the rest of it when the program ends. */
+/* Time limit for one statement, and the limit once the program is stopping. */
 #define NTK_STORE_FILE_STATEMENT_NS UINT64_C(120000000000)
 #define NTK_STORE_FILE_HURRY_NS UINT64_C(500000000)
 
-/* For one connection; zeroed, except for the first two. Lives as long as the connection. */
+/* State of one connection: zeroed, except for the first two members. Must live as long as the
+ * connection. */
 struct ntk_store_file {
-    const atomic_bool *stop; /* true: give up at once; may be NULL */
+    const atomic_bool *stop; /* if it is true, statements stop at once; may be NULL */
     bool heeds_signals;      /* a pending, blocked SIGINT or SIGTERM has the same effect */
     sqlite3 *db;
-    bool is_fresh; /* empty when it was opened */
+    bool is_fresh; /* was empty when it was opened */
     sqlite3_int64 memory_before;
     _Atomic uint64_t until_ns;
     atomic_bool hurries;
 };
 
-/* A folder, a device or a pipe would block its reader; also false if there is nothing. */
+/* Whether the path is a regular file: a folder, a device or a pipe would block the reader. Also
+ * false if it does not exist. */
 bool ntk_store_file_is_plain(const char *path);
 /* Limits SQLite on an open connection that has not read anything yet. */
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err);
-/* The program ends: every statement has half a second from now on. */
+/* For a program that is stopping: limits every statement to half a second from now on. */
 void ntk_store_file_hurry(struct ntk_store_file *file);
-/* 0: ours, or possibly so (empty, or the first transaction is still in the log); -EPROTO: another
- * program's; -EBADMSG: damaged, and ours or unrecognizable. *out_is_ours: the header or the schema
- * shows it. */
+/* Returns 0 if the file is ours, or possibly ours (empty, or its first transaction is still in the
+ * log); -EPROTO if it is another program's; -EBADMSG if it is damaged, and ours or unrecognizable.
+ * *out_is_ours: header or schema prove that it is ours. */
 int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_health - verdicts and reasons as rows. */
+/* store_health - writes and reads verdicts and reasons as rows. */
 #include "shared/store/store_health.h"
 
 #include <assert.h>
@@ -8,7 +8,8 @@
 #include "shared/base/word.h"
 #include "shared/store/store_sql.h"
 
-/* Verdict and reasons; the number of errors is not part of the state, but it is in the rows. */
+/* A number for verdict and reasons. The number of errors is not part of it, although rows contain
+ * it. */
 static uint64_t state_of(const struct ntk_device_sample *device)
 {
     uint64_t state = UINT64_C(1) << 63 | (uint64_t)device->verdict << 60;
@@ -20,7 +21,7 @@ static uint64_t state_of(const struct ntk_device_sample *device)
     return state;
 }
 
-/* Differs if some reason has another count. */
+/* A number that changes if the count of a reason changes. */
 static uint64_t counts_of(const struct ntk_device_sample *device)
 {
     uint64_t counts = 0;
@@ -31,7 +32,7 @@ static uint64_t counts_of(const struct ntk_device_sample *device)
     return counts;
 }
 
-/* Reason i of the device; without any, the row of a healthy device. */
+/* Binds reason i of the device or, if there are none, the row of a healthy device. */
 static void bind_row(sqlite3_stmt *statement, uint64_t time_ns,
                      const struct ntk_device_sample *device, size_t i)
 {
@@ -111,7 +112,7 @@ int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
     return ret;
 }
 
-/* The rows of the last time, and those of the first time of their verdict. */
+/* The rows of the last time, and those of the time at which their verdict began. */
 static const char stored_sql[] =
     "WITH boot AS (SELECT coalesce(min(since_ns), 9223372036854775807) AS begin_ns FROM machine"
     "  WHERE boot_id = :boot_id),"
@@ -122,7 +123,7 @@ static const char stored_sql[] =
     "  FROM ours v WHERE v.time_ns > coalesce((SELECT max(o.time_ns) FROM ours o WHERE o.verdict <>"
     "   (SELECT n.verdict FROM ours n WHERE n.time_ns = last.time_ns LIMIT 1)), 0))";
 
-/* A verdict began with the first of the reasons that cause it. */
+/* Sets the start of a verdict, which is the start of the first reason that causes it. */
 static void take_verdict_since(struct ntk_health_stored *stored, int reason, uint64_t since_ns)
 {
     bool is_cause = reason < 0 || ntk_health_reasons[reason].verdict == stored->verdict;

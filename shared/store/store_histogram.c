@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_histogram - a latency histogram as a BLOB of the database. */
+/* store_histogram - encodes a latency histogram as a BLOB of the database. */
 #include "shared/store/store_histogram.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static bool take_long_varint(const uint8_t **at, const uint8_t *end, uint64_t *o
     return false;
 }
 
-/* Most have one byte. */
+/* Inline, because most numbers have one byte. */
 static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
     if (*at < end && **at < 0x80) {
@@ -127,14 +127,14 @@ int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
 #define HEAD_BYTES_MAX (1 + 2 * VARINT_BYTES)
 #define ENTRY_BYTES_MAX (2 * VARINT_BYTES)
 
-/* Entries of a BLOB and of a histogram, merged. Stored entries that stay the same are copied with
- * their neighbours, not decoded: they are most of a total. */
+/* Merging the entries of a BLOB and of a histogram. Runs of unchanged stored entries, the largest
+ * part of a total, are copied without decoding. */
 struct merge {
     const struct ntk_histogram *more;
-    size_t taken;  /* of its entries */
-    uint32_t next; /* bucket of its next entry; NTK_HISTOGRAM_BUCKETS: there is none */
+    size_t taken;  /* number of the histogram's entries that were merged */
+    uint32_t next; /* bucket of the histogram's next entry; NTK_HISTOGRAM_BUCKETS: none */
     uint8_t *to;
-    uint32_t bucket; /* of the last entry */
+    uint32_t bucket; /* bucket of the last merged entry */
     uint64_t entry_count;
 };
 
@@ -164,7 +164,7 @@ static void put_entry(struct merge *merge, uint32_t bucket, uint64_t count)
     merge->entry_count++;
 }
 
-/* New buckets before an end. */
+/* Adds new buckets that come before `end`. */
 static void put_new(struct merge *merge, uint32_t end)
 {
     while (merge->next < end) {
@@ -180,10 +180,10 @@ static void put_bytes(struct merge *merge, const uint8_t *from, const uint8_t *e
     merge->to += end - from;
 }
 
-/* False if the stored bytes are invalid. */
+/* Returns false if the stored bytes are invalid. */
 static bool merge_entries(struct merge *merge, const uint8_t *at, const uint8_t *end, uint64_t left)
 {
-    const uint8_t *unchanged = at; /* from here on, not copied yet */
+    const uint8_t *unchanged = at; /* start of unchanged bytes that are not copied yet */
     uint64_t bucket = 0;
     uint64_t distance;
     uint64_t count;
@@ -214,8 +214,8 @@ static bool merge_entries(struct merge *merge, const uint8_t *at, const uint8_t 
     return at == end;
 }
 
-/* Adds more to a stored histogram in `sum`. 0, -EBADMSG if the stored bytes are invalid, or
- * -ENOMEM. */
+/* Writes the sum of a stored histogram and `more` to `sum`. Returns 0, -EBADMSG if the stored bytes
+ * are invalid, or -ENOMEM. */
 static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob, const struct ntk_histogram *more)
 {
     const uint8_t *at = (const uint8_t *)blob->bytes;
@@ -230,7 +230,7 @@ static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob, const struct 
         more->entry_count > NTK_HISTOGRAM_BUCKETS) {
         return -EBADMSG;
     }
-    /* Each entry adds one, or changes one; one that follows it changes, too. */
+    /* Each entry adds or changes one stored entry, and also changes the entry after it. */
     uint8_t *begin = ntk_buf_extend(sum, HEAD_BYTES_MAX + blob->bytes_count +
                                              2 * ENTRY_BYTES_MAX * more->entry_count);
     if (!begin) {
@@ -251,7 +251,7 @@ static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob, const struct 
     return 0;
 }
 
-/* Stored bytes that are not a histogram count as an empty one. */
+/* Adds to stored bytes; bytes that are not a histogram count as empty. */
 void ntk_store_histogram_add(struct ntk_buf *blob, const struct ntk_histogram *more)
 {
     struct ntk_buf sum = { 0 };

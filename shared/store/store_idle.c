@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* store_idle - why cores were idle in a window. */
+/* store_idle - reads why cores were idle in a window. */
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* A process that was observed and had no idle time has a row without a cause. */
+/* A process that was observed but had no idle time has a row without a cause. */
 static const char idle_sql[] =
     "WITH m AS (SELECT (i.time_ns - 1 - :from_ns) / :step_ns AS step, i.* FROM idle i"
     " WHERE i.time_ns > :from_ns AND i.time_ns <= :to_ns),"

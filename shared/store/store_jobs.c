@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_jobs - resources of jobs as rows with their times. */
+/* store_jobs - writes the resources of jobs as rows with their times. */
 #include "shared/store/store_jobs.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "shared/base/str.h"
 #include "shared/store/store_sql.h"
 
-#define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX /* physical ones, as many as there are logical ones */
+#define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX /* physical cores, as many as there are logical ones */
 #define TEXT_BYTES 256
 
 struct open_job {
@@ -17,10 +17,10 @@ struct open_job {
 #define NTK_JOB_TEXT(name, ...) char name[TEXT_BYTES];
 #include "shared/metrics/job.def"
         };
-        char texts[NTK_JOB_TEXTS][TEXT_BYTES]; /* all of them */
+        char texts[NTK_JOB_TEXTS][TEXT_BYTES]; /* the texts as a list */
     };
-    uint64_t cores[CORES_MAX / 64]; /* bits: cores with open rows */
-    bool is_seen;                   /* in the current snapshot */
+    uint64_t cores[CORES_MAX / 64]; /* bit mask of cores with open rows */
+    bool is_seen;                   /* is in the current snapshot */
 };
 
 #define LAST_SAMPLE                                                      \
@@ -31,7 +31,8 @@ static const char find_sql[] = "SELECT * FROM job"
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = :job_key AND to_ns IS NULL";
-/* The same job if it was there before; its file may be older than that. */
+/* The end of the same job's earlier time, if it was seen before; its file may be older than
+ * that. */
 static const char ended_sql[] = "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job"
                                 " WHERE job_id = :job_id AND cluster = :cluster";
 static const char add_sql[] = "INSERT INTO job (time_ns, lnc"
@@ -54,7 +55,7 @@ static const char *const close_sql[] = {
     "UPDATE job_core SET to_ns = max(time_ns, :time_ns)" OPEN,
     "UPDATE job SET to_ns = max(time_ns, :time_ns)" OPEN,
 };
-/* Rows of an earlier agent. */
+/* Closes rows of an earlier agent. */
 static const char *const close_old_sql[] = {
     "UPDATE job_core SET to_ns = " LAST_SAMPLE OPEN,
     "UPDATE job SET to_ns = " LAST_SAMPLE OPEN,
@@ -113,11 +114,11 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
 /* -- changes ----------------------------------------------------------------------------------- */
 
 struct number {
-    const char *name; /* of the parameter */
+    const char *name; /* name of the parameter */
     uint64_t value;
 };
 
-/* One statement with numbers, and the texts of the job (NULL: none). */
+/* Runs a statement with numbers, and with the texts of the job (NULL: none). */
 static int run(sqlite3 *db, const char *sql, const struct number *numbers, size_t number_count,
                const struct open_job *texts, uint64_t *row_count, struct ntk_err *err)
 {
@@ -136,7 +137,8 @@ static int run(sqlite3 *db, const char *sql, const struct number *numbers, size_
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
-/* A job that was lost from sight and returns continues; it never has the same core twice. */
+/* Finds the start of a job. A job that disappeared and returns is continued; it never gets the same
+ * core twice. */
 static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_ns,
                       struct ntk_err *err)
 {
@@ -178,7 +180,7 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     return ret;
 }
 
-/* Facts about a job that arrive later than its first core. */
+/* Stores facts about a job that arrive after its first core. */
 static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
                     uint64_t *row_count, struct ntk_err *err)
 {
@@ -194,7 +196,7 @@ static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *jo
     return is_new ? run(db, name_sql, &key, 1, open, row_count, err) : 0;
 }
 
-/* New ones begin at began_ns, and missing ones end with the period. */
+/* Writes changes of cores: new ones begin at began_ns, and missing ones end with the period. */
 static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job *job, uint32_t lnc,
                        uint64_t began_ns, uint64_t now_ns, uint64_t *row_count, struct ntk_err *err)
 {
@@ -243,7 +245,7 @@ static int write_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_
 {
     uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
     uint64_t now_ns = snapshot->realtime_ns;
-    /* A core that comes later was there for at most this period. */
+    /* A core that is added later was there for at most this period. */
     uint64_t began_ns = now_ns > snapshot->period_ns ? now_ns - snapshot->period_ns : 0;
     struct open_job *open = find(jobs, job);
     int ret;

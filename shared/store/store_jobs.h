@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_jobs - batch jobs as rows of job and job_core: one for the time of a job, and one for the
- * time of each of its cores.
+ * store_jobs - stores batch jobs as rows of job and job_core: one row for the time of a job, and
+ * one for the time of each of its cores.
  *
- * A job is identified by id and cluster while it is there without a break. An agent that starts
- * again continues open rows; the others ended with the last stored period. One that disappeared
- * (its folder could not be read, or was not watched) and returns continues from where it ended.
+ * A job is identified by id and cluster while it exists without a break. A restarted agent
+ * continues the open rows of current jobs; the others ended with the last stored period. A job that
+ * disappeared (its folder could not be read, or was not watched) and returns is continued.
  *
- * Owner:   caller's storage; ntk_store_jobs_reset() frees what it remembers.
+ * Owner:   caller's storage; ntk_store_jobs_reset() frees its contents.
  * Threads: the writer's. Private to shared/store.
  */
 #ifndef NTK_SHARED_STORE_STORE_JOBS_H
@@ -21,10 +21,10 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 
-/* Zeroed: open rows are loaded first. */
+/* A zeroed struct loads open rows first. */
 struct ntk_store_jobs {
     bool is_loaded;
-    struct ntk_vec open; /* struct open_job */
+    struct ntk_vec open; /* elements are struct open_job */
 };
 
 /* Call this after the written rows were lost. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_jobs_read - the resources of jobs, and the work on them. */
+/* store_jobs_read - reads the resources of jobs, and the work on them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX
 
-/* :seen_ns: the end of the known time. */
+/* The time for which a row holds; :seen_ns is the end of the known time. */
 #define HOLD                                                                      \
     "WITH hold AS MATERIALIZED (SELECT core, max(time_ns, :from_ns) AS a,"        \
     " min(coalesce(to_ns, :seen_ns), :to_ns) AS b FROM job_core WHERE job_key IN" \
@@ -31,11 +31,11 @@
 struct jobs_query {
     struct ntk_store_reader *reader;
     struct ntk_store_jobs_filter filter;
-    uint64_t seen_ns; /* of the last stored period */
+    uint64_t seen_ns; /* end of the last stored period */
     uint32_t cores[CORES_MAX];
     struct ntk_store_job job;
     struct ntk_vec pieces;
-    uint32_t cores_per_device; /* physical; 0: unknown */
+    uint32_t cores_per_device; /* physical cores per device; 0: unknown */
 };
 
 static uint64_t number_at(sqlite3_stmt *statement, const char *column)
@@ -45,7 +45,7 @@ static uint64_t number_at(sqlite3_stmt *statement, const char *column)
     return value < 1 ? value > 0.5 : value < 9e18 ? (uint64_t)(value + 0.5) : INT64_MAX;
 }
 
-/* As it is stored, for times. */
+/* Reads a time as it is stored. */
 static uint64_t time_at(sqlite3_stmt *statement, const char *column)
 {
     int64_t value = (int64_t)ntk_store_sql_u64(statement, column);
@@ -74,7 +74,7 @@ static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt *
     return 0;
 }
 
-/* Reads the only row of a statement, which is finalized if there is none. */
+/* Reads the only row of a statement, and finalizes the statement if there is none. */
 static int prepare_row(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                        struct ntk_err *err)
 {
@@ -120,7 +120,7 @@ static int load_cores(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* Rows that cross the end of the window count for their part in it. */
+/* Cuts rows at the ends of the window: only their part inside counts. */
 static int cut(struct jobs_query *query, struct ntk_err *err)
 {
     const struct ntk_store_window window = { query->job.from_ns, query->job.to_ns,
@@ -168,7 +168,7 @@ static int load_watched(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* Unwatched time counts if the job was there for all of it. */
+/* Unobserved time counts if the job was there for all of it. */
 #define UNWATCHED \
     " FROM unwatched r JOIN hold h ON h.core = r.core AND r.since_ns >= h.a AND r.time_ns <= h.b"
 
@@ -203,7 +203,7 @@ static int load_used(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Unknown if one of its processes is not counted. */
+/* Loads executions; they are unknown if one of the job's processes is not counted. */
 static int load_executions(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -229,7 +229,7 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* For processes that used a core of the job while the job had it. */
+/* Loads memory of processes that used a core of the job while the job had it. */
 static int load_memory(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -252,7 +252,7 @@ static int load_memory(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* The machine at the end. */
+/* Loads the machine at the end of the window. */
 static int load_machine(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -280,8 +280,8 @@ static int load_machine(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Power is divided by the share of a device's cores that the job had; an error of a device counts
- * for every job with a core of it. */
+/* Loads devices: power is divided by the job's share of a device's cores; a device's error counts
+ * for every job that had one of its cores. */
 static int load_devices(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -342,13 +342,13 @@ static int load_job(struct jobs_query *query, struct ntk_err *err)
     return ret < 0 ? ret : load_devices(query, err);
 }
 
-/* -- which ------------------------------------------------------------------------------------- */
+/* -- list of jobs ------------------------------------------------------------------------------ */
 
 #define FOUND                                                                                    \
     " FROM job WHERE time_ns < :to_ns AND coalesce(to_ns, :seen_ns) > :from_ns AND (:job_id IS " \
     "NULL OR job_id = :job_id)"                                                                  \
     " AND (:user IS NULL OR user = :user) GROUP BY job_id, cluster"
-/* The newest texts that were reported. */
+/* Lists jobs with the newest texts that were reported. */
 static const char list_sql[] =
     "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns) AS user,"
     " newest(nullif(name, ''), time_ns) AS name,"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_lists - the processes and models in a window, and their totals. */
+/* store_lists - reads the processes and models in a window, and their totals. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
     return ret;
 }
 
-/* Whether a query with the parameters of the filter has a row; what: the message if it has none. */
+/* Whether a query with the filter's parameters has a row; what is the message if it has none. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)
 {
@@ -51,7 +51,7 @@ static int check_one(struct ntk_store_reader *reader, const struct ntk_store_fil
     return ret;
 }
 
-/* Processes with one name but several users do not belong together. */
+/* Rejects a name that processes of several users have, because these do not belong together. */
 static int check_users(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                        struct ntk_err *err)
 {
@@ -116,7 +116,7 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
                         "job", filter->job, err);
     }
     if (ret == 0 && filter->has_core) {
-        /* The machine may have it although no process used it. */
+        /* The machine may have the core although no process used it. */
         snprintf(sql, sizeof sql,
                  "SELECT 1 FROM machine WHERE core_count > %" PRIu32
                  " UNION ALL SELECT 1 FROM core_total WHERE core = %" PRIu32 " LIMIT 1",
@@ -184,7 +184,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
     };
 }
 
-/* The rows of a window that is one step, as SQL; takes over the vec of pieces. */
+/* Makes SQL for the rows of a window that is one step; takes ownership of the vector of pieces. */
 static int cut_whole(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                      struct ntk_vec *pieces, struct ntk_err *err)
 {

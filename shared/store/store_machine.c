@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_machine - facts about the machine, as rows of machine and device. */
+/* store_machine - writes facts about the machine as rows of machine and device. */
 #include "shared/store/store_machine.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "shared/store/store_sql.h"
 
-#define NUMBER_BYTES 4 /* "255," */
+#define NUMBER_BYTES 4 /* characters of "255," */
 
 void ntk_store_machine_fini(struct ntk_store_machine *machine)
 {
@@ -45,7 +45,7 @@ static void bind_machine(sqlite3_stmt *row, const struct ntk_snapshot *snapshot)
     ntk_store_sql_bind(row, "core_count", snapshot->core_count);
 }
 
-/* list: for the connected devices, valid as long as the row is bound. */
+/* list is memory for the connected devices, valid while the row is bound. */
 static void bind_device(sqlite3_stmt *row, const struct ntk_device_sample *device, char *list)
 {
     size_t length = 0;
@@ -70,7 +70,7 @@ static void bind_device(sqlite3_stmt *row, const struct ntk_device_sample *devic
                              ntk_device_sum(device, device->memory_capacity_bytes));
 }
 
-/* Writes the row, or with `facts` only adds it to them, without its time. */
+/* Writes the row, or, with `facts`, only adds its values without the time to the text. */
 static int take_row(sqlite3 *db, sqlite3_stmt *row, uint64_t time_ns, struct ntk_buf *facts,
                     uint64_t *row_count, struct ntk_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_machine - facts about the machine, as rows of machine and device: at the start and when
- * they change. Private to shared/store. Threads: the writer's.
+ * store_machine - stores facts about the machine as rows of machine and device, at the start and
+ * when they change. Private to shared/store. Threads: the writer's.
  *
  * Owner:   ntk_store_machine_fini() frees.
  */
@@ -15,9 +15,9 @@
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
-/* Zeroed: nothing written yet. */
+/* A zeroed struct means that nothing is written yet. */
 struct ntk_store_machine {
-    struct ntk_buf written; /* the last rows, as text */
+    struct ntk_buf written; /* last written rows as text */
     sqlite3_stmt *machine;
     sqlite3_stmt *device;
 };

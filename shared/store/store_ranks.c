@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_ranks - the work of ranks in a window, and the verdicts on them. */
+/* store_ranks - reads the work of ranks in a window, and the verdicts on them. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@
 
 #define LONGEST "9223372036854775807"
 
-/* The verdicts on the rank in the step, in order: about its process, if known. */
+/* The verdicts on the rank in the step, in order; about its process, if that is known. */
 #define SAID                                                                         \
     "(SELECT group_concat(what, ', ') FROM (SELECT v.kind || ' ' || v.cause AS what" \
     " FROM rank_verdict v WHERE v.communicator = s.communicator AND v.rank = s.rank" \

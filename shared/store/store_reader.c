@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_reader - the reading side of the database. */
+/* store_reader - opens the database for reading, and shared parts of queries. */
 #include "shared/store/store_reader.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define BUSY_TIMEOUT_MS 5000
 
-/* Histogram entries of the last answer, two lists per core. */
+/* Histogram entries in the last answer, two lists per core. */
 struct core_entries {
     struct ntk_histogram_entry total[NTK_HISTOGRAM_BUCKETS];
     struct ntk_histogram_entry device[NTK_HISTOGRAM_BUCKETS];
@@ -32,8 +32,8 @@ static const char totals_sql[] =
     " AND p.start_time = :start_time"
     " AND t.began_ns = :began_ns ORDER BY t.core";
 
-/* "file:<path>?immutable=1" with escapes for special characters of a URI; freed with
- * sqlite3_free(). */
+/* Makes "file:<path>?immutable=1", with a URI's special characters escaped; the caller frees it
+ * with sqlite3_free(). */
 static char *make_immutable_uri(const char *path)
 {
     sqlite3_str *uri = sqlite3_str_new(NULL);
@@ -63,7 +63,7 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_is_empty, err);
 }
 
-/* Whether the file is complete: no log of a running agent next to it. */
+/* Whether the file is complete, without the log of a running agent next to it. */
 static bool is_alone(const char *path)
 {
     char wal[PATH_MAX];
@@ -73,8 +73,8 @@ static bool is_alone(const char *path)
     return count > 0 && (size_t)count < sizeof wal && (stat(wal, &info) < 0 || info.st_size == 0);
 }
 
-/* A reader creates an index next to the file; if it cannot (a read-only disk, another user's
- * folder) and no agent is running, the file is read as it is. */
+/* Opens the file. A reader creates an index next to it; if that fails (a read-only disk, another
+ * user's folder) and no agent is running, the file is read as it is. */
 static int open_somehow(struct ntk_store_reader *reader, const char *path, bool *out_is_empty,
                         struct ntk_err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader - the reading side of the database: series, latency, processes, past moments; the
- * state that a restarted agent needs; and plain SQL.
+ * store_reader - reads the database: series, latency, processes, past moments; the state that a
+ * restarted agent needs; and plain SQL.
  *
  * Readers never block the writer, and each call sees one state of the file. A file without a
  * running agent can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
- * nanoseconds, sizes bytes; cores are global physical ones. A file may have any origin: a call
- * that takes minutes gives up, and so does one with a blocked, pending SIGINT or SIGTERM
+ * nanoseconds, sizes bytes; cores are global physical numbers. A file may have any origin: a call
+ * that takes minutes fails, and so does a call during which a blocked SIGINT or SIGTERM is pending
  * (-ECANCELED). Errors: a message, which names the file only if it cannot be opened.
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their
@@ -31,85 +31,86 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only; -ENOENT if the file is missing, -EPROTO if it is not a database of ours. */
+/* Opens a file read-only. Returns -ENOENT if it is missing, -EPROTO if it is not one of our
+ * databases. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
-/* Same, for a program with several threads: every call gives up (-ECANCELED) soon after *stop is
- * true. Borrowed for life. */
+/* Same, for a program with several threads: every call fails (-ECANCELED) soon after *stop becomes
+ * true. stop is borrowed for life. */
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
 
-/* All queries until _end see one state of the file, even while an agent writes. A single query
- * always does; use this around several that belong together. Calls nest. */
+/* Makes all queries until _end see one state of the file, even while an agent writes. A single
+ * query always does; use this around several queries that belong together. Calls may be nested. */
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
 void ntk_store_reader_end(struct ntk_store_reader *reader);
 
 /*
- * The stored totals of a process since its segment began at began_ns, for
- * ntk_collector_options.totals_get with ctx = the reader. The reader owns the histograms in cores[]
- * until the next call.
+ * Reads the stored totals of a process since its segment began at began_ns, for
+ * ntk_collector_options.totals_get with the reader as ctx. The reader owns the histograms in
+ * cores[] until the next call.
  */
 bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 
-/* The stored ECC counters of a device, for ntk_collector_options.ecc_get. */
+/* Reads the stored ECC counters of a device, for ntk_collector_options.ecc_get. */
 bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out,
                               void *ctx);
 
-/* The last verdict stored of a device in this boot: what ntk_collector_options.health_get asks,
- * likewise. */
+/* Reads a device's last verdict in this boot, for ntk_collector_options.health_get. */
 bool ntk_store_reader_health_get(const char *boot_id, uint32_t device,
                                  struct ntk_health_stored *out, void *ctx);
 
 /*
- * All counts of executions and cores of all time as one period: a runtime per tag (by_process: per
- * process), the cores of the machine, the sums. For counters that must continue from there.
- * -ENODATA if there are none. The caller destroys it.
+ * Reads all counts of executions and cores of all time as one period: a runtime per tag
+ * (by_process: per process), the machine's cores, the sums. For counters that must continue from
+ * these values. Returns -ENODATA if there are none. The caller destroys the snapshot.
  */
 int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_process,
                                      struct ntk_snapshot **out_snapshot, struct ntk_err *err);
 
 /* ---- windows ----
  *
- * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the
- * window is widened to multiples of it since 1970, so the same query gives the same steps later.
- * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for rows
- * that are not merged yet, and coarser ones after the finer rows were deleted: a point is then
- * longer than asked.
- */
+ * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). If there is a step, the
+ * window is widened to multiples of it since 1970, so the same query returns the same steps later.
+ * The reader uses the coarsest tier that fits into a step, finer tiers at the edges and for rows
+ * that are not merged yet, and coarser tiers if the finer rows were deleted: a point is then longer
+ * than requested.
+ * */
 #define NTK_STORE_POINTS_MAX 100000
 
 struct ntk_store_window {
     uint64_t from_ns;
-    uint64_t to_ns; /* > from_ns */
+    uint64_t to_ns; /* must be above from_ns */
     uint64_t step_ns;
 };
 
-/* The filter; zeroed: everything. Texts are borrowed for the call. */
+/* The filter; a zeroed struct selects everything. Texts are borrowed for the call. */
 struct ntk_store_filter {
-    const char *process; /* its tag, or its pid as text */
-    const char *user;    /* the user of the processes: a name, or the uid as text */
-    const char *model;   /* its name, with or without ".neff" */
-    /* for ranks, without a model: a tag, or the place where a communicator meets */
+    const char *process; /* tag or pid, as text */
+    const char *user;    /* user of the processes: a name, or the uid as text */
+    const char *model;   /* name of the model, with or without ".neff" */
+    /* For ranks, without a model: a tag, or the place where a communicator meets. */
     const char *job;
     bool has_core;
-    uint32_t core; /* global physical */
+    uint32_t core; /* global physical number */
     bool has_device;
     uint32_t device;
-    uint64_t newest_events; /* for events: this many, the last of the window; 0: all */
+    uint64_t newest_events; /* for events: maximum number, the last ones in the window; 0: all */
 };
 
-/* First and last time_ns of the rows of a tier; -ENODATA if it has none. */
+/* Gets the first and last time_ns of a tier's rows; -ENODATA if it has none. */
 int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                           uint64_t *out_first_ns, uint64_t *out_last_ns, struct ntk_err *err);
-/* -ENOENT and a message if no process, model, core or device of the filter was ever stored; -EINVAL
- * if processes of several users match and no user is given: they are never summed. */
+/* Checks a filter. Returns -ENOENT with a message if its process, model, core or device was never
+ * stored; -EINVAL if processes of several users match and no user is given: they are never
+ * added. */
 int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            struct ntk_err *err);
 
-/* ---- series of a figure ---- */
+/* ---- series of a metric ---- */
 
 #define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) NTK_STORE_##id,
 enum ntk_store_metric {
@@ -128,36 +129,39 @@ enum ntk_store_filter_part {
 
 struct ntk_store_metric_info {
     const char *name;
-    const char *unit; /* "ratio", "bytes", "bytes/s", "1/s" ... */
+    const char *unit; /* such as "ratio", "bytes", "bytes/s", "1/s" */
     const char *help;
-    uint32_t filter_parts; /* the supported parts; the rest of a filter is not checked */
+    /* parts of a filter that the metric supports; other parts are not checked */
+    uint32_t filter_parts;
 };
 extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT];
-/* NTK_STORE_METRIC_COUNT if there is none. */
+/* Finds a metric by name; NTK_STORE_METRIC_COUNT if there is none. */
 enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
- * One step. Not covered at all (covered_ns 0): no agent watched, a gap. Covered and without a
- * value: unknown, or the process was absent. A rate or share of a watched but idle object is 0.
+ * One step. covered_ns 0: a gap in which no agent was running. Covered, but without a value:
+ * unknown, or the process was absent. A rate or share of an observed but idle object is 0.
  */
 struct ntk_store_point {
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t covered_ns; /* the part that the agent watched */
-    /* the total length of the periods that end in it, which may begin before it */
+    uint64_t covered_ns; /* part of the step in which an agent was running */
+    /* Total length of the periods that end in the step; they may begin before it. */
     uint64_t counted_ns;
-    /* the part of it in which a process of the filter ran, the divisor of shares and rates; all of
-     * it if none ran, or without a process, user or model in the filter */
+    /* Part of counted_ns in which a process of the filter ran, the divisor of shares and rates; all
+     * of it if none ran, or if the filter has no process, user or model. */
     uint64_t running_ns;
     bool is_running; /* a process of the filter ran */
     bool has_value;
     bool has_largest;
-    double value;   /* shares and rates over running_ns; sizes: the last; several cores or
-                     * processes are added */
-    double largest; /* of a second; only for a single core or process */
+    /* shares and rates: over running_ns; sizes: the last value; several cores or processes are
+     * added */
+    double value;
+    double largest; /* largest value of a second; only for a single core or process */
 };
 
-/* The steps of the window in order, gaps included; *out_points is freed with free(). */
+/* Reads the steps of the window in order, including gaps. The caller frees *out_points with
+ * free(). */
 int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metric metric,
                             const struct ntk_store_filter *filter,
                             const struct ntk_store_window *window,
@@ -169,22 +173,24 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 struct ntk_store_executions {
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t covered_ns; /* 0: a gap, the counts have no meaning */
-    uint64_t counted_ns; /* see a point */
-    uint64_t running_ns; /* see a point */
+    uint64_t covered_ns; /* 0: a gap, in which the counts have no meaning */
+    uint64_t counted_ns; /* see struct ntk_store_point */
+    uint64_t running_ns; /* see struct ntk_store_point */
     bool is_running;
-    uint64_t uncounted; /* processes with executions that are not, or only partly, included */
-    bool is_counted;    /* else all processes are uncounted, and the counts have no meaning */
-    /* With filter.model only completed and failed ones are known. */
+    /* number of processes with executions that are not, or only partly, included */
+    uint64_t uncounted;
+    bool is_counted; /* false: all processes are uncounted, and the counts have no meaning */
+    /* With filter.model, only completed and failed executions are known. */
     bool has_outcomes;
     uint64_t completed;
     uint64_t failed; /* all other outcomes */
-    /* part of both, and of all below: before the agent watched, so in no rate */
+    /* Part of these counts and of all counts below, from the time before an agent was running; so
+     * it is in no rate. */
     uint64_t unwatched;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
-    struct ntk_histogram total_latency;  /* empty: no execution, or unknown */
-    struct ntk_histogram device_latency; /* the entries are valid for the call */
+    struct ntk_histogram total_latency;  /* empty: no executions, or unknown */
+    struct ntk_histogram device_latency; /* the entries are valid during the call */
 };
 /* Called for each step in order; a negative return value stops and is returned. */
 typedef int (*ntk_store_executions_row)(const struct ntk_store_executions *step, void *ctx);
@@ -195,7 +201,7 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
 
 /* ---- processes of a window ---- */
 
-/* One process in the window; texts are valid for the call. */
+/* One process in the window; texts are valid during the call. */
 struct ntk_store_process {
     uint32_t pid;
     const char *tag;
@@ -207,30 +213,32 @@ struct ntk_store_process {
     uint64_t ended_ns; /* 0: its end was not seen */
     struct ntk_exit exit;
     uint32_t core_count;
-    const char *cores; /* their global physical numbers in order: "4,5"; NULL: none */
-    bool has_samples;  /* it was watched */
-    bool has_host;     /* unknown if no source reports it */
+    const char *cores; /* global physical numbers in order, such as "4,5"; NULL: none */
+    bool has_samples;  /* an agent observed the process */
+    bool has_host;     /* false: unknown, because no source reports it */
     uint64_t host_bytes_max;
     bool has_device;
-    bool device_estimated; /* a model's memory is the difference around its load */
+    bool device_estimated; /* a model's memory is a difference measured around its load */
     uint64_t device_bytes_max;
     bool has_rss;
     uint64_t rss_bytes_max;
     uint64_t completed;
     uint64_t failed;
-    uint64_t unwatched;             /* part of both: before the agent watched */
-    const char *hooks;              /* ntk_hooks_kind_names; NULL unknown */
-    const char *executions_counted; /* with `none` the counts have no meaning; NULL unknown */
+    uint64_t unwatched; /* part of both counts, from the time before an agent was running */
+    const char *hooks;  /* one of ntk_hooks_kind_names; NULL: unknown */
+    const char *executions_counted; /* with `none`, the counts have no meaning; NULL: unknown */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
-/* By first_seen_ns; step_ns of the window is ignored. With a core or a model in the filter only the
- * processes that used it; executions are those of that core, and of all models. */
+/* Reads processes in order of first_seen_ns; step_ns of the window is ignored. With a core or model
+ * in the filter, only processes that used it are read; executions are those on that core, and of
+ * all models. */
 int ntk_store_reader_processes(struct ntk_store_reader *reader,
                                const struct ntk_store_filter *filter,
                                const struct ntk_store_window *window, ntk_store_process_row row,
                                void *ctx, struct ntk_err *err);
 
-/* Names of the models that were loaded in the window, by name; the text is valid for the call. */
+/* Reads the names of models that were loaded in the window, sorted; the text is valid during the
+ * call. */
 typedef int (*ntk_store_name_row)(const char *name, void *ctx);
 int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                             const struct ntk_store_window *window, ntk_store_name_row row,
@@ -241,37 +249,37 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
 enum ntk_store_event_kind {
     NTK_STORE_EVENT_START = 0, /* a process was first seen */
     NTK_STORE_EVENT_END = 1,
-    NTK_STORE_EVENT_LOAD = 2, /* of a model */
+    NTK_STORE_EVENT_LOAD = 2, /* a model was loaded */
     NTK_STORE_EVENT_UNLOAD = 3,
     NTK_STORE_EVENT_ERROR = 4,
-    NTK_STORE_EVENT_ALLOC = 5, /* memory events: many, and only kept as long as the seconds */
+    NTK_STORE_EVENT_ALLOC = 5, /* memory events: many, and kept only as long as the seconds */
     NTK_STORE_EVENT_FREE = 6,
     NTK_STORE_EVENT_MODEL_START = 7,
     NTK_STORE_EVENT_MODEL_STOP = 8,
-    NTK_STORE_EVENT_MARK = 9, /* events that the program reports: as many and kept as long as
-                               * those of memory */
+    /* events that the program reports: as many, and kept as long, as memory events */
+    NTK_STORE_EVENT_MARK = 9,
     NTK_STORE_EVENT_COUNT
 };
-extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "first_seen" ... */
-/* Masks of kinds, a bit each. */
+extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* such as "first_seen" */
+/* Masks of kinds, one bit each. */
 #define NTK_STORE_EVENTS_ALL ((1u << NTK_STORE_EVENT_COUNT) - 1)
 #define NTK_STORE_EVENTS_MEMORY (1u << NTK_STORE_EVENT_ALLOC | 1u << NTK_STORE_EVENT_FREE)
 
-/* Texts are valid for the call. */
+/* An event; texts are valid during the call. */
 struct ntk_store_event {
     uint64_t time_ns;
     enum ntk_store_event_kind kind;
     uint32_t pid;
     const char *tag;
     bool has_core;
-    uint32_t core;     /* global physical */
+    uint32_t core;     /* global physical number */
     uint32_t model_id; /* 0: none */
-    const char *model; /* its name; NULL: none, or not known */
+    const char *model; /* name of the model; NULL: none, or unknown */
     const char
-        *what; /* ERROR: its class; ALLOC, FREE: the category; MARK: its name; END: how; NULL or ""
-                * not known */
-    const char
-        *name; /* START: the command; LOAD, UNLOAD: the file; ALLOC, FREE: the tensor; "" none */
+        /* ERROR: class; ALLOC, FREE: category; MARK: name; END: how it exited; NULL or "":
+         * unknown */
+        *what;
+    const char *name; /* START: command; LOAD, UNLOAD: file; ALLOC, FREE: tensor; "": none */
     bool has_status;
     uint32_t status;
     bool has_bytes;
@@ -281,22 +289,22 @@ struct ntk_store_event {
     bool has_address;
     uint64_t address;
     bool has_execution;
-    uint64_t execution; /* the number of the failed execution */
+    uint64_t execution; /* number of the failed execution */
     bool has_value;
-    uint64_t value; /* MARK: the value from the program */
+    uint64_t value; /* MARK: value from the program */
 };
-/* A negative return stops and is returned. */
+/* A negative return value stops and is returned. */
 typedef int (*ntk_store_event_row)(const struct ntk_store_event *event, void *ctx);
-/* By time; step_ns of the window is ignored, as is filter.device. */
+/* Reads events in time order; step_ns of the window and filter.device are ignored. */
 int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                             const struct ntk_store_window *window, uint32_t kinds,
                             ntk_store_event_row row, void *ctx, struct ntk_err *err);
 
 /* ---- ranks ----
  *
- * Texts last for the call. A negative return stops and is returned. */
+ * Texts are valid during the call. A negative return value stops and is returned. */
 struct ntk_store_rank {
-    uint64_t start_ns; /* of the step */
+    uint64_t start_ns; /* start of the step */
     uint64_t end_ns;
     const char *tag;
     uint32_t pid;
@@ -309,38 +317,39 @@ struct ntk_store_rank {
     uint64_t errors;
     uint64_t moved_bytes;
     uint64_t in_operations_ns;
-    bool has_wait; /* unknown around another runtime */
+    bool has_wait; /* false: unknown, as around another runtime */
     uint64_t wait_ns;
     uint64_t core_busy_ns;
-    uint64_t last_sequence; /* ever */
-    const char *verdicts;   /* verdicts on it in the step, "slow core, broke lost"; NULL: none */
+    uint64_t last_sequence; /* number of the last operation of all time */
+    /* verdicts on the rank in the step, such as "slow core, broke lost"; NULL: none */
+    const char *verdicts;
 };
 typedef int (*ntk_store_rank_row)(const struct ntk_store_rank *rank, void *ctx);
-/* By step, communicator and rank; only ranks that did something in the step. */
+/* Reads ranks by step, communicator and rank; only ranks that did something in the step. */
 int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            const struct ntk_store_window *window, ntk_store_rank_row row, void *ctx,
                            struct ntk_err *err);
 
 struct ntk_store_verdict {
     uint64_t from_ns;
-    uint64_t to_ns;   /* 0: it holds */
-    const char *kind; /* "hangs" ... */
+    uint64_t to_ns;   /* 0: it still holds */
+    const char *kind; /* such as "hangs" */
     const char *cause;
     const char *communicator;
     const char *rendezvous;
     uint32_t rank_count;
-    bool has_rank; /* else no single rank is named */
+    bool has_rank; /* false: no single rank is named */
     uint32_t rank;
     uint32_t pid; /* 0: unknown */
     const char *tag;
-    const char *operation; /* NULL: of none */
+    const char *operation; /* NULL: not about an operation */
     uint64_t sequence;
     uint32_t missing_count;
     uint64_t behind_ns; /* 0: unknown */
     uint64_t interval_ns;
 };
 typedef int (*ntk_store_verdict_row)(const struct ntk_store_verdict *verdict, void *ctx);
-/* Verdicts that held at some time in the window, by their beginning. */
+/* Reads verdicts that held at some time in the window, in order of their start. */
 int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
                               const struct ntk_store_filter *filter,
                               const struct ntk_store_window *window, ntk_store_verdict_row row,
@@ -348,109 +357,110 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
 
 /* ---- idle time ----
  *
- * Why cores of processes were idle, as neuron-monitor --idle observed it. Texts last for the call.
- * A negative return stops and is returned. */
-#define NTK_STORE_IDLE_CAUSES 20 /* of a process in a step */
+ * Why cores of processes were idle, as neuron-monitor --idle observed it. Texts are valid during
+ * the call. A negative return value stops and is returned. */
+#define NTK_STORE_IDLE_CAUSES 20 /* maximum causes of a process in a step */
 struct ntk_store_idle {
-    uint64_t start_ns; /* of the step */
+    uint64_t start_ns; /* start of the step */
     uint64_t end_ns;
     const char *tag;
     uint32_t pid;
-    uint64_t period_ns; /* observed; figures of the process in the step: */
-    uint64_t held_ns;   /* of all cores */
+    uint64_t period_ns; /* observed time; the following figures are for the process in the step */
+    uint64_t held_ns;   /* held time, summed over cores */
     uint64_t all_idle_ns;
-    uint64_t lost;                                             /* records */
-    const char *cause;                                         /* NULL: it had no idle time */
-    const char *thread, *function, *module, *syscall, *object; /* "" unknown */
+    uint64_t lost;     /* number of lost records */
+    const char *cause; /* NULL: the process had no idle time */
+    const char *thread, *function, *module, *syscall, *object; /* "" if unknown */
     uint64_t idle_ns;
     uint64_t gaps;
     uint64_t longest_ns;
 };
 typedef int (*ntk_store_idle_row)(const struct ntk_store_idle *idle, void *ctx);
-/* By step, process, and time: the causes with the most. */
+/* Reads the largest causes, by step, process, and time. */
 int ntk_store_reader_idle(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                           const struct ntk_store_window *window, ntk_store_idle_row row, void *ctx,
                           struct ntk_err *err);
 
 /* ---- batch jobs ----
  *
- * The cores of a job in the window, and the work on them meanwhile. Texts and lists last for the
- * call. A negative return stops and is returned. */
+ * The cores that a job had in the window, and the work on them during that time. Texts and lists
+ * are valid during the call. A negative return value stops and is returned. */
 struct ntk_store_job {
     const char *id;
     const char *user;
     const char *name;
     const char *partition;
     const char *cluster;
-    uint32_t runs; /* number of its starts in the window */
+    uint32_t runs; /* number of times that it started in the window */
     uint64_t from_ns;
-    uint64_t to_ns;        /* end of the known time */
-    bool is_ended;         /* else it was still there at to_ns */
-    bool is_coarse;        /* partly from rows of minutes or hours: shares of them at its
-                            * beginning and end */
-    uint32_t lnc;          /* physical cores of a core */
-    const uint32_t *cores; /* physical, ascending */
+    uint64_t to_ns; /* end of the known time */
+    bool is_ended;  /* false: it still existed at to_ns */
+    /* partly from shares of rows of minutes or hours, at its beginning and end */
+    bool is_coarse;
+    uint32_t lnc;          /* physical cores per logical core */
+    const uint32_t *cores; /* physical numbers, ascending */
     size_t core_count;
-    uint64_t held_ns;    /* total time of its (logical) cores */
-    uint64_t watched_ns; /* the part while there was an agent */
+    uint64_t held_ns;    /* total time of its logical cores */
+    uint64_t watched_ns; /* part of held_ns while an agent was running */
     bool has_used;
-    uint64_t used_ns;         /* busy time of the cores */
-    uint64_t used_watched_ns; /* the part while there was an agent */
+    uint64_t used_ns;         /* busy time of its cores */
+    uint64_t used_watched_ns; /* part of used_ns while an agent was running */
     bool has_executions;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     uint32_t ecc_has;            /* bit i: ecc[i] is known */
-    uint64_t ecc[NTK_ECC_COUNT]; /* of its devices */
+    uint64_t ecc[NTK_ECC_COUNT]; /* counts of its devices */
     bool has_memory;
-    uint64_t memory_bytes_max; /* peak of its processes' memory on devices */
+    uint64_t memory_bytes_max; /* peak device memory of its processes */
     bool has_flops;
     double effective_flops;
     bool has_peak;
-    double peak_flops; /* FLOPs that its cores could have done while they were watched */
+    double peak_flops; /* FLOPs that its cores could have done while an agent was running */
     bool has_power;
-    /* For its share of devices, by their cores: the equivalent time at full power, and the known
-     * part of it. */
+    /* For its share of devices (by cores): the equivalent time at full power, and the part of its
+     * time for which that is known. */
     uint64_t full_power_ns;
     uint64_t power_known_ns;
 };
 typedef int (*ntk_store_job_row)(const struct ntk_store_job *job, void *ctx);
-/* Jobs with this id and of this user (NULL: any), in order of their start: the newest `most`. */
+/* Selects jobs with this id and user (NULL: any), in order of their start: the newest `most`. */
 struct ntk_store_jobs_filter {
     const char *id;
     const char *user;
     struct ntk_store_window window;
     size_t most;
 };
-/* *out_more is the number of further ones. */
+/* *out_more is the number of jobs beyond `most`. */
 int ntk_store_reader_jobs(struct ntk_store_reader *reader,
                           const struct ntk_store_jobs_filter *filter, size_t *out_more,
                           ntk_store_job_row row, void *ctx, struct ntk_err *err);
 
 /* ---- a moment ----
  *
- * The snapshot of the period that contains time_ns, as the agent stored it; of a minute or an hour
- * if the seconds have been deleted (see period_ns). Known: machine, devices, runtimes, their cores,
- * models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
+ * The snapshot of the period that contains time_ns, as the agent stored it, or of a minute or an
+ * hour if the seconds have been deleted (see period_ns). Known: machine, devices, runtimes, their
+ * cores, models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
  * (ntk_count.total, except busy_ns.total), single CPUs, tags, memory peaks by category. Of power
- * only the average is known, and its minimum and maximum repeat it. The caller destroys it.
- * -ENODATA and a message in a gap.
- */
+ * only the average is known; minimum and maximum repeat it. The caller destroys the snapshot.
+ * Returns -ENODATA with a message in a gap.
+ * */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
-/* The newest of a tier that ends before time_ns, as above. -ENODATA if there is none. */
+/* Same, for the newest snapshot of a tier that ends before time_ns. Returns -ENODATA if there is
+ * none. */
 int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                                      uint64_t time_ns, struct ntk_snapshot **out_snapshot,
                                      struct ntk_err *err);
-/* Replaces its events by those logged after from_ns until the end of the snapshot: the last ones,
- * at most `most`. */
+/* Replaces the snapshot's events by the events logged after from_ns until the end of the snapshot:
+ * the last ones, at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
 /* Fills failing_since_ns and running_ns of the cores, which sample rows lack, from the errors and
  * samples before the snapshot. */
 int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                   struct ntk_err *err);
-/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier, for
- * stepping. -ENODATA at the end. */
+/* Finds the time_ns of the first sample after time_ns (before: the last one before it) in any tier,
+ * for stepping. Returns -ENODATA at the end. */
 int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
                           struct ntk_err *err);
 int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
@@ -458,8 +468,8 @@ int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
 
 /* ---- other queries ---- */
 
-/* Runs one SELECT; row is called for each row with texts (NULL for NULL) that are valid for the
- * call; a negative return value stops. 0 or negative. */
+/* Runs one SELECT. row is called for each row with texts (NULL for NULL) that are valid during the
+ * call; a negative return value stops. Returns 0 or a negative value. */
 typedef int (*ntk_store_row)(size_t column_count, const char *const *names,
                              const char *const *values, void *ctx);
 int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk_store_row row,

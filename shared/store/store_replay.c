@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay - a past moment as a snapshot. */
+/* store_replay - reads a past moment as a snapshot. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *state
     return ntk_snapshot_text(replay->snapshot, ntk_store_sql_word(statement, column));
 }
 
-/* "SELECT columns FROM (rows of the family) rest", bound to :time_ns. */
+/* Prepares "SELECT columns FROM (rows of the family) rest", bound to :time_ns. */
 int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,
                        const char *columns, const char *rest, sqlite3_stmt **out_statement,
                        struct ntk_err *err)
@@ -36,7 +36,7 @@ int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family fam
     return ret;
 }
 
-/* A separate statement, bound to :time_ns. */
+/* Prepares a separate statement, bound to :time_ns. */
 int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
                              sqlite3_stmt **out_statement, struct ntk_err *err)
 {
@@ -72,7 +72,7 @@ struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stm
     return ntk_snapshot_histogram(replay->snapshot, &replay->dense);
 }
 
-/* NULL if the process has no sample at this moment. */
+/* Returns NULL if the process has no sample at this moment. */
 struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
                                                    int64_t process_id)
 {
@@ -86,8 +86,8 @@ struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *repl
 
 /* ---- the moment ---- */
 
-/* Uses time and period of the nearest row of the tier that ends before the time, or at or after it:
- * 1, or 0 if there is none. */
+/* Takes time and period from the nearest row of the tier that ends before the time, or at or after
+ * it. Returns 1, or 0 if there is none. */
 static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
                     struct ntk_err *err)
 {
@@ -112,7 +112,7 @@ static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
     return ret;
 }
 
-/* The row of a tier with the time in its period: 1, or 0 if there is none. */
+/* Finds the row of a tier with the time in its period. Returns 1, or 0 if there is none. */
 static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     uint64_t length_ns = ntk_tier_step_ns[replay->tier];
@@ -121,15 +121,14 @@ static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err 
     if (ret <= 0) {
         return ret;
     }
-    /* The ends and the lengths of periods come from different clocks: half of a period is not a
-     * gap. */
+    /* The ends and lengths of periods come from different clocks: half of a period is not a gap. */
     if (replay->tier == NTK_STORE_SECOND) {
         length_ns = replay->snapshot->period_ns + replay->snapshot->period_ns / 2;
     }
     return replay->time_ns - time_ns < length_ns;
 }
 
-/* The last row of the tier that ends before the time. */
+/* Finds the last row of the tier that ends before the time. */
 static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     int ret = take_row(replay, true, time_ns, err);
@@ -156,7 +155,7 @@ static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_e
             return ret;
         }
         if (time_ns > (uint64_t)first_ns) {
-            break; /* a gap, not deleted rows */
+            break; /* the row is missing because of a gap, not because it was deleted */
         }
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data at this time");
@@ -228,7 +227,7 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
     return read_moment(reader, tier, time_ns, find_row_before, out_snapshot, err);
 }
 
-/* The nearest row of any tier on one side; coarse rows are used only if the finer ones were
+/* Finds the nearest row of any tier on one side; coarse rows are used only if the finer ones were
  * deleted. */
 static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, bool forwards,
                           uint64_t *out_time_ns, struct ntk_err *err)

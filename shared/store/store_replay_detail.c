@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_detail - models, memory and events of the runtimes of a past moment. */
+/* store_replay_detail - loads models, memory and events of the runtimes at a past moment. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* For each key its last row up to the moment. */
+/* For each key, its last row up to the moment. */
 static const char memory_sql[] =
     "SELECT m.core, m.category, m.model_id, m.current_bytes, m.peak_bytes FROM memory_last l"
     " JOIN memory_sample m ON m.process_id = l.process_id AND m.core = l.core"
@@ -156,7 +156,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     return ret;
 }
 
-/* With the process, which may have ended. */
+/* Events with their process, which may have ended. */
 static const char events_sql[] =
     "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
     "kind, core, model_id, address, bytes, name, category,"
@@ -265,7 +265,7 @@ int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
 
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = load_models(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
-        /* Rows of memory are deleted with the seconds. */
+        /* Memory rows are deleted together with the seconds. */
         if (ret == 0 && replay->time_ns >= (uint64_t)seconds_from_ns) {
             ret = load_memory(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
         }

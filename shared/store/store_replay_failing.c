@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_failing - the time since which the cores of a past moment have failed, from the
- * error log, and for how long their executions have been running, from samples. */
+/* store_replay_failing - finds since when the cores of a past moment have failed, from the error
+ * log, and for how long their executions have been running, from samples. */
 #include "shared/store/store_reader_state.h"
 #include "shared/abi/result.h"
 #include "shared/store/store_sql.h"
 
-/* The limit for errors: a running agent has seconds, and executions, for longer. */
+/* How far back errors are searched. A running agent has rows of seconds, and executions, for
+ * longer. */
 #define REACH_NS (UINT64_C(24) * 3600 * 1000000000)
 
 /*
- * The same errors as in the hooks: of hardware, timeouts, calls to a dead core. The first
- * one after the last period with a completed execution. In that period itself their order is
- * unknown: its errors count, too. A timeout without a class was detected while its execution still
- * occupies the core.
+ * Finds the first error after the last period with a completed execution. The errors are the same
+ * as in the hooks: hardware errors, timeouts, calls to a dead core. In that period itself the order
+ * is unknown, so its errors count, too. A timeout without a class was detected while its execution
+ * still occupied the core.
  */
 static const char failing_sql[] =
     "WITH failed AS (SELECT time_ns, process_id, core FROM error_log WHERE time_ns > :from_ns"
@@ -54,11 +55,11 @@ static void take(struct ntk_snapshot *snapshot, sqlite3_stmt *statement)
     }
 }
 
-/* The limit for running executions: each second of it costs a lookup per core. */
+/* How far back running executions are searched: each second costs a lookup per core. */
 #define RUNNING_REACH_NS (UINT64_C(3600) * 1000000000)
 
 /* The end of the last period after which an execution of the core ended, or none was in flight; the
- * start of the recording if all had one. NULL without samples of seconds. */
+ * start of the recording if there is no such period. NULL without rows of seconds. */
 static const char running_sql[] =
     "SELECT coalesce((SELECT m.time_ns FROM machine_sample m"
     "  LEFT JOIN core_sample c ON c.time_ns = m.time_ns AND c.process_id = p.process_id"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_machine - the machine and its devices at a past moment. */
+/* store_replay_machine - loads the machine and its devices at a past moment. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
     }
 }
 
-/* The readings of the devices: sums if the stacks are not stored separately. */
+/* Loads the samples of the devices: sums, if the values of stacks are not stored separately. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
@@ -230,7 +230,7 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* The suffix in a tier; a column without it belongs to the second. */
+/* The suffix of the column in a coarser tier; the column without suffix belongs to the second. */
 #define COLUMN_GAUGE "_last"
 #define COLUMN_MAX "_max"
 #define COLUMN_NEWEST ""
@@ -282,7 +282,7 @@ static int load_system(struct ntk_replay *replay, struct ntk_err *err)
 int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    /* A file of the first schema has samples from before the first row of machine. */
+    /* A file of the first schema has samples older than the first row of machine. */
     int ret = ntk_replay_prepare_plain(
         replay,
         "SELECT * FROM machine WHERE since_ns <= :time_ns ORDER BY since_ns DESC"

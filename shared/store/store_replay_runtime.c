@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_runtime - the runtimes of a past moment: processes, cores, executions. */
+/* store_replay_runtime - loads the runtimes of a past moment: processes, cores, executions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const char runtime_columns[] =
     " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
     " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.executions_counted";
 
-/* The index of the word in a column; the first if it is none of them. */
+/* The index of a column's word in the list; 0 if it is not in the list. */
 static uint32_t word_of(sqlite3_stmt *statement, const char *column, const char *const *words,
                         size_t count)
 {
@@ -98,7 +98,7 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
             memcpy(to, runtimes.items, runtimes.count * sizeof *to);
         }
     }
-    replay->process_ids = ids.items; /* taken over */
+    replay->process_ids = ids.items; /* takes ownership */
     ntk_vec_fini(&runtimes);
     return ret;
 }
@@ -126,7 +126,7 @@ static const char core_columns[] =
 static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
     double busy_period_ns =
-        (double)ntk_store_sql_u64(statement, "busy_period_ns"); /* may be a part of a minute */
+        (double)ntk_store_sql_u64(statement, "busy_period_ns"); /* may be only a part of a minute */
 
     core->busy_of_calls = ntk_store_sql_u64(statement, "busy_of_calls_ns") > 0;
     take_counts(statement, NTK_STORE_COUNTS_CORE, core);
@@ -137,7 +137,7 @@ static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
     core->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
 }
 
-/* Rows of a runtime are adjacent: each group becomes its array. */
+/* Assigns cores to runtimes: rows of one runtime are adjacent, and each group becomes its array. */
 static void give_cores(const struct ntk_replay *replay, int64_t process_id, struct ntk_vec *cores)
 {
     struct ntk_runtime_sample *runtime = ntk_replay_find_runtime(replay, process_id);
@@ -210,8 +210,8 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* Without a row of executions there were none in the period: the groups are known for every core of
- * a runtime that counts them. */
+/* Sums up the cores of a runtime. If there is no row of executions, there were none in the period:
+ * the groups are known for every core of a runtime that counts them. */
 static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
 {
     struct ntk_histogram_dense *device = calloc(1, sizeof *device);
@@ -242,7 +242,7 @@ static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *ru
     free(device);
 }
 
-/* The cores of the machine are the sums over all runtimes. */
+/* Computes the machine's cores as sums over all runtimes. */
 static void sum_machine(const struct ntk_replay *replay, const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < runtime->core_count; i++) {

@@ -10,7 +10,8 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* These rows are written completely; statement_sql defines the handling of existing ones. */
+/* Tables with rows that are written completely; statement_sql defines how existing rows are
+ * handled. */
 static const char *const tables[STATEMENT_COUNT] = {
     [ADD_PROCESS] = "process",
     [PUT_MODEL] = "model",
@@ -34,8 +35,8 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_IDLE_CAUSE] = "idle_cause",
 };
 
-/* A process that begins repeatedly has rows of totals for this many runs, so that they are known
- * for files that still exist; earlier ones share one row. Checked when a new one begins. */
+/* A process that initializes repeatedly has rows of totals for this many runs, so that they are
+ * known for files that still exist; earlier runs share one row. Checked when a new run begins. */
 #define LIVES_KEPT "512"
 #define OF_CORE " WHERE process_id = :process_id AND core = :core"
 #define OLDEST_LIFE                            \
@@ -67,7 +68,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
         "DELETE FROM core_total" OF_CORE " AND began_ns <> 0 AND began_ns <= " OLDEST_LIFE,
     [FIND_MEMORY] = "SELECT core, category, model_id, current_bytes, peak_bytes FROM memory_last"
                     " WHERE process_id = :process_id",
-    /* Two lives of a runtime in one process may end at the same time. */
+    /* Two runs of a runtime in one process may end at the same time. */
     [ADD_IDLE] = " ON CONFLICT DO NOTHING",
     [ADD_IDLE_CAUSE] = " ON CONFLICT DO NOTHING",
     [PUT_RANK] = " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
@@ -87,7 +88,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_store_jobs_reset(&rows->jobs);
 }
 
-/* Once, because there are many for each core. */
+/* Looks the parameters up once, because there are many for each core. */
 static void find_counts(sqlite3_stmt *statement, int at[NTK_CORE_COUNTS])
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
@@ -142,7 +143,7 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     sqlite3_stmt *row = rows->statements[ADD_PROCESS_SAMPLE];
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
-    /* It may have had memory although none is left. */
+    /* The process may have had memory although none is left. */
     bool unseen = runtime->first && runtime->ended;
     struct ntk_memory_total host;
     struct ntk_memory_total device;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_rows - one snapshot as rows of the open transaction.
+ * store_rows - writes a snapshot as rows of the open transaction.
  *
- * Keeps the state for comparisons (known processes, last memory rows, cumulative histograms) and
- * loads it from the database if a process is older than this writer. Private to shared/store.
+ * It keeps state for comparisons (known processes, last memory rows, cumulative histograms), which
+ * it loads from the database if a process is older than this writer. Private to shared/store.
  * Threads: the writer's.
  *
  * Owner:   create / destroy; the database is borrowed.
@@ -19,13 +19,13 @@
 
 struct ntk_store_rows;
 
-/* Borrows db. */
+/* Borrows the database. */
 int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct ntk_err *err);
 void ntk_store_rows_destroy(struct ntk_store_rows *rows);
 /* Adds the number of rows written to *out_row_count. */
 int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          uint64_t *out_row_count, struct ntk_err *err);
-/* After a rollback: forgets its state, so that it is loaded again from the database. */
+/* After a rollback: drops the state, so that it is loaded from the database again. */
 void ntk_store_rows_forget(struct ntk_store_rows *rows);
 
 #endif

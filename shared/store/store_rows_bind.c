@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_bind - parts of a row that need several columns, or a sentinel. */
+/* store_rows_bind - binds parts of a row that need several columns, or a special value. */
 #include <assert.h>
 
 #include "shared/store/columns.h"
@@ -20,7 +20,7 @@ void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *run
 
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core)
 {
-    ntk_store_sql_bind(row, name, core == NTK_NO_CORE ? UINT64_MAX : core); /* -1 in the file */
+    ntk_store_sql_bind(row, name, core == NTK_NO_CORE ? UINT64_MAX : core); /* stored as -1 */
 }
 
 static int place_of(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_core - the work of a process's cores: samples, executions, totals. */
+/* store_rows_core - writes the work of a process's cores: samples, executions, totals. */
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
@@ -15,8 +15,8 @@ static void add_period(struct ntk_buf *blob, const struct ntk_histogram *period)
     }
 }
 
-/* Binds only known values: those of a period, or totals if there is a state. A total stays the same
- * while its count in the period is unknown. */
+/* Binds only known values: those of a period or, if there is a state, totals. A total stays the
+ * same while its count in the period is unknown. */
 static void bind_counts(const struct ntk_store_rows *rows, enum ntk_rows_statement id,
                         const struct ntk_core_sample *core, struct ntk_rows_core *state)
 {
@@ -121,9 +121,9 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     return ntk_rows_finish(rows, row, err);
 }
 
-/* ---- the unwatched part ---- */
+/* ---- the unobserved part ---- */
 
-/* A histogram during subtraction. */
+/* The two histograms after subtraction. */
 struct difference {
     struct ntk_histogram_dense whole;
     struct ntk_histogram_dense part;
@@ -149,7 +149,7 @@ static struct ntk_histogram subtract_histogram(struct difference *difference,
     };
 }
 
-/* The sample without its unwatched part; its histograms are in difference. */
+/* The sample without its unobserved part; its histograms are in difference. */
 static struct ntk_core_sample take_watched(const struct ntk_core_sample *core,
                                            struct difference *difference)
 {
@@ -213,7 +213,7 @@ int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *
     } else {
         ret = write_samples(rows, snapshot, process, core, err);
     }
-    /* A row for each run of the process. */
+    /* Write a row for each run of the process. */
     for (size_t i = 0; ret == 0 && i < core->life_count; i++) {
         ret = write_core_total(rows, snapshot, process, &core->lives[i], err);
     }

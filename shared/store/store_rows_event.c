@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_event - errors, loads, allocations and marks. */
+/* store_rows_event - writes errors, loads, allocations and marks. */
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* The hardware error, else the class of the execution. The record of a fault has no class, because
- * its execution counts. */
+/* The name of the hardware error, else the class of the execution. The record of a fault has no
+ * class, because its execution counts. */
 static const char *error_name(const struct ntk_event_sample *event)
 {
     if (event->error_code > 0 && event->error_code < NTK_ERROR_CODE_COUNT) {
@@ -72,6 +72,6 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_store_sql_bind(row, "duration_ns", event->duration_ns);
         return ntk_rows_finish(rows, row, err);
     default:
-        return 0; /* profiles: in the events of neuron-top, not stored */
+        return 0; /* profile events are only shown by neuron-top, not stored */
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_idle - idle time of processes and its causes. */
+/* store_rows_idle - writes the idle time of processes and its causes. */
 #include "shared/metrics/snapshot_idle.h"
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_memory - rows of memory: one for each change. */
+/* store_rows_memory - writes rows of memory, one for each change. */
 #include "shared/store/store_rows_state.h"
 
 #include <stdlib.h>
 
 #include "shared/store/store_sql.h"
 
-/* One number for a row of memory: core 16 bits, category 16, model 32. */
+/* A number that identifies a memory row: 16 bits core, 16 bits category, 32 bits model. */
 static uint64_t memory_key(uint32_t core, uint32_t category, uint32_t model_id)
 {
     return (uint64_t)core << 48 | (uint64_t)category << 32 | model_id;
 }
 
-/* The memory rows of a process when the last writer stopped. */
+/* Loads the memory rows that a process had when the last writer stopped. */
 int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
                          struct ntk_err *err)
 {
@@ -98,7 +98,7 @@ int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot
             return ret;
         }
     }
-    /* A missing row became 0; its peak stays. */
+    /* A row that is missing became 0; its peak stays. */
     ntk_map_each(entry, &process->memory) {
         struct ntk_rows_memory *state = entry->value;
         if (state->generation != rows->generation && state->current_bytes != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_process - the row of a process, and its state between two snapshots. */
+/* store_rows_process - writes the row of a process, and keeps its state between two snapshots. */
 #include "shared/store/store_rows_state.h"
 
 #include <inttypes.h>
@@ -62,7 +62,7 @@ static int find_process_row(struct ntk_store_rows *rows, const char *boot_id,
     return ret;
 }
 
-/* runtime may be NULL for an event of a process that has no sample. */
+/* runtime may be NULL, for an event of a process without a sample. */
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
                          struct ntk_rows_process **out, struct ntk_err *err)
@@ -117,7 +117,7 @@ static sqlite3_stmt *ask_core(struct ntk_store_rows *rows, enum ntk_rows_stateme
     return row;
 }
 
-/* 1 and the first row, 0 if there is none. The caller resets the statement. */
+/* Returns 1 with the first row, or 0 if there is none. The caller resets the statement. */
 static int step_once(struct ntk_store_rows *rows, sqlite3_stmt *statement, struct ntk_err *err)
 {
     int step = sqlite3_step(statement);
@@ -127,7 +127,7 @@ static int step_once(struct ntk_store_rows *rows, sqlite3_stmt *statement, struc
                                  : ntk_store_sql_error(rows->db, "database", err);
 }
 
-/* If there are too many runs, the first ones become one row. */
+/* If there are too many runs, merges the oldest into one row. */
 static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                            uint32_t core, struct ntk_err *err)
 {
@@ -160,7 +160,7 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
     ntk_store_sql_blob(statement, "device_latency_histogram", &state->device_latency);
 }
 
-/* 1, or 0 if nothing is known about this run. */
+/* Returns 1, or 0 if nothing is stored for this run. */
 static int load_life(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                      uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
 {
@@ -206,7 +206,7 @@ static int load_core(struct ntk_store_rows *rows, const struct ntk_rows_process 
     if (ret < 0) {
         return ret;
     }
-    /* An unreadable blob starts again: the counts next to it stay correct. */
+    /* An unreadable histogram starts from zero: the counts next to it stay correct. */
     ntk_store_histogram_add(&state->total_latency, &(struct ntk_histogram){ 0 });
     ntk_store_histogram_add(&state->device_latency, &(struct ntk_histogram){ 0 });
     return 0;
@@ -234,7 +234,7 @@ int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *proc
     return ret;
 }
 
-/* Processes that ended are not queried again. */
+/* Drops the state of processes that ended, because they are not needed again. */
 void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_rank - the communicators of a process, and its work in them. */
+/* store_rows_rank - writes the communicators of a process, and its work in them. */
 #include <stdio.h>
 
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* Limited to the largest value of a column, because counts may be wrong. */
+/* Adds with a limit, the largest value of a column, because counts may be wrong. */
 static void add_up(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum) || *sum > INT64_MAX) {
@@ -20,11 +20,11 @@ static bool is_same(const struct ntk_rank_sample *a, const struct ntk_rank_sampl
 
 struct sums {
     uint64_t operations;
-    uint64_t counts[NTK_RANK_COUNTS]; /* those that are stored */
+    uint64_t counts[NTK_RANK_COUNTS]; /* the counts that are stored */
 };
 
-/* A rank that left and joined again is listed twice and counts as one; the work of its cores counts
- * once. */
+/* Sums up a rank. A rank that left and joined again is listed twice and counts as one; the work of
+ * its cores counts once. */
 static struct sums sums_of(const struct ntk_runtime_sample *runtime, size_t first)
 {
     struct sums sums = { 0 };

@@ -3,8 +3,8 @@
  * store_rows_state - shared by the parts of store_rows: the statements, binding of rows, and the
  * state of each process between two snapshots.
  *
- * store_rows.c walks a snapshot, store_rows_process.c handles the processes, store_rows_core.c
- * writes cores and executions, store_rows_memory.c rows of memory, store_rows_event.c the logs.
+ * store_rows.c walks through a snapshot, store_rows_process.c handles processes, store_rows_core.c
+ * writes cores and executions, store_rows_memory.c memory rows, and store_rows_event.c the logs.
  * Private to shared/store. Threads: the writer's.
  */
 #ifndef NTK_SHARED_STORE_STORE_ROWS_STATE_H
@@ -53,43 +53,45 @@ enum ntk_rows_statement {
     STATEMENT_COUNT
 };
 
-/* For the run of the process that was written last. */
+/* The state of a core, for the process's run that was written last. */
 struct ntk_rows_core {
     uint64_t began_ns;
-    struct ntk_buf total_latency; /* as BLOBs, which have a hundredth of the size */
+    struct ntk_buf total_latency; /* stored as BLOBs, which are a hundred times smaller */
     struct ntk_buf device_latency;
-    uint64_t since_ns; /* of the totals that were stored when they were first needed */
-    uint32_t has;      /* enum ntk_core_has of totals[]: known once */
+    uint64_t since_ns; /* start of the totals that were stored when they were first needed */
+    uint32_t has;      /* enum ntk_core_has of totals[]; stays set once known */
     uint64_t totals[NTK_CORE_COUNTS];
 };
 
 struct ntk_rows_memory {
     uint64_t current_bytes;
     uint64_t peak_bytes;
-    uint64_t generation; /* of the last snapshot with this row */
+    uint64_t generation; /* number of the last snapshot with this row */
 };
 
 struct ntk_rows_process {
     int64_t id;
-    struct ntk_map cores;  /* core -> struct ntk_rows_core */
-    struct ntk_map memory; /* memory_key() -> struct ntk_rows_memory */
+    struct ntk_map cores;  /* core to struct ntk_rows_core */
+    struct ntk_map memory; /* memory_key() to struct ntk_rows_memory */
 };
 
 /* A parameter of a statement. */
 struct ntk_rows_place {
     const sqlite3_stmt *row;
-    const char *name; /* by address */
+    const char *name; /* compared by address */
     int at;
 };
 
-#define NTK_ROWS_PLACES 256 /* by hash; others are searched for each time */
+/* size of the hash table; names that do not fit are searched for each time */
+#define NTK_ROWS_PLACES 256
 
 struct ntk_store_rows {
     sqlite3 *db;
-    sqlite3_stmt *statements[STATEMENT_COUNT]; /* until destroy: places[] has their addresses */
+    /* kept until destroy, because places[] contains their addresses */
+    sqlite3_stmt *statements[STATEMENT_COUNT];
     struct ntk_rows_place places[NTK_ROWS_PLACES];
-    int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameters of counts; 0: none */
-    struct ntk_map processes;                        /* process_key() -> struct ntk_rows_process */
+    int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameter numbers of counts; 0: none */
+    struct ntk_map processes;                        /* process_key() to struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
     struct ntk_store_ecc ecc;
@@ -101,43 +103,44 @@ struct ntk_store_rows {
     struct ntk_buf scratch_2;
 };
 
-/* Values of a row by column name (store_sql.h). Three columns on how a process is watched. */
+/* Bind values of a row by column name (store_sql.h). This one binds the three columns about how a
+ * process is observed. */
 void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
-/* Same, for rows that are many, of statements[]: the place of a name, which must be static, is
- * searched once. */
+/* Same, for frequent rows of statements[]: the position of a name, which must be static, is looked
+ * up once. */
 void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                    uint64_t value);
 void ntk_rows_bind_known(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                          bool is_known, uint64_t value);
 void ntk_rows_bind_blob(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                         const struct ntk_buf *blob);
-/* largest: NULL if the table lacks that column. */
+/* largest is NULL if the table lacks that column. */
 void ntk_rows_bind_percentiles(struct ntk_store_rows *rows, sqlite3_stmt *row,
                                const struct ntk_histogram *histogram, const char *p50,
                                const char *p99, const char *largest);
 void ntk_rows_bind_histogram(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                              const struct ntk_histogram *histogram, struct ntk_buf *scratch);
-/* Runs the statement to its end: one row is written. */
+/* Runs the statement to its end, which writes one row. */
 int ntk_rows_finish(struct ntk_store_rows *rows, sqlite3_stmt *row, struct ntk_err *err);
 
 /* ---- the processes ---- */
 
-/* runtime may be NULL for an event of a process that has no sample. */
+/* runtime may be NULL, for an event of a process without a sample. */
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
                          struct ntk_rows_process **out, struct ntk_err *err);
-/* The known totals of a core of the process since its segment began, loaded at the first request;
- * another run replaces them. */
+/* The known totals of a process's core since its segment began, loaded at the first request; they
+ * are replaced when another run begins. */
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
                       uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err);
 void ntk_rows_destroy_process(struct ntk_rows_process *process);
-/* Exited processes are not queried again. */
+/* Drops the state of exited processes, because they are not needed again. */
 void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot);
 
 /* ---- rows ---- */
 
-/* The memory rows of a process when the last writer stopped. */
+/* Loads the memory rows that a process had when the last writer stopped. */
 int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
                          struct ntk_err *err);
 int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

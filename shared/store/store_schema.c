@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_schema - the layout of the database. */
+/* store_schema - creates and checks the layout of the database. */
 #include "shared/store/store_schema.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/metrics/snapshot.h"
-#include "shared/store/schema.h" /* made from the *.sql files */
+#include "shared/store/schema.h" /* generated from the *.sql files */
 #include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
@@ -91,7 +91,7 @@ int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err)
 
 /* ---- permitted contents of a file ---- */
 
-/* Additions of users that do not affect us: the figures of ANALYZE, and views. */
+/* Additions by users that do not affect us: the tables of ANALYZE, and views. */
 static const char known_sql[] =
     "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
     " WHERE NOT (type = 'view' AND sql LIKE 'CREATE VIEW %')"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_series - the values of a figure over a window. */
+/* store_series - reads the values of a metric over a window. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const struct {
 #undef NTK_STORE_METRIC
 };
 
-/* The key that distinguishes entities of a family. */
+/* The key columns that distinguish the entities of a family. */
 static const char *const entity_of[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = "'all'",
     [NTK_FAMILY_DEVICE] = "device",
@@ -64,7 +64,8 @@ static int load_values(struct ntk_steps *query, enum ntk_store_metric metric, st
     size_t i;
     const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
 
-    /* Sizes: the newest of each entity, then their sum; everything else is a sum already. */
+    /* For sizes, takes the newest value of each entity, then their sum; everything else is already
+     * a sum. */
     ntk_buf_add_text(&sql, "SELECT bucket, add_up(value) AS value, max(largest) AS largest,"
                            " count(*) AS entities FROM (SELECT ");
     ntk_steps_add_bucket(&sql, query);
@@ -93,7 +94,7 @@ static int load_values(struct ntk_steps *query, enum ntk_store_metric metric, st
     return ret;
 }
 
-/* The times at which the processes of the filter existed. */
+/* Finds the time range in which the processes of the filter existed. */
 static int load_lifetime(struct ntk_steps *query, uint64_t *first_ns, uint64_t *last_ns,
                          struct ntk_err *err)
 {
@@ -116,8 +117,8 @@ static int load_lifetime(struct ntk_steps *query, uint64_t *first_ns, uint64_t *
     return 0;
 }
 
-/* No row of executions means that nothing ran while the processes existed; no row of a core means
- * that no process owned it. */
+/* Whether a missing value means zero: no row of executions means that nothing ran while the
+ * processes existed; no row of a core means that no process owned it. */
 static bool is_silent_zero(const struct ntk_steps *query, enum ntk_tier_family family,
                            const struct ntk_step *step, uint64_t first_ns, uint64_t last_ns)
 {
@@ -189,7 +190,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
             points[i].has_largest = false;
         } else if (forms[metric].kind == SHARE) {
             points[i].value /= (double)points[i].running_ns;
-            if (filter->has_core && points[i].value > 1) { /* see BUSY_PERIOD in tier.c */
+            if (filter->has_core && points[i].value > 1) { /* see BUSY_PERIOD in columns.def */
                 points[i].value = 1;
             }
         } else if (forms[metric].kind == RATE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sql - the few calls of SQLite that writer and reader share. */
+/* store_sql - SQLite calls that writer and reader share. */
 #include "shared/store/store_sql.h"
 
 #include <assert.h>
@@ -13,12 +13,12 @@
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_schema.h"
 
-#define NAME_BYTES 64 /* of a parameter */
+#define NAME_BYTES 64 /* maximum length of a parameter name */
 
-/* A schema with a higher version is a damaged header, not a newer neuron-monitor. */
+/* A schema with a higher version is considered a damaged header, not a newer neuron-monitor. */
 #define VERSION_MAX (NTK_STORE_SCHEMA_VERSION + 100)
 
-/* A negative errno for an SQLite result code. */
+/* Converts an SQLite result code to a negative errno. */
 static int sql_errno(int sqlite_code)
 {
     switch (sqlite_code & 0xff) {
@@ -60,7 +60,7 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
                            "or memory than it would on a valid file",
                            what);
     }
-    /* SQLite's message does not give the reason. */
+    /* SQLite's message does not contain the reason, so use the system's. */
     int cause = (sqlite3_errcode(db) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s%s%s", what,
                        sqlite3_errmsg(db), cause ? ": " : "", cause ? strerror(cause) : "");
@@ -170,7 +170,7 @@ int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, stru
     return ret;
 }
 
-/* In one state of the file. */
+/* Checks the layout within one state of the file. */
 static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct ntk_err *err)
 {
     int64_t application = 0;
@@ -226,7 +226,7 @@ int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err)
     return ret;
 }
 
-/* Rows are bound in order, so it is usually the next one. */
+/* Parameters are bound in order, so it is usually the next one. */
 int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name)
 {
     static _Thread_local struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_steps - divides a window, and finds the watched time of each step. */
+/* store_steps - divides a window, and finds the observed time of each step. */
 #include "shared/store/store_steps.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ bool ntk_steps_next(const struct ntk_steps *query, sqlite3_stmt *statement, size
     return true;
 }
 
-/* The watched part of each step. */
+/* Loads the observed part of each step. */
 static int load_coverage(struct ntk_steps *query, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
@@ -122,8 +122,8 @@ static bool selects_processes(const struct ntk_store_filter *filter)
     return filter->process || filter->user || filter->model;
 }
 
-/* The part of each step in which a process of the filter ran. Rows of seconds have the same
- * period; a longer row has at most the time from the first to the last process in it. */
+/* Loads the part of each step in which a process of the filter ran. Rows of seconds all have the
+ * same period; a longer row counts at most from the first to the last process in it. */
 static int load_running(struct ntk_steps *query, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_totals - all counts of all time, as one snapshot. */
+/* store_totals - reads all counts of all time as one snapshot. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,15 +8,15 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* The same number of tags as a page of metrics. */
+/* Maximum number of tags, the same as on a page of metrics. */
 #define RUNTIMES_MAX 4096
 #define CORES_MAX 1024
 #define TOTALS_OF_CORES \
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
-/* A row per tag and owner, or per process if requested; the last ones that ran, if there are too
- * many. No later process continues the counts of an ended one without a name: those that ended
- * RECENT_NS before the last one or earlier are omitted. An agent may still see the others. */
+/* Selects a row per tag and owner, or per process if requested; if there are too many, those that
+ * ran last. No later process continues the counts of an ended process without a name, so those that
+ * ended more than RECENT_NS before the last one are omitted. An agent may still see the others. */
 #define RECENT_NS "600000000000"
 static const char runtimes_sql[] =
     "SELECT tag, max(pid) AS pid, min(first_seen_ns) AS from_ns, max(last_seen_ns) AS to_ns,"
@@ -27,7 +27,8 @@ static const char runtimes_sql[] =
     " GROUP BY tag, uid, CASE :by_process WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT :most";
 
-/* Of all of them, including those that are not listed; lnc: of the last one that ran. */
+/* Sums over all processes, including those that are not listed; lnc is that of the last one that
+ * ran. */
 static const char machine_sql[] =
     "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total USING (process_id)) AS "
     "first_ns,"

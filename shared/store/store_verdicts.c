@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_verdicts - verdicts on ranks as rows, with beginning and end. */
+/* store_verdicts - writes verdicts on ranks as rows with beginning and end. */
 #include "shared/store/store_verdicts.h"
 
 #include <stdio.h>
@@ -13,10 +13,10 @@ struct open_verdict {
     char kind[16];
     char communicator[17];
     char cause[32];
-    int64_t rank; /* -1: none */
+    int64_t rank; /* -1 if none is named */
     uint32_t missing_count;
     uint64_t behind_ns;
-    bool is_seen; /* in the current snapshot */
+    bool is_seen; /* is in the current snapshot */
 };
 
 static const char find_sql[] =
@@ -28,7 +28,7 @@ static const char change_sql[] =
     " interval_ns = :interval_ns WHERE verdict_id = :verdict_id";
 static const char close_sql[] =
     "UPDATE rank_verdict SET to_ns = max(time_ns, :now_ns) WHERE verdict_id = :verdict_id";
-/* Rows of an earlier agent. */
+/* Closes rows of an earlier agent. */
 static const char close_old_sql[] =
     "UPDATE rank_verdict SET to_ns = max(time_ns, coalesce((SELECT max(time_ns)"
     " FROM machine_sample WHERE time_ns < :now_ns), :now_ns)) WHERE verdict_id = :verdict_id";
@@ -65,7 +65,7 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
     return ret;
 }
 
-/* Limited to the column, because reports may be wrong. */
+/* Binds with the limits of the columns, because reports may be wrong. */
 static void bind_pace(sqlite3_stmt *statement, const struct ntk_rank_trouble *trouble)
 {
     ntk_store_sql_bind(statement, "missing_count", trouble->missing_count);

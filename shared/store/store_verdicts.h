@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_verdicts - an agent's verdicts on ranks as rows of rank_verdict: one row while the verdict
- * on a rank stays the same, closed when it ends.
+ * store_verdicts - stores an agent's verdicts on ranks as rows of rank_verdict: one row while the
+ * verdict on a rank stays the same, closed when it ends.
  *
- * An agent that starts again continues open rows; verdicts that no longer hold ended with the last
- * stored period.
+ * A restarted agent continues open rows; verdicts that no longer hold ended with the last stored
+ * period.
  *
- * Owner:   the caller's storage; ntk_store_verdicts_reset() frees what it remembers.
+ * Owner:   the caller's storage; ntk_store_verdicts_reset() frees its contents.
  * Threads: the writer's.
  */
 #ifndef NTK_SHARED_STORE_STORE_VERDICTS_H
@@ -20,10 +20,10 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 
-/* Zeroed: open rows are loaded first. */
+/* A zeroed struct loads open rows first. */
 struct ntk_store_verdicts {
     bool is_loaded;
-    struct ntk_vec open; /* struct open_verdict */
+    struct ntk_vec open; /* elements are struct open_verdict */
 };
 
 /* Call this after the written rows were lost. */

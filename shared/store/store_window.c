@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_window - the rows and tiers for a window. */
+/* store_window - selects the rows and tiers for a window. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -91,8 +91,8 @@ static uint64_t step_end(enum ntk_store_tier tier, uint64_t time_ns)
     return time_ns / step_ns * step_ns + step_ns;
 }
 
-/* The piece from at_ns on: the coarsest whole steps that fit; else seconds up to the next minute;
- * else, if the seconds were deleted, the finest tier that still has the time. */
+/* The piece that begins at at_ns: the coarsest whole steps that fit; or else seconds up to the next
+ * minute; or else, if the seconds were deleted, the finest tier that still contains the time. */
 static struct ntk_store_piece next_piece(const struct extent *extents, enum ntk_store_tier coarsest,
                                          uint64_t at_ns, uint64_t to_ns)
 {
@@ -120,7 +120,7 @@ static struct ntk_store_piece next_piece(const struct extent *extents, enum ntk_
                                      minute_end_ns < to_ns ? minute_end_ns : to_ns };
 }
 
-/* The first time after which there can be a row: windows may begin in 1970. */
+/* Finds the first time after which there can be a row, because windows may begin in 1970. */
 static int skip_to_first(struct ntk_store_reader *reader, uint64_t *at_ns, struct ntk_err *err)
 {
     int64_t first_ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tier - reads rows of one tier as those of another, and merges them to those of the next. */
+/* tier - reads rows of one tier with the columns of another, and merges rows into the next tier. */
 #include "shared/store/tier.h"
 
 #include "shared/base/clock.h"
@@ -34,7 +34,7 @@ uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns)
     return time_ns == 0 ? 0 : (time_ns - 1) / step_ns * step_ns;
 }
 
-/* Adds the text for each count of a set. */
+/* Adds the text for each element of a set of counts. */
 static void add_counts(struct ntk_buf *sql, const struct ntk_column *column, const char *text)
 {
     struct ntk_buf set = { 0 };
@@ -44,7 +44,7 @@ static void add_counts(struct ntk_buf *sql, const struct ntk_column *column, con
     ntk_buf_fini(&set);
 }
 
-/* ", name": that name, or the columns of the set. */
+/* Adds ", name" for a column, or for the columns of a set. */
 static void add_name(struct ntk_buf *sql, const struct ntk_column *column, const char *name)
 {
     if (column->merge == NTK_COLUMN_COUNTS) {
@@ -121,5 +121,5 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
             separator = ", ";
         }
     }
-    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* machine: a separate group, even if it is empty */
+    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* the machine is one group, even if it is empty */
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tier - the three resolutions of the store, and how rows of one become rows of the next.
+ * tier - the three resolutions of the store, and how rows of one are merged into the next.
  *
  * Each family of samples has a table per tier: x_sample (a row per second), x_minute, x_hour. A
  * tier's row belongs to the step that ends at its time_ns and is computed from the rows of the tier
- * below with a time_ns in the step: sums, largest, newest, merged histograms. Nothing is averaged.
+ * below with a time_ns in the step: sums, maxima, newest values, merged histograms. Nothing is
+ * averaged.
  *
  * The rows of every tier can be read with the same columns: ntk_tier_add_select().
  * Private to shared/store. Threads: one at a time per connection.
@@ -29,23 +30,24 @@ enum ntk_tier_family {
     NTK_FAMILY_COUNT
 };
 
-extern const char *const ntk_tier_names[NTK_STORE_TIER_COUNT]; /* as in the table tier */
+extern const char *const ntk_tier_names[NTK_STORE_TIER_COUNT]; /* same names as in the table tier */
 extern const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT];
 extern const uint64_t ntk_tier_keep_ns[NTK_STORE_TIER_COUNT]; /* default retention */
-extern const double ntk_tier_shares[NTK_STORE_TIER_COUNT];    /* of a file that becomes too large */
+extern const double ntk_tier_shares[NTK_STORE_TIER_COUNT]; /* shares of a file that is too large */
 
-extern const char *const ntk_tier_families[NTK_FAMILY_COUNT]; /* "machine" ... */
-/* "_minute": the name of a table is its family and this. */
+extern const char *const ntk_tier_families[NTK_FAMILY_COUNT]; /* such as "machine" */
+/* Such as "_minute": the name of a table is the family's name and this suffix. */
 extern const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT];
 
-/* The start of the step that contains a sample of time_ns; steps are (start, start + step]. */
+/* The start of the step that contains a sample at time_ns; steps are (start, start + step]. */
 uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns);
 
-/* "SELECT time_ns, ... FROM x_minute": the columns of the coarser tiers, without percentiles. */
+/* Appends "SELECT time_ns, ... FROM x_minute": the columns of the coarser tiers, without
+ * percentiles. */
 void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family,
                          enum ntk_store_tier tier);
-/* The INSERT that computes the rows of one step of `tier` from the tier below; :start_ns and
- * :end_ns. */
+/* Appends the INSERT that computes the rows of one step of `tier` from the tier below, with
+ * parameters :start_ns and :end_ns. */
 void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier);
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tier_functions - functions that SQL lacks: sums without overflow, newest values, histograms. */
+/* tier_functions - adds functions that SQL lacks: sums without overflow, newest values,
+ * histograms. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +94,7 @@ static void merge_step(sqlite3_context *context, int count, sqlite3_value **valu
         }
     }
     const void *bytes = sqlite3_value_blob(values[0]);
-    /* A malformed one is skipped: its neighbours matter more than an error. */
+    /* Skips a malformed histogram: the others matter more than an error. */
     (void)ntk_store_histogram_decode(bytes, (size_t)sqlite3_value_bytes(values[0]), merge->dense);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_failed - the error of a call of libarchive; for this folder. */
+/* archive_failed - reports the error of a libarchive call; for this folder only. */
 #ifndef NTK_SHARED_FORMATS_COMMON_ARCHIVE_FAILED_H
 #define NTK_SHARED_FORMATS_COMMON_ARCHIVE_FAILED_H
 
@@ -8,7 +8,7 @@
 
 #include "shared/base/err.h"
 
-/* libarchive's own words, or ours when it has none. */
+/* Uses libarchive's message, or a standard one if it has none. */
 static inline int ntk_archive_failed(struct archive *archive, struct ntk_err *err)
 {
     const char *text = archive_error_string(archive);

@@ -41,7 +41,7 @@ static inline bool skip_varint(const uint8_t *bytes, size_t count, size_t *posit
 {
     uint64_t value = 0;
 
-    if (*position < count && bytes[*position] < 0x80) { /* most are small */
+    if (*position < count && bytes[*position] < 0x80) { /* most numbers are small */
         *out_value = bytes[(*position)++];
         return true;
     }
@@ -94,7 +94,7 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
     if (length > count - at) {
         return false;
     }
-    for (size_t i = 0; !content && i < length; i++) { /* least significant byte first */
+    for (size_t i = 0; !content && i < length; i++) { /* from the least significant byte */
         value |= (uint64_t)bytes[at + i] << (8 * i);
     }
     *position = at + (size_t)length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf - reading protobuf messages out of untrusted files: a limit on the memory used for
- * unpacking, and the intact part of a truncated message.
+ * protobuf - helps to read protobuf messages from untrusted files: limits the memory used for
+ * unpacking, and finds the intact part of a truncated message.
  *
  * Owner:   caller's storage.
  * Threads: one at a time per budget.
@@ -26,30 +26,30 @@ struct ntk_protobuf_budget {
 };
 void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
 
-enum ntk_protobuf_kind { /* numbers of the wire format */
+enum ntk_protobuf_kind { /* numbers from the wire format */
                          NTK_PROTOBUF_VARINT = 0,
                          NTK_PROTOBUF_FIXED64 = 1,
                          NTK_PROTOBUF_BYTES = 2,
                          NTK_PROTOBUF_FIXED32 = 5,
 };
 
-/* One field in place: reads a message without unpacking it when few fields are needed. */
+/* One field in place, to read a message without unpacking it when few fields are needed. */
 struct ntk_protobuf_field {
     uint64_t number;
     enum ntk_protobuf_kind kind;
-    uint64_t value;       /* of a varint or a fixed number; 0 for other kinds */
-    const uint8_t *bytes; /* of a text, message or packed list; NULL for other kinds */
+    uint64_t value;       /* a varint or a fixed-size number; 0 for other kinds */
+    const uint8_t *bytes; /* a text, message or packed list; NULL for other kinds */
     size_t bytes_count;
 };
-/* The field at *position, which moves to its end. False at the end, and where no whole field
- * follows: *position is `count` only at the end. */
+/* Reads the field at *position and moves *position to the field's end. Returns false at the end, or
+ * if no complete field follows; *position is `count` only at the end. */
 bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
                        struct ntk_protobuf_field *out_field);
-/* The next number of a packed list, in the same way. */
+/* Reads the next number of a packed list in the same way. */
 bool ntk_protobuf_next_packed(const struct ntk_protobuf_field *list, size_t *position,
                               uint64_t *out_value);
 
-/* The bytes up to the end of the last complete field of a message. */
+/* The number of bytes up to the end of the last complete field of a message. */
 size_t ntk_protobuf_complete_bytes(const uint8_t *bytes, size_t count);
 
 #ifdef __cplusplus

@@ -12,17 +12,19 @@
 #include "shared/base/vec.h"
 #include "shared/formats/common/archive_failed.h"
 
-/* Deflate cannot expand one byte to more than 1032, so no member may claim more. */
+/* Maximum inflation: Deflate cannot expand one byte to more than 1032, so no member may claim
+ * more. */
 #define INFLATION_MAX 1100
 
-/* The size of a block that is inflated, hashed and passed to libarchive: it stays in the cache. */
+/* Size of the blocks that are inflated, hashed and passed to libarchive; a block fits into the
+ * processor's cache. */
 #define BLOCK_BYTES (64U << 10)
 
-/* Of all members together. */
+/* Limit for the names of all members together. */
 #define NAMES_BYTES_MAX (16U << 20)
 
-/* Limit of the input for one header and its extensions. libarchive stores what it reads there (a
- * map of a sparse file takes eight times its text), and a normal header has some kilobytes. */
+/* Limit on the input for one header and its extensions. libarchive stores what it reads there (the
+ * map of a sparse file takes eight times its text); a normal header has a few kilobytes. */
 #define HEADER_BYTES_MAX (4U << 20)
 
 bool ntk_tar_name_is_inside(const char *name)
@@ -71,29 +73,29 @@ struct tar_reader {
     struct archive *archive;
     const struct ntk_tar_limits *limits;
     const struct ntk_tar_hooks *hooks; /* NULL: none */
-    const uint8_t *bytes;              /* of the input; NULL: it is a stream */
+    const uint8_t *bytes;              /* the input; NULL for a stream */
     size_t bytes_count;
-    size_t given; /* bytes passed to libarchive or zlib */
+    size_t given; /* number of bytes passed to libarchive or zlib */
     int64_t (*read)(void *ctx, void *to, size_t bytes_count, struct ntk_err *err);
     void *read_ctx;
-    uint8_t *block;      /* of a stream: BLOCK_BYTES */
-    size_t block_filled; /* read to detect the format, not passed on yet */
-    int read_failed;     /* read_err gives the reason */
+    uint8_t *block;      /* for a stream: BLOCK_BYTES bytes */
+    size_t block_filled; /* bytes that were read to detect the format and are not passed on yet */
+    int read_failed;     /* the read callback failed; read_err has the reason */
     struct ntk_err read_err;
     uint64_t left;
-    bool is_limited; /* left started as the caller's limit */
+    bool is_limited; /* `left` began with the caller's limit */
     size_t names_left;
-    uint64_t header_left; /* bytes that libarchive may request now */
-    /* For a compressed archive, because libarchive's filter does not check the checksums of a
-     * stream. */
+    uint64_t header_left; /* bytes that libarchive may still request for this header */
+    /* For a compressed archive. libarchive's gzip filter is not used, because it does not check a
+     * stream's checksums. */
     z_stream gzip;
     bool is_gzip_begun, is_gzip_ended;
-    uint8_t *inflated; /* BLOCK_BYTES */
+    uint8_t *inflated; /* BLOCK_BYTES bytes */
     struct ntk_vec members;
     struct ntk_err *err;
 };
 
-/* Reads bytes_count bytes of the member to `to`. */
+/* Reads bytes_count bytes of the member into `to`. */
 static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, uint64_t done,
                         uint8_t *to, size_t bytes_count)
 {
@@ -122,7 +124,7 @@ static int skip_data(struct tar_reader *r)
                : ntk_archive_failed(r->archive, r->err);
 }
 
-/* A member that the caller needs in separate memory. */
+/* Reads a member into memory of the caller. */
 static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                        const struct ntk_tar_landing *landing)
 {
@@ -145,7 +147,7 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                         member->bytes + ready, member->bytes_count - ready);
 }
 
-/* A member that no caller needs in memory; a watcher sees its blocks. */
+/* Reads a member that no caller needs in memory; a callback sees its blocks. */
 static int read_omitted(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t block[NTK_TAR_START_BYTES * 4];
@@ -182,7 +184,7 @@ static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64
         if (ret < 0) {
             return ret;
         }
-        /* The member itself is not one of those before it. */
+        /* Pass only the members before this one. */
         r->hooks->land(r->hooks->ctx, r->members.items, index, &landing);
         if (landing.bytes) {
             return read_landed(r, member, &landing);
@@ -277,7 +279,7 @@ static size_t fill_block(struct tar_reader *r, size_t count)
     return r->block_filled;
 }
 
-/* The next block of the input, at most BLOCK_BYTES. */
+/* Gets the next block of the input, at most BLOCK_BYTES. */
 static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
 {
     size_t count = r->bytes_count - r->given;
@@ -297,7 +299,7 @@ static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
     return count;
 }
 
-/* Counts what libarchive gets while it reads a header. */
+/* Counts the bytes that libarchive gets while it reads a header. */
 static la_ssize_t give(struct tar_reader *r, size_t count)
 {
     if (count > r->header_left) {
@@ -319,7 +321,8 @@ static la_ssize_t give_block(struct archive *archive, void *ctx, const void **ou
     return give(ctx, count);
 }
 
-/* A stream has ended: another one may follow at once; anything else is ignored. */
+/* At the end of a gzip stream, checks whether another one follows directly; anything else is
+ * ignored. */
 static bool another_stream(struct tar_reader *r)
 {
     const uint8_t *next = r->gzip.next_in;
@@ -344,8 +347,8 @@ static bool another_stream(struct tar_reader *r)
     return left >= 2 && next[0] == 0x1f && next[1] == 0x8b && inflateReset(&r->gzip) == Z_OK;
 }
 
-/* Up to BLOCK_BYTES inflated bytes, 0 at the end; zlib compares checksum and length of each
- * stream. */
+/* Inflates up to BLOCK_BYTES bytes and returns their number, 0 at the end. zlib checks the checksum
+ * and length of each stream. */
 static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void **out_block)
 {
     struct tar_reader *r = ctx;
@@ -377,8 +380,8 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
     return give(r, BLOCK_BYTES - gzip->avail_out);
 }
 
-/* The input after the last member, which libarchive did not read: the checksums are at the very
- * end. */
+/* Inflates the input after the last member, which libarchive did not read, because the checksums
+ * are at the very end. */
 static int inflate_rest(struct tar_reader *r)
 {
     const void *block;
@@ -401,7 +404,7 @@ static int open_input(struct tar_reader *r, bool is_compressed)
 {
     int ret;
 
-    /* One format, no filter: the bytes reach no other parser of libarchive. */
+    /* One format and no filter, so the bytes reach no other parser of libarchive. */
     archive_read_support_format_tar(r->archive);
     if (is_compressed) {
         r->inflated = malloc(BLOCK_BYTES);
@@ -441,7 +444,8 @@ static int read_members(struct tar_reader *r)
                : ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
 }
 
-/* The rest of a stream after the archive: its reader checks the checksums at the very end. */
+/* Reads the rest of a stream after the archive, because its reader checks the checksums at the very
+ * end. */
 static void read_rest(struct tar_reader *r)
 {
     while (r->given < r->bytes_count) {

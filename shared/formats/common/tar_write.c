@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing of tar archives; tar.c reads them. */
+/* tar_write - writes tar archives; tar.c reads them. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include "shared/formats/common/archive_failed.h"
 #include "shared/formats/common/tar.h"
 
-/* In a static libarchive the writer of tar refers to all others, and this one needs libxml2 and
- * ICU. No archive of ours is a xar. */
+/* Replaces a function of libarchive. In a static libarchive, the tar writer refers to all other
+ * writers, and this one needs libxml2 and ICU. We never write xar archives. */
 int archive_write_set_format_xar(struct archive *archive)
 {
     archive_set_error(archive, ENOSYS, "xar is not supported");

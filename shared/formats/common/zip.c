@@ -11,7 +11,7 @@
 #include "shared/formats/common/archive_failed.h"
 #include "shared/formats/common/tar.h"
 
-/* Size of a read from a member; its memory grows with the data, not with the stated size. */
+/* Size of one read from a member. Its memory grows with the data, not with the stated size. */
 #define BLOCK_BYTES (UINT64_C(1) << 20)
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
@@ -42,7 +42,7 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
     }
     for (;;) {
         if (member->bytes_count == capacity) {
-            /* One byte beyond the stated size shows whether data follow it. */
+            /* One extra byte shows whether data follows beyond the stated size. */
             uint64_t more = capacity < BLOCK_BYTES ? BLOCK_BYTES : capacity;
             uint64_t room =
                 is_declared && declared - capacity < more ? declared - capacity + 1 : more;
@@ -118,7 +118,7 @@ int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_lim
     struct archive *archive;
     int ret = 0;
 
-    /* An empty archive consists of an end record. */
+    /* An empty archive consists only of an end record. */
     if (bytes_count < 4 || (memcmp(bytes, "PK\3\4", 4) != 0 && memcmp(bytes, "PK\5\6", 4) != 0)) {
         return BAD("not a zip archive");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zip - members of a zip archive in memory.
+ * zip - reads the members of a zip archive into memory.
  *
  * Takes stored and deflated members (and others that libarchive inflates), with or without ZIP64
  * fields; sizes and checksums are checked. Encrypted members, links and names that leave the
@@ -24,23 +24,23 @@ extern "C" {
 
 struct ntk_zip_member {
     char *name;
-    uint8_t *bytes; /* followed by a NUL that does not count */
+    uint8_t *bytes; /* followed by an uncounted NUL */
     size_t bytes_count;
 };
 
 struct ntk_zip {
-    struct ntk_zip_member *members; /* in order of the archive, folders omitted */
+    struct ntk_zip_member *members; /* in archive order, without folders */
     size_t member_count;
 };
 
 struct ntk_zip_limits {
-    uint64_t total_bytes; /* of all members together */
+    uint64_t total_bytes; /* limit for all members together */
     size_t member_count;
     size_t name_bytes;
 };
 
-/* -EBADMSG: not a zip archive, truncated, damaged, or a name or kind of member that is rejected;
- * -EFBIG: beyond a limit; -ENOMEM. */
+/* Returns -EBADMSG if it is not a zip archive, is truncated or damaged, or has a rejected name or
+ * kind of member; -EFBIG beyond a limit; or -ENOMEM. */
 int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_limits *limits,
                  struct ntk_zip *out_zip, struct ntk_err *err);
 void ntk_zip_fini(struct ntk_zip *zip);

@@ -19,7 +19,7 @@
 #define MACHINE EM_NONE
 #endif
 
-/* Far above real libraries: that of a C++ framework has 10^5 symbols and 20 MiB of names. */
+/* Limits far above real libraries: that of a C++ framework has 10^5 symbols and 20 MiB of names. */
 #define SEGMENTS_MAX 256u
 #define ENTRIES_MAX 65536u
 #define STRING_BYTES_MAX (256u << 20)
@@ -40,7 +40,7 @@ static int bytes_read(int fd, void *bytes, uint64_t count, uint64_t offset)
         if (some > 0) {
             done += (uint64_t)some;
         } else if (some == 0) {
-            return -EBADMSG; /* it ends before */
+            return -EBADMSG; /* the file ends before */
         } else if (errno != EINTR) {
             return -errno;
         }
@@ -48,7 +48,7 @@ static int bytes_read(int fd, void *bytes, uint64_t count, uint64_t offset)
     return 0;
 }
 
-/* A zeroed table with a NUL after it. */
+/* Allocates a zeroed table with a NUL after it. */
 static void *table_make(struct ntk_elf_file *file, int which, uint64_t bytes)
 {
     void *made = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,7 +64,7 @@ static int table_read(struct ntk_elf_file *file, int which, int fd, uint64_t off
 {
     struct stat status;
 
-    /* Missing data take no memory. */
+    /* Reject more bytes than the file has, so that missing data takes no memory. */
     if (fstat(fd, &status) != 0 || bytes > (uint64_t)status.st_size) {
         return -EBADMSG;
     }
@@ -77,7 +77,7 @@ static const void *table_get(const struct ntk_elf_file *file, int which)
     return file->tables[which].bytes;
 }
 
-/* The file position of this many bytes at an address of its image; all of them are in one
+/* The file position of this many bytes at an address of the image; all of them must be in one
  * segment. */
 static bool offset_get(const struct ntk_elf_file *file, uint64_t address, uint64_t bytes,
                        uint32_t flags, uint64_t *out_offset)
@@ -127,7 +127,7 @@ struct words {
     uint32_t words[256];
 };
 
-/* The next word from an address on; at most `left` words follow it. */
+/* Reads the next word from an address; at most `left` more words follow it. */
 static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
 {
     if (words->next == words->count) {
@@ -135,7 +135,7 @@ static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
         uint32_t count = (uint32_t)(left < most ? left + 1 : most);
         int ret;
 
-        /* The last block of a segment is shorter. */
+        /* The last block of a segment may be shorter. */
         while ((ret = image_read(words->file, words->fd, words->address, words->words,
                                  count * sizeof *words->words)) < 0 &&
                count > 1) {
@@ -152,8 +152,8 @@ static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
     return 0;
 }
 
-/* A GNU hash table does not record the number of symbols: the chain of the last bucket ends with
- * the last one. */
+/* A GNU hash table does not record the number of symbols: the last symbol ends the chain of the
+ * last bucket. */
 static int gnu_hash_count(const struct ntk_elf_file *file, int fd, uint64_t address,
                           uint32_t *out_count)
 {
@@ -194,7 +194,7 @@ static int gnu_hash_count(const struct ntk_elf_file *file, int fd, uint64_t addr
 
 /* ---- the dynamic section ---- */
 
-/* The last entry of a tag, as in the loader; 0 if there is none. */
+/* The last entry with a tag, as the loader uses it; 0 if there is none. */
 static uint64_t entry_get(const struct ntk_elf_file *file, int64_t tag)
 {
     const Elf64_Dyn *entry = table_get(file, DYNAMIC);
@@ -218,7 +218,7 @@ static int symbols_read(struct ntk_elf_file *file, int fd)
 {
     uint64_t hash = entry_get(file, DT_HASH);
     uint64_t gnu_hash = entry_get(file, DT_GNU_HASH);
-    uint32_t counts[2] = { 0 }; /* of buckets, of symbols */
+    uint32_t counts[2] = { 0 }; /* number of buckets, number of symbols */
     int ret = 0;
 
     if (hash) {
@@ -237,7 +237,7 @@ static int symbols_read(struct ntk_elf_file *file, int fd)
     return ret;
 }
 
-/* The names of the versions by their index, and the index of each symbol. */
+/* Reads the names of versions by index, and the version index of each symbol. */
 static int versions_read(struct ntk_elf_file *file, int fd)
 {
     uint64_t indices = entry_get(file, DT_VERSYM);
@@ -424,7 +424,7 @@ bool ntk_elf_file_export(const struct ntk_elf_file *file, size_t index,
     }
     symbol += index;
     const char *name = string_get(file, symbol->st_name);
-    /* The version itself is an absolute symbol. */
+    /* Skip the version itself, which is an absolute symbol. */
     if (!name || name[0] == '\0' || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
         ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) {
         return false;

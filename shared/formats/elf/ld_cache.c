@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BYTES_MAX (64u << 20) /* some hundred thousand libraries */
+#define BYTES_MAX (64u << 20) /* enough for some hundred thousand libraries */
 
 #define MAGIC "glibc-ld.so.cache1.1"
 #define MAGIC_BYTES (sizeof MAGIC - 1)
 #define OLD_MAGIC "ld.so-1.7.0"
-#define OLD_HEADER_BYTES 16 /* with the count */
+#define OLD_HEADER_BYTES 16 /* size including the count */
 #define OLD_ENTRY_BYTES 12
 #if defined(__x86_64__)
-#define FLAGS 0x0303 /* libraries of this machine for the C library's sixth version */
+#define FLAGS 0x0303 /* flags of this machine's libraries for the C library's sixth version */
 #elif defined(__aarch64__)
 #define FLAGS 0x0a03
 #else
@@ -42,7 +42,7 @@ static_assert(sizeof(struct header) == 48, "as ldconfig writes it");
 
 struct entry {
     int32_t flags;
-    uint32_t name; /* offsets from the header */
+    uint32_t name; /* this and the next: offsets of texts from the header */
     uint32_t path;
     uint32_t os_version;
     uint64_t hardware;

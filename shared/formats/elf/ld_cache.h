@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): the files for a name.
+ * ld_cache - finds files for a library name in the loader's cache (/etc/ld.so.cache).
  *
- * Files of glibc 2.32 and later, alone or after the table of older tools. As in elf_file: a copy,
- * every number bounded, system calls and no heap.
+ * It reads files of glibc 2.32 and later, alone or after the table of older tools. As in elf_file,
+ * the file is copied, every number is bounded, and only system calls are used, no heap.
  *
- * Owner:   the caller's storage between _open() and _close(); paths live as long.
- * Threads: any; opened and closed by one at a time per struct.
+ * Owner:   the caller's storage between _open() and _close(); paths are valid as long.
+ * Threads: any may read; one at a time opens or closes a struct.
  */
 #ifndef NTK_SHARED_FORMATS_ELF_LD_CACHE_H
 #define NTK_SHARED_FORMATS_ELF_LD_CACHE_H
@@ -19,16 +19,16 @@
 struct ntk_ld_cache {
     const char *bytes; /* followed by a NUL */
     size_t size;
-    size_t start; /* of the table; offsets count from here */
+    size_t start; /* position of the table, from which offsets count */
     uint32_t entry_count;
 };
 
-/* 0; -EBADMSG if it is not a loader cache, another -errno if it cannot be read. */
+/* Returns 0, -EBADMSG if it is not a loader cache, or another -errno if it cannot be read. */
 int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
 int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
 void ntk_ld_cache_close(struct ntk_ld_cache *cache);
 /* The next file of this machine for the name, in the order of the cache; *cursor is 0 before the
- * first. NULL: no more. */
+ * first call. NULL if there are no more. */
 const char *ntk_ld_cache_next(const struct ntk_ld_cache *cache, const char *name, uint32_t *cursor);
 
 #endif

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MLUMODEL_MAGIC UINT64_C(0x31554c4d4b544e) /* "NTKMLU1" */
+#define MLUMODEL_MAGIC UINT64_C(0x31554c4d4b544e) /* "NTKMLU1" and a NUL */
 #define MLUMODEL_VERSION 1U
 #define MLUMODEL_ALIGN 64U
 

@@ -61,7 +61,7 @@ int ntk_mlumodel_size(const void *head_bytes, uint64_t *out_bytes, struct ntk_er
     return ret;
 }
 
-/* at: position of the entry in the file, for the message. */
+/* `at` is the entry's position in the file, for the message. */
 static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *head,
                       const uint8_t *bytes, struct ntk_mlumodel_function *function,
                       struct ntk_err *err)
@@ -98,7 +98,7 @@ static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *hea
 
 NTK_ORDER_POINTERS(by_symbol, struct ntk_mlumodel_function, NTK_TEXT(symbol));
 
-/* Two functions with one symbol would be ambiguous. */
+/* Rejects duplicate symbols, which would be ambiguous. */
 static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)
 {
     const struct ntk_mlumodel_function **sorted = calloc(model->function_count, sizeof *sorted);
@@ -145,7 +145,7 @@ int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel
         return ntk_err_set(err, -EBADMSG, 32, "the function table is outside the file");
     }
     model.bytes = head.file_bytes;
-    /* head_read() guarantees at least one. */
+    /* head_read() guarantees at least one function. */
     model.functions = calloc(head.function_count, sizeof *model.functions); /* NOLINT(*UnixAPI) */
     if (!model.functions) {
         return ntk_err_no_memory(err);

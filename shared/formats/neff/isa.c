@@ -195,8 +195,8 @@ static uint64_t get64(const uint8_t *bytes)
     return (uint64_t)get32(bytes) | (uint64_t)get32(bytes + 4) << 32;
 }
 
-/* Values that a profiler finds in the head of dma_copy: state-buffer addresses have bit 37 set,
- * those of PSUM bit 36, too; entries of the table of variables have 0x20 in the top byte. */
+/* The address that a profiler finds in the head of dma_copy: state-buffer addresses have bit 37
+ * set, PSUM addresses also bit 36; entries of the variable table have 0x20 in the top byte. */
 static uint64_t profile_address(const struct ntk_isa_operand *operand)
 {
     if (operand->space == NTK_ISA_SPACE_VAR) {
@@ -206,7 +206,7 @@ static uint64_t profile_address(const struct ntk_isa_operand *operand)
            (uint64_t)operand->partition_start * NTK_ISA_SBUF_PARTITION_BYTES_MAX | operand->offset;
 }
 
-/* Bytes moved as a product of three u16; zeros when they do not fit. */
+/* Writes the number of bytes moved as a product of three u16, or zeros if it does not fit. */
 static void put_profile_shape(uint8_t *head, const struct ntk_isa_operand *dst)
 {
     uint64_t inner = dst->dim[0].count;
@@ -391,7 +391,8 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
         }
     }
 
-    /* Data that this function overlooked, such as a reserved byte, differs from the original. */
+    /* Encoding again must give the same bytes: data that this function overlooked, such as a
+     * reserved byte, would differ. */
     ret = ntk_isa_encode(&instr, engine, again, &slots_again, err);
     if (ret < 0) {
         return ret;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that all instructions must pass: operands, semaphores, fields. isa_shapes.c checks
- * shapes. */
+/* isa_check - checks that all instructions must pass: operands, semaphores, fields. isa_shapes.c
+ * checks shapes. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -9,12 +9,12 @@ static const char *const role_names[NTK_ISA_OPERAND_COUNT] = { "destination",   
                                                                "source 1",           "source 2",
                                                                "second destination", "source 3" };
 
-/* Bounds of one operand of a variable: far below what could overflow an int64_t. */
+/* Limits for one operand in a variable, far below what could overflow an int64_t. */
 #define OFFSET_MAX (UINT64_C(1) << 46)
 #define COUNT_MAX (UINT32_C(1) << 24)
 #define ELEMENTS_MAX (UINT64_C(1) << 32)
 
-/* dim counts are at most COUNT_MAX. */
+/* Cannot overflow, because counts of dims are at most COUNT_MAX. */
 static bool elements_fit(const struct ntk_isa_operand *operand)
 {
     uint64_t elements = 1;

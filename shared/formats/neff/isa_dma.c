@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requirements of DMA operations on operands, flags and immediates. */
+/* isa_dma - checks operands, flags and immediates of DMA operations. */
 #include <errno.h>
 #include <math.h>
 
@@ -44,7 +44,7 @@ struct ntk_isa_indexing ntk_isa_indexing_get(const struct ntk_isa_instr *instr)
     } else {
         indexing.of_destination = first;
     }
-    /* A single index uses the first two immediates, on either side. */
+    /* If only one side is indexed, it uses the first two immediates. */
     indexing.destination_imm = indexing.of_source ? 2 : 0;
     return indexing;
 }
@@ -102,7 +102,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         }
         indices = second;
     }
-    /* An indexed side is one row, the other side is all rows. */
+    /* An indexed operand describes one row; the other operand describes all rows. */
     from = by.of_source ? from : from / indices + (from % indices != 0);
     to = by.of_destination ? to : to / indices + (to % indices != 0);
     if (from != to || (!by.of_source && ntk_isa_operand_elements(src) % indices != 0) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of control instructions: semaphores and events, registers, jumps and calls, and the
- * synchronisation of the cores of one logical core.
+ * isa_flow - checks control instructions: semaphores and events, registers, jumps and calls, and
+ * the synchronisation of a logical core's cores.
  */
 #include <errno.h>
 
@@ -34,7 +34,8 @@ static int check_event_semaphore(const struct ntk_isa_op_info *info,
     }
 }
 
-/* The data that a sequencer moves between a register and memory: one element of up to 32 bits. */
+/* Checks the data that a sequencer moves between a register and memory: one element of up to 32
+ * bits. */
 static int check_scalar(const struct ntk_isa_op_info *info, const struct ntk_isa_operand *operand,
                         struct ntk_err *err)
 {
@@ -69,7 +70,7 @@ static bool on_registers(enum ntk_isa_alu op)
     }
 }
 
-/* Register b or an immediate number, not both. */
+/* The second operand is either register b or an immediate number, not both. */
 static int check_second(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                         struct ntk_err *err)
 {

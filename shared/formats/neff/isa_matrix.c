@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Requirements of products, transposes and quantised tiles on their operands. */
+/* isa_matrix - checks operands of products, transposes and quantised tiles. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
 
-/* A block of a microscaling format: 8 partitions of 4 elements share a scale. */
+/* Blocks of a microscaling format: 8 partitions of 4 elements share a scale. */
 enum { MX_PACK = 4, MX_ROWS = 8, DVE_SQUARE = 32 };
 
 static uint64_t row(const struct ntk_isa_operand *operand)
@@ -20,7 +20,7 @@ static int check_source(const struct ntk_isa_op_info *info, const struct ntk_isa
                : BAD("%s: %s is not in SBUF", info->name, what);
 }
 
-/* Sums are in one bank of PSUM. */
+/* Checks that sums are in one bank of PSUM. */
 static int check_sum(const struct ntk_isa_op_info *info, const struct ntk_isa_operand *dst,
                      struct ntk_err *err)
 {
@@ -85,8 +85,8 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
     return 0;
 }
 
-/* Elements of a microscaling tile in a column of a partition: four, or one word of four e2m1. 0:
- * none. */
+/* Number of elements of a microscaling tile in one column of a partition: four separate ones, or
+ * one word of four e2m1. 0 if it is neither. */
 static unsigned mx_width(const struct ntk_isa_operand *tile)
 {
     switch (tile->dtype) {
@@ -105,7 +105,7 @@ static uint64_t mx_columns(const struct ntk_isa_operand *tile)
     return mx_width(tile) == 1 ? row(tile) : row(tile) / MX_PACK;
 }
 
-/* A tile of blocks and one scale for each of them. */
+/* Checks a tile of blocks and one scale for each block. */
 static int check_blocks(const struct ntk_isa_op_info *info, const char *what,
                         const struct ntk_isa_operand *tile, const struct ntk_isa_operand *scales,
                         struct ntk_err *err)
@@ -178,7 +178,7 @@ int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_is
     if (instr->op == NTK_ISA_OP_QUANTIZE_MX) {
         return check_quantize(info, instr, err);
     }
-    /* The tensor engine reads the state buffer and writes sums. */
+    /* The tensor engine reads the state buffer and writes sums to PSUM. */
     if (instr->op != NTK_ISA_OP_LOAD_STATIONARY) {
         ret = check_sum(info, &instr->operand[NTK_ISA_DST], err);
     }

@@ -21,7 +21,7 @@ static inline bool ntk_isa_same_shape(const struct ntk_isa_operand *a,
            ntk_isa_operand_partition_elements(a) == ntk_isa_operand_partition_elements(b);
 }
 
-/* One value per partition. */
+/* Whether the operand has one value per partition. */
 static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
                                      const struct ntk_isa_operand *of)
 {
@@ -29,7 +29,7 @@ static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
            ntk_isa_operand_partition_elements(operand) == 1;
 }
 
-/* Operations that queues carry out. */
+/* Whether DMA queues carry out the operation. */
 bool ntk_isa_is_dma(enum ntk_isa_op op);
 
 /* Checks shapes, spaces and operators of each operation. The operands themselves are valid. */
@@ -45,16 +45,15 @@ int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
-/* Same, for dma_copy, dma_indirect_copy, dma_transpose and dma_compute, in isa_dma.c. */
+/* Same, for dma_copy, dma_indirect_copy, dma_transpose and dma_compute (isa_dma.c). */
 int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err);
 
-/* Same, for synchronisation, registers, jumps and joint operations of the cores of a logical
- * core. */
+/* Same, for synchronisation, registers, jumps and joint operations of a logical core's cores. */
 int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                        struct ntk_err *err);
 
-/* Operations with a target. */
+/* Whether the operation has a target. */
 static inline bool ntk_isa_jumps(enum ntk_isa_op op)
 {
     return op == NTK_ISA_OP_COMPARE_BRANCH || op == NTK_ISA_OP_CALL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requirements of the operations of runtime-hooks/engine/kernel_select.c on their operands. */
+/* isa_select - checks operands of the operations in runtime-hooks/engine/kernel_select.c. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -11,7 +11,7 @@ enum {
     TOP = 8,
     ROW_MAX = 16384,
     STATE_WORDS = 6,
-    TOPK_MAX = 65536, /* elements of a list: their positions fit 16 bits */
+    TOPK_MAX = 65536, /* maximum list length: positions fit 16 bits */
 };
 
 static uint64_t row(const struct ntk_isa_operand *operand)
@@ -53,7 +53,7 @@ static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa
     return 0;
 }
 
-/* A second destination with its operator and command, or neither. */
+/* Checks that there is a second destination with operator and command, or none of these. */
 static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err)
 {
@@ -148,7 +148,7 @@ static int check_mask(const struct ntk_isa_op_info *info, const struct ntk_isa_o
                : BAD("%s: %s must be 32 elements of uint8 in one partition", info->name, what);
 }
 
-/* A row is cut into blocks, one for each index. */
+/* Checks a row that is cut into blocks, one for each index. */
 static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err)
 {
@@ -174,7 +174,7 @@ static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_is
     return 0;
 }
 
-/* Lists across 16 partitions. */
+/* Checks lists across 16 partitions. */
 static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err)
 {
@@ -372,7 +372,7 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
     default:
         return 0;
     }
-    /* The other operations work element by element. */
+    /* The other operations are element-wise. */
     if (ret == 0 &&
         !ntk_isa_same_shape(&instr->operand[NTK_ISA_SRC0], &instr->operand[NTK_ISA_DST])) {
         return BAD("%s: source 0 and the destination differ in shape", info->name);

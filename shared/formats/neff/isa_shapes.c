@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of shapes, spaces and operators: activation engine, element-wise. */
+/* isa_shapes - checks shapes, spaces and operators of activation and element-wise operations. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -28,7 +28,8 @@ static int check_activate2(const struct ntk_isa_op_info *info, const struct ntk_
     return 0;
 }
 
-/* A tile with a value per partition on each side, and one reduced out of it. */
+/* Checks a tile with one value per partition on each side, and its reduction to one value per
+ * partition. */
 static int check_columns(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of numbers and names: operations, operator words, functions, element types. */
+/* isa_tables - tables of numbers and names: operations, operator words, functions, element
+ * types. */
 #include <assert.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ enum { OP_COUNT = sizeof ops / sizeof ops[0], OP_NUMBER_MAX = 255 };
 #include "shared/formats/neff/isa.def"
 #undef NTK_ISA_OP
 
-/* Rows of ops[] by name of the operation, and the row of each number + 1. */
+/* Positions of the operations' rows in ops[], and the table from a number to its row + 1. */
 enum {
 #define NTK_ISA_OP(number, id, name, opcode, engines, required, optional, implemented) ROW_##id,
 #include "shared/formats/neff/isa.def"

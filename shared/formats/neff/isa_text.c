@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs as listings with labels, and functions that printing and reading share. */
+/* isa_text - programs as listings with labels, and functions that printing and reading share. */
 #include "shared/formats/neff/isa_text.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT] = {
 
 enum mark { MARK_HEAD = 1, MARK_LABEL = 2 };
 
-/* Which slots are heads of instructions, and which of these are targets; the last one is the
+/* Marks which slots are heads of instructions and which of these are targets; the last mark is the
  * end. */
 static int marks_make(const uint8_t *code, size_t code_bytes, enum ntk_isa_engine engine,
                       uint8_t *marks, struct ntk_err *err)
@@ -102,18 +102,18 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
     return ret;
 }
 
-/* A label that is defined, or one that an instruction needs. */
+/* A label definition, or a use of a label by an instruction. */
 struct label {
     char name[NTK_ISA_LABEL_BYTES_MAX];
-    uint32_t slot; /* of its target; or of the instruction that needs it */
+    uint32_t slot; /* slot of the label's target, or of the instruction that uses it */
     unsigned line;
 };
 
 struct assembler {
     enum ntk_isa_engine engine;
-    uint32_t first_slot; /* the number of slots that the binary has already */
+    uint32_t first_slot; /* number of slots that the binary already has */
     struct ntk_buf code;
-    struct ntk_vec labels, wanted; /* of struct label */
+    struct ntk_vec labels, wanted; /* elements are struct label */
 };
 
 static int label_add(struct ntk_vec *labels, const char *name, size_t length, size_t code_bytes,
@@ -173,7 +173,7 @@ static int assemble_line(struct assembler *assembler, char *line, unsigned numbe
     return ret;
 }
 
-/* After the last line: puts the slots of labels into the instructions that need them. */
+/* After the last line: writes the labels' slots into the instructions that use them. */
 static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
 {
     struct label *labels = assembler->labels.items;

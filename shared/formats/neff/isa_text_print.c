@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* One instruction as text. */
+/* isa_text_print - prints one instruction as text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/formats/neff/isa_text_private.h"
 
-/* The shortest text that reads back to the same bits, with a point, so that it is not an
- * integer. */
+/* Prints the shortest text that reads back to the same bits, with a decimal point, so that it is
+ * not an integer. */
 static void print_immediate(struct ntk_buf *out, uint32_t bits)
 {
     float value = ntk_isa_bits_float(bits);
     unsigned exponent = bits >> 23 & 0xff;
 
-    /* Small numbers are integers far more often than denormals; a value in the normal range of
-     * floats is printed as a float. */
+    /* Small numbers are integers far more often than denormals, so only a value in the normal range
+     * of floats is printed as a float. */
     if (exponent > 64 && exponent < 192) {
         for (int digits = 1; digits <= 9; digits++) {
             char text[32];

@@ -28,13 +28,14 @@ extern const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT
 
 extern const char *const ntk_isa_text_registers[3];
 
-/* has_label: the target is printed as its label in the program's listing. */
+/* has_label: print the target as its label in the program's listing. */
 void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_label,
                                  struct ntk_buf *out);
-/* label: receives a label target (NTK_ISA_LABEL_BYTES_MAX); NULL where labels are not allowed. */
+/* label receives a label target (NTK_ISA_LABEL_BYTES_MAX); NULL where labels are not allowed. */
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
                                 struct ntk_err *err);
-/* Letters, digits and underscores; not a digit at the start, because a label is not a number. */
+/* Whether the text consists of letters, digits and underscores and does not begin with a digit,
+ * because a label is not a number. */
 bool ntk_isa_text_is_label(const char *text, size_t length);
 
 #endif

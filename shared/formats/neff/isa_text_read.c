@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One line of text as an instruction. */
+/* isa_text_read - reads one line of text as an instruction. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -259,7 +259,7 @@ static int parse_wait(const char *text, struct ntk_isa_instr *instr, struct ntk_
     return 0;
 }
 
-/* s5+1, or e5=1 where an event is allowed. */
+/* Parses "s5+1", or "e5=1" if an event is allowed. */
 static int parse_signal(const char *text, bool may_be_event, uint16_t *out_number,
                         uint16_t *out_value, bool *out_is_event, struct ntk_err *err)
 {
@@ -405,7 +405,7 @@ int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_inst
                                 struct ntk_err *err)
 {
     char copy[NTK_ISA_LINE_BYTES_MAX];
-    char seen[32][12]; /* the keys so far */
+    char seen[32][12]; /* keys seen so far */
     size_t seen_count = 0;
     const struct ntk_isa_op_info *info;
     struct ntk_isa_instr instr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_scan - a single pass that builds no tree. */
+/* json_scan - reads JSON in a single pass without building a tree. */
 #include "shared/formats/neff/json_scan.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what)
     return false;
 }
 
-/* The next byte that is not a blank; 0 at the end and after an error. */
+/* The next byte that is not a blank, or 0 at the end and after an error. */
 static uint8_t peek(struct ntk_json_scan *scan)
 {
     while (scan->position < scan->count) {
@@ -50,7 +50,7 @@ bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin)
     return peek(scan) == (uint8_t)begin;
 }
 
-/* True: another member follows. */
+/* Returns true if another member follows. */
 static bool next(struct ntk_json_scan *scan, bool *first, char begin, char end)
 {
     bool is_first = *first;
@@ -128,13 +128,13 @@ static bool escape(struct ntk_json_scan *scan, struct ntk_buf *out)
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
                                              : 0xfffd;
     }
-    /* A lone surrogate and NUL are not allowed in a text. */
+    /* Replace NUL and lone surrogates, which are not allowed in a text. */
     code = code == 0 || (code >= 0xd800 && code < 0xe000) ? 0xfffd : code;
     ntk_buf_add(out, utf8, ntk_str_utf8(utf8, code));
     return true;
 }
 
-/* out NULL: skips it. */
+/* Reads a text, or skips it if out is NULL. */
 static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
 {
     struct ntk_buf unused = { 0 };
@@ -185,7 +185,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     }
     const uint8_t *from = scan->bytes + scan->position + 1;
     size_t left = scan->count - scan->position - 1;
-    /* Most are short and plain, and are copied directly. */
+    /* Most texts are short and plain, and are copied directly. */
     size_t most = out_text->capacity ? out_text->capacity - 1 : 0;
     most = most < left ? most : left;
     while (length < most && from[length] != '"' && from[length] != '\\' && from[length] >= 0x20) {
@@ -203,7 +203,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     return true;
 }
 
-/* Number, true, false or null; the caller rejects other words of these letters. */
+/* Reads a number, true, false or null; the caller rejects other words of these letters. */
 static bool word(struct ntk_json_scan *scan, const char **out, size_t *out_count)
 {
     (void)peek(scan);
@@ -267,7 +267,7 @@ bool ntk_json_scan_skip(struct ntk_json_scan *scan)
     size_t count;
 
     do {
-        /* A comma comes before each member except the first. */
+        /* Every member except the first follows a comma. */
         if (depth && take(scan, ends[depth - 1])) {
             depth--;
             first = false;

@@ -23,7 +23,7 @@
 
 #include "shared/base/buf.h"
 
-/* Levels of objects and arrays; deeper ones are an error. */
+/* Maximum nesting of objects and arrays; deeper nesting is an error. */
 #define NTK_JSON_SCAN_DEPTH_MAX 256
 
 struct ntk_json_scan {
@@ -31,28 +31,29 @@ struct ntk_json_scan {
     size_t count;
     size_t position;
     int depth;
-    const char *error; /* NULL: none so far; found at error_position */
+    const char *error; /* NULL if there was none; found at error_position */
     size_t error_position;
 };
 
-/* Records an error of the caller at the current position; returns false. */
+/* Records a caller's error at the current position; returns false. */
 bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what);
 
-/* True if the next value begins with this character: '{', '[', '"'. Consumes nothing. */
+/* Whether the next value begins with this character: '{', '[' or '"'. Consumes nothing. */
 bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin);
-/* Enters the object, true at each key, false after its end. *first is true before the first. */
+/* Enters the object; returns true at each key, and false after its end. *first is true before the
+ * first key. */
 bool ntk_json_scan_key(struct ntk_json_scan *scan, bool *first, struct ntk_buf *out_key);
-/* Same, for an array; its next item follows. */
+/* Same, for an array; returns true before each item. */
 bool ntk_json_scan_item(struct ntk_json_scan *scan, bool *first);
-/* Reads a text; replaces out_text. */
+/* Reads a text into out_text, replacing its content. */
 bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text);
-/* The bytes of a text, number, true, false or null, without quotes. */
+/* Reads the bytes of a text (without quotes), a number, true, false or null. */
 bool ntk_json_scan_scalar(struct ntk_json_scan *scan, struct ntk_buf *out_text);
-/* A non-negative integer; a larger or another value is an error. */
+/* Reads a non-negative integer; a larger value, or one of another type, is an error. */
 bool ntk_json_scan_u64(struct ntk_json_scan *scan, uint64_t max, uint64_t *out_value);
-/* Any value. */
+/* Skips any value. */
 bool ntk_json_scan_skip(struct ntk_json_scan *scan);
-/* Only blanks follow. */
+/* Checks that only blanks follow. */
 bool ntk_json_scan_end(struct ntk_json_scan *scan);
 
 #endif

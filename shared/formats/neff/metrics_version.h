@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics_version - the release of the original tool that defines how figures are counted
+ * metrics_version - the release of the original tool that defines how metrics are counted
  * (docs/formats/profile-summary.md). A zeroed value is the default.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_METRICS_VERSION_H

@@ -35,8 +35,9 @@ extern "C" {
 #define NTK_NEFF_TRANSFER_DIMS_MAX 4
 #define NTK_NEFF_TRANSFER_SOURCES_MAX 16
 #define NTK_NEFF_QUEUES_MAX 16
-#define NTK_NEFF_NONE UINT32_MAX /* "absent" of ids and numbers below */
-/* Bounds of a file: payload on disk, all members inflated, one JSON member, members, one name. */
+#define NTK_NEFF_NONE UINT32_MAX /* value for absent ids and numbers below */
+/* Limits of a file: payload on disk, all members inflated, one JSON member, number of members,
+ * length of a name. */
 #define NTK_NEFF_FILE_BYTES_MAX (UINT64_C(64) << 30)
 #define NTK_NEFF_INFLATED_BYTES_MAX (UINT64_C(256) << 30)
 #define NTK_NEFF_JSON_BYTES_MAX UINT64_C(4294967295)
@@ -45,9 +46,9 @@ extern "C" {
 
 /* Feature bits that are supported unless NEURON_SOFT_NEFF_FEATURES says otherwise. */
 #define NTK_NEFF_FEATURES_DEFAULT UINT64_C(0x8000000000000fff)
-#define NTK_NEFF_FEATURES_LNC2 UINT64_C(0xc00) /* the value of files for LNC 2 */
+#define NTK_NEFF_FEATURES_LNC2 UINT64_C(0xc00) /* value in files for LNC 2 */
 
-/* Address of a byte of the state buffer in a DMA transfer: partition * this + offset. */
+/* A byte of the state buffer has this address in a DMA transfer: partition * this + offset. */
 #define NTK_NEFF_SBUF_PARTITION_STEP UINT64_C(262144)
 
 struct ntk_neff_header {
@@ -64,20 +65,20 @@ struct ntk_neff_header {
     uint32_t requested_tpb_count;
     uint8_t tpb_per_node[64];
     uint64_t feature_bits;
-    uint32_t lnc_size; /* as stored; 0 in old files means 1 */
+    uint32_t lnc_size; /* value in the file; 0 in old files means 1 */
 };
 
 struct ntk_neff_member {
     char *name;     /* without a leading "./" */
-    uint8_t *bytes; /* followed by a NUL that does not count, unless it landed */
+    uint8_t *bytes; /* followed by an uncounted NUL, unless it landed */
     size_t bytes_count;
-    uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
+    uint8_t *head; /* for a constant that landed: its NumPy header, which is not in bytes */
     size_t head_bytes;
-    bool is_landed;  /* bytes are in the place given by struct ntk_neff_landing */
-    bool is_omitted; /* bytes is NULL: no request names it, and it is large */
+    bool is_landed;  /* bytes are in memory from struct ntk_neff_landing */
+    bool is_omitted; /* bytes is NULL, because the member is large and no request names it */
 };
 
-struct ntk_neff_info { /* info.json; "" and zeros when absent */
+struct ntk_neff_info { /* from info.json; "" and zeros if absent */
     char tool_version[128];
     char kelp_version[64];
     char nki_version[96];
@@ -88,37 +89,39 @@ struct ntk_neff_info { /* info.json; "" and zeros when absent */
 
 /* ---- the graph of neff.json ---- */
 
-struct ntk_neff_entry { /* output `output` of node `node` */
+struct ntk_neff_entry { /* number `output` of the outputs of node `node` */
     uint32_t node;
     uint32_t output;
 };
 
 enum ntk_neff_node_kind {
-    NTK_NEFF_NODE_INPUT, /* op "null", is_param "0" */
-    NTK_NEFF_NODE_PARAM, /* op "null", is_param "1" */
+    NTK_NEFF_NODE_INPUT, /* node with op "null", is_param "0" */
+    NTK_NEFF_NODE_PARAM, /* node with op "null", is_param "1" */
     NTK_NEFF_NODE_CORE,  /* func_name "__kelf": runs on a NeuronCore */
     NTK_NEFF_NODE_CPU,   /* any other function: runs on the host, see neff_cpu.h */
 };
 
-struct ntk_neff_tensor { /* the facts about one output of one node */
-    const char *name;    /* output name, for inputs the node's name */
+struct ntk_neff_tensor { /* facts about one output of one node */
+    const char *name;    /* output name; for inputs, the node's name */
     enum ntk_dtype dtype;
     uint32_t dim_count;
     uint64_t dims[NTK_NEFF_DIMS_MAX];
-    uint64_t bytes_count; /* product of dims * element size; 0 when shape or dtype is absent */
-    int64_t storage_id;   /* -1 when absent */
+    uint64_t bytes_count; /* product of dims * element size; 0 if shape or dtype is absent */
+    int64_t storage_id;   /* -1 if absent */
 };
 
 struct ntk_neff_node {
     enum ntk_neff_node_kind kind;
     const char *name;
-    const char *func_name;            /* "" for inputs */
-    const char *library;              /* CPU nodes: member with the code, NULL when there is none */
-    const struct ntk_neff_var *value; /* PARAM nodes: type FILE, NULL when the file has none */
-    uint32_t kelf;                    /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
+    const char *func_name; /* "" for inputs */
+    const char *library;   /* CPU nodes: member with the code; NULL if there is none */
+    /* PARAM nodes: a variable of type FILE; NULL if the file has none */
+    const struct ntk_neff_var *value;
+    uint32_t kelf; /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
     uint32_t input_count;
     struct ntk_neff_entry *inputs;
-    uint32_t output_count; /* unique names; LNC 2 files repeat each one once per subgraph */
+    /* outputs with unique names; LNC 2 files repeat each one once per subgraph */
+    uint32_t output_count;
     struct ntk_neff_tensor *outputs;
 };
 
@@ -128,7 +131,7 @@ struct ntk_neff_io {
     enum ntk_dtype dtype;
     uint32_t dim_count;
     uint64_t dims[NTK_NEFF_DIMS_MAX];
-    uint64_t bytes_count; /* size of the variable in def.json; CPU nodes: of the tensor */
+    uint64_t bytes_count; /* size of the variable in def.json; for CPU nodes, size of the tensor */
     struct ntk_neff_entry entry;
 };
 
@@ -138,10 +141,10 @@ enum ntk_neff_var_type {
     NTK_NEFF_VAR_STATE_BUFFER,
     NTK_NEFF_VAR_INPUT,
     NTK_NEFF_VAR_OUTPUT,
-    NTK_NEFF_VAR_FILE,    /* constant: data points into a member */
+    NTK_NEFF_VAR_FILE,    /* constant; data points into a member */
     NTK_NEFF_VAR_TMP_BUF, /* private scratchpad */
     NTK_NEFF_VAR_VIRTUAL, /* shared scratchpad at backing_offset */
-    NTK_NEFF_VAR_POINTER, /* address of variable referenced_var_id */
+    NTK_NEFF_VAR_POINTER, /* the address of the variable referenced_var_id */
     NTK_NEFF_VAR_DGE_TABLE,
 };
 
@@ -151,14 +154,15 @@ struct ntk_neff_var {
     uint32_t var_id;
     uint64_t bytes_count; /* 0 for state-buffer and dge-table if the file does not record it */
     uint64_t alignment;
-    bool alt_fabric;            /* fabric_path "alt" */
-    const char *file_name;      /* FILE */
-    const char *member;         /* FILE: its name in the archive */
-    const uint8_t *data;        /* FILE: array bytes of a .npy, all bytes of any other member; NULL
-                                 * with options.leave_constants */
+    bool alt_fabric;       /* fabric_path is "alt" */
+    const char *file_name; /* FILE only */
+    const char *member;    /* FILE: name of the member in the archive */
+    /* FILE: the array bytes of a .npy file, or all bytes of any other member; NULL with
+     * options.leave_constants */
+    const uint8_t *data;
     uint64_t data_bytes;        /* FILE: equal to bytes_count */
-    uint64_t backing_offset;    /* VIRTUAL */
-    uint32_t referenced_var_id; /* POINTER, else NTK_NEFF_NONE */
+    uint64_t backing_offset;    /* VIRTUAL only */
+    uint32_t referenced_var_id; /* POINTER only, else NTK_NEFF_NONE */
     uint32_t *list;             /* DGE_TABLE: var_ids */
     uint32_t list_count;
 };
@@ -174,15 +178,15 @@ enum ntk_neff_queue_type {
 struct ntk_neff_queue_set {
     const char *name;
     enum ntk_neff_queue_type type;
-    uint32_t queue_count; /* 1-16 */
-    uint32_t owner;       /* enum ntk_isa_engine, NTK_NEFF_NONE when absent */
+    uint32_t queue_count; /* 1 to 16 */
+    uint32_t owner;       /* enum ntk_isa_engine; NTK_NEFF_NONE if absent */
     uint32_t semaphore_count;
-    uint16_t semaphores[NTK_NEFF_QUEUES_MAX]; /* semaphore_set, or the one semaphore */
+    uint16_t semaphores[NTK_NEFF_QUEUES_MAX]; /* the semaphore_set, or the single semaphore */
     bool alt_fabric;
     bool pinned;
     uint32_t instance_count;
-    const char **instances;       /* queue_instances */
-    uint64_t sbuf_scratch_offset; /* dynamic_dma */
+    const char **instances;       /* key queue_instances */
+    uint64_t sbuf_scratch_offset; /* key dynamic_dma */
     uint64_t sbuf_scratch_bytes;
 };
 
@@ -195,13 +199,13 @@ enum ntk_neff_transfer_op {
     NTK_NEFF_TRANSFER_FMA,
     NTK_NEFF_TRANSFER_TRANSPOSE,
 };
-/* As it is written in a NEFF. */
+/* The operation's name in a NEFF. */
 const char *ntk_neff_transfer_op_name(enum ntk_neff_transfer_op op);
 
 /*
- * One side of a transfer: for dim_count - 1 ... 1 outer loops, innermost sizes[0] bytes. steps are
- * bytes, sizes[0] is bytes, the other sizes are counts. In the state buffer addresses are partition
- * * NTK_NEFF_SBUF_PARTITION_STEP + offset.
+ * One side of a transfer: outer loops dim_count - 1 ... 1 around sizes[0] contiguous bytes. steps
+ * and sizes[0] are in bytes, the other sizes are counts. Addresses in the state buffer are
+ * partition * NTK_NEFF_SBUF_PARTITION_STEP + offset.
  */
 struct ntk_neff_pattern {
     uint32_t var; /* index in the subgraph's vars (not var_id) */
@@ -214,57 +218,57 @@ struct ntk_neff_pattern {
 
 struct ntk_neff_transfer {
     enum ntk_neff_transfer_op op;
-    uint32_t source_count; /* 1; up to 16 when from_arr is in the file */
-    bool has_source_array; /* from_arr is in the file */
+    uint32_t source_count; /* 1; up to 16 if the file has from_arr */
+    bool has_source_array; /* whether the file has from_arr */
     struct ntk_neff_pattern to;
-    struct ntk_neff_pattern *from; /* source_count of them */
-    float *scales;                 /* source_count of them; all 1 except for fma */
-    bool has_constant;             /* min, max: start value */
+    struct ntk_neff_pattern *from; /* source_count elements */
+    float *scales;                 /* source_count elements; all 1 except for fma */
+    bool has_constant;             /* min, max: the start value is set */
     enum ntk_dtype constant_dtype; /* FLOAT32, INT32 or UINT32 */
     double constant;
-    uint32_t tiling_dim_count;   /* num_tiling_dimensions, 0 when absent */
-    uint32_t transpose_shape[4]; /* TRANSPOSE */
+    uint32_t tiling_dim_count;   /* num_tiling_dimensions; 0 if absent */
+    uint32_t transpose_shape[4]; /* TRANSPOSE only */
     uint32_t transpose_element_bytes;
-    char transpose_order[8]; /* transpose_op, such as "WZXY" */
+    char transpose_order[8]; /* key transpose_op, such as "WZXY" */
 };
 
 struct ntk_neff_dma_group {
     uint32_t id;
     uint32_t queue_set;   /* index in the subgraph's queue_sets */
-    const char *instance; /* instance_name, NULL when absent */
+    const char *instance; /* instance_name; NULL if absent */
     uint32_t transfer_count;
     struct ntk_neff_transfer *transfers;
-    uint32_t semaphore; /* NTK_NEFF_NONE when absent */
-    uint32_t event;     /* NTK_NEFF_NONE when absent */
+    uint32_t semaphore; /* NTK_NEFF_NONE if absent */
+    uint32_t event;     /* NTK_NEFF_NONE if absent */
     uint32_t remote_semaphore_count;
     uint16_t *remote_semaphores;
-    const char *function_start; /* "" when absent */
+    const char *function_start; /* "" if absent */
     bool section_start;
-    const char *comment; /* "" when absent */
+    const char *comment; /* "" if absent */
 };
 
 struct ntk_neff_table { /* for the vector engine's hardware; the vendor defines the content */
-    const char *key;    /* "opcode_table" */
-    const char *member; /* in the archive */
+    const char *key;    /* such as "opcode_table" */
+    const char *member; /* name in the archive */
     uint64_t bytes_count;
 };
 
 struct ntk_neff_engine {
-    const char *json_name; /* as in def.json, without the folder; NULL when the engine is absent */
+    const char *json_name; /* name in def.json without the folder; NULL if the engine is absent */
     const char *binary_name;
-    const uint8_t *code; /* multiple of 64 bytes */
+    const uint8_t *code; /* a multiple of 64 bytes */
     size_t code_bytes;
-    uint32_t nsx_version; /* 0: no nsx key, a vendor's encoding */
-    bool is_empty;        /* zero bytes only, or no bytes */
-    uint32_t name_count;  /* nsx.names: name_id - 1 is the index */
+    uint32_t nsx_version; /* 0: no nsx key, so a vendor's encoding */
+    bool is_empty;        /* no bytes, or only zero bytes */
+    uint32_t name_count;  /* number of nsx.names; name_id - 1 is the index */
     const char **names;
     uint32_t group_count;
     struct ntk_neff_dma_group *groups;
-    uint32_t act_semaphore; /* NTK_NEFF_NONE when absent */
-    uint32_t set_count;     /* activation_function_sets */
+    uint32_t act_semaphore; /* NTK_NEFF_NONE if absent */
+    uint32_t set_count;     /* number of activation_function_sets */
     const char **sets;
-    const char *act_info_name; /* NULL when absent */
-    uint32_t table_count;      /* dve_tables */
+    const char *act_info_name; /* NULL if absent */
+    uint32_t table_count;      /* number of dve_tables */
     struct ntk_neff_table *tables;
 };
 
@@ -273,7 +277,7 @@ struct ntk_neff_act_function {
     uint32_t bucket_count;
 };
 
-struct ntk_neff_act_set { /* act_func_sets of act_info.json */
+struct ntk_neff_act_set { /* one of act_func_sets in act_info.json */
     const char *name;
     uint32_t function_count;
     struct ntk_neff_act_function *functions;
@@ -282,12 +286,12 @@ struct ntk_neff_act_set { /* act_func_sets of act_info.json */
 struct ntk_neff_mapped_tensor { /* one row of tensor_map.json */
     const char *name;
     const char *dtype;
-    const char *kind; /* "input", "output", "" for internal ones */
+    const char *kind; /* "input", "output", or "" for internal tensors */
     const char *layer_name;
-    const char *format; /* sim_format */
+    const char *format; /* key sim_format */
     bool is_const;
     uint32_t dim_count;
-    uint64_t dims[NTK_NEFF_DIMS_MAX]; /* sim_shape */
+    uint64_t dims[NTK_NEFF_DIMS_MAX]; /* key sim_shape */
 };
 
 struct ntk_neff_reservation {
@@ -298,7 +302,7 @@ struct ntk_neff_reservation {
     uint64_t bytes_count;
 };
 
-/* Absent values are those of the vendor's compilers: exponents 8 and 15, saturating. */
+/* Absent values are the defaults of the vendor's compilers: exponents 8 and 15, saturating. */
 struct ntk_neff_fp8_config {
     bool present;
     int32_t emax_e4m3;
@@ -310,23 +314,24 @@ struct ntk_neff_fp8_config {
 };
 
 struct ntk_neff_var_place {
-    uint32_t var_id, place; /* place: in vars */
+    uint32_t var_id, place; /* place is the index in vars */
 };
 
 struct ntk_neff_subgraph {
-    const char *name;   /* "sg00" */
-    const char *folder; /* of its definition, "sg00" */
+    const char *name;   /* such as "sg00" */
+    const char *folder; /* folder of its definition, such as "sg00" */
     const char *version;
     uint32_t var_count;
     struct ntk_neff_var *vars;             /* in file order */
-    struct ntk_neff_var_place *vars_by_id; /* NULL: look through vars */
+    struct ntk_neff_var_place *vars_by_id; /* NULL: search vars */
     uint32_t dge_table_count;
-    uint32_t dge_table; /* place of the last one */
+    uint32_t dge_table; /* index of the last dge-table in vars */
     uint32_t queue_set_count;
-    struct ntk_neff_queue_set *queue_sets; /* in file order: the index of the queue field */
+    /* in file order, which the queue field of instructions uses as index */
+    struct ntk_neff_queue_set *queue_sets;
     struct ntk_neff_engine engines[NTK_ISA_ENGINE_COUNT];
     uint32_t feature_count;
-    const char **features; /* neff_features */
+    const char **features; /* key neff_features */
     uint32_t runtime_event_count;
     uint32_t runtime_semaphore_count;
     uint32_t reservation_count;
@@ -342,7 +347,7 @@ struct ntk_neff_subgraph {
 struct ntk_neff_kelf { /* kelf-N.json: the subgraphs of one core node, one per physical core */
     const char *file_name;
     const char *version;
-    const char *target; /* "sunda", "cayman", "mariana", "*"; "" when absent */
+    const char *target; /* "sunda", "cayman", "mariana", "*"; "" if absent */
     uint32_t subgraph_count;
     struct ntk_neff_subgraph *subgraphs;
 };
@@ -350,55 +355,57 @@ struct ntk_neff_kelf { /* kelf-N.json: the subgraphs of one core node, one per p
 enum ntk_neff_hash {
     NTK_NEFF_HASH_MATCHES,
     NTK_NEFF_HASH_DIFFERS,
-    /* A hash that the vendor's compilers store in package 2 and that does not cover the payload: it
-     * differs in valid files. */
+    /* A hash of package 2 that the vendor's compilers store; it does not cover the payload and
+     * differs between valid files. */
     NTK_NEFF_HASH_OTHER_KIND,
 };
 
 struct ntk_neff {
     struct ntk_neff_header header;
-    bool is_compressed; /* the payload is gzip */
+    bool is_compressed; /* the payload is a gzip stream */
     uint32_t member_count;
-    struct ntk_neff_member *members; /* in order of the archive */
+    struct ntk_neff_member *members; /* in archive order */
     struct ntk_neff_info info;
     uint32_t kelf_count;
     struct ntk_neff_kelf *kelfs;
     uint32_t node_count;
-    struct ntk_neff_node *nodes; /* in order of the file; a node's inputs come before it */
+    struct ntk_neff_node *nodes; /* in file order; a node's inputs come before it */
     uint32_t input_count;
     struct ntk_neff_io *inputs;
     uint32_t output_count;
     struct ntk_neff_io *outputs;
     bool is_vendor;          /* an engine binary that is not empty has no nsx key */
-    enum ntk_neff_hash hash; /* with options.check_hash */
+    enum ntk_neff_hash hash; /* set with options.check_hash */
     void *private_data;
 };
 
-/* For programs that inspect a file: without the bytes of constants, with debug members. */
+/* Opens a file for programs that inspect it: without the bytes of constants, but with debug
+ * members. */
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err);
 int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
                         struct ntk_err *err);
 void ntk_neff_close(struct ntk_neff *neff);
 
 /*
- * Places for constants, so that they are inflated directly to their destination. Not used for small
- * constants, and for those before the def.json that names them unless they are .npy files.
+ * Memory for constants, so that they are inflated directly into their destination. Not used for
+ * small constants, nor for constants before the def.json that names them unless they are .npy
+ * files.
  */
 struct ntk_neff_landing {
-    /* Memory for the array of a member; NULL: the reader allocates it. The caller keeps it, even if
-     * the file fails, and it must outlast the NEFF. alignment is 0 if it is unknown. *out_is_there:
-     * it contains this array already and is not written. */
+    /* Returns memory for a member's array; NULL: the reader allocates it. The caller keeps the
+     * memory, even if reading fails, and it must outlast the NEFF. alignment is 0 if unknown.
+     * *out_is_there: the memory already contains this array and is not written. */
     void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                   bool *out_is_there);
-    uint64_t bytes_min; /* of a member: smaller ones have no request */
+    uint64_t bytes_min; /* size below which members are not requested */
     void *ctx;
 };
 
 struct ntk_neff_open_options {
     const struct ntk_neff_landing *landing; /* NULL: the reader allocates everything */
-    bool check_hash;                        /* in the same pass; the result is neff->hash */
-    bool leave_constants;                   /* the bytes of constants are not needed */
-    /* the bytes of engines are not needed: code may be NULL */
+    bool check_hash;      /* check it in the same pass; the result is neff->hash */
+    bool leave_constants; /* the bytes of constants are not needed */
+    /* The bytes of engines are not needed: code may be NULL. */
     bool leave_code;
     bool keep_inputs; /* members below inputs/ are needed */
     bool keep_debug;  /* debug members are needed, see neff_positions.h */
@@ -408,52 +415,52 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err);
 
-/* Memory that records from its members may still take: parts of a NEFF that are not needed on a
- * core stay within NTK_NEFF_MEMORY_TEXT. */
+/* Memory that records from a NEFF's members may still take: parts that are not needed on a core
+ * stay within NTK_NEFF_MEMORY_TEXT. */
 #define NTK_NEFF_MEMORY_TEXT "the memory for a NEFF of this size (4 times its size + 64 MiB)"
 uint64_t ntk_neff_memory_left(const struct ntk_neff *neff);
 
-/* The fields as they are in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
+/* The fields in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
 struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);
-/* The header alone, with the checks that only need the header. */
+/* Reads only the header, with the checks that need nothing else. */
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
                          struct ntk_err *err);
 
-/* Package and NEFF version, and features against a mask: 0 or -ENOTSUP. open only checks the
- * package version. */
+/* Checks package and NEFF version, and features against a mask. Returns 0 or -ENOTSUP. open() only
+ * checks the package version. */
 int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
                             struct ntk_err *err);
 
-/* Appends the names of the features: "virtual-core, bit 17"; "N/A" for none. */
+/* Appends the names of the features, such as "virtual-core, bit 17"; "N/A" for none. */
 void ntk_neff_features_show(const struct ntk_neff_header *header, struct ntk_buf *out);
 
-/* MATCHES or DIFFERS: compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the
- * payload, or of its gzip stream without the zero tail. bytes are those of the whole file. */
+/* Returns MATCHES or DIFFERS: compares the stored hash with the MD5 (package 2) or SHA-256 (package
+ * 1) of the payload, or of its gzip stream without trailing zeros. bytes are the whole file. */
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err);
 
-/* SHA-256 of the header and payload: equal for equal files. bytes are those of the whole file. */
+/* SHA-256 of header and payload: equal for equal files. bytes are the whole file. */
 int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32],
                     struct ntk_err *err);
 
-/* Borrowed; NULL when the archive has no such member. */
+/* Borrowed; NULL if the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
-/* It contains names and positions for users, and is not needed otherwise. */
+/* Whether a member contains names and positions for users; it is not needed otherwise. */
 bool ntk_neff_member_is_debug(const char *name);
-/* Multiply-adds of the model, of all its core nodes, from hlo_stats.json; false: no compiler
- * counted them. */
+/* The number of multiply-adds of the model in all its core nodes, from hlo_stats.json; false if no
+ * compiler counted them. */
 bool ntk_neff_model_macs(const struct ntk_neff *neff, uint64_t *out_macs);
-/* The members among these that contain the kernel tree, see neff_kernel.h. */
+/* Whether a debug member contains the kernel tree, see neff_kernel.h. */
 bool ntk_neff_member_is_kernel_tree(const char *name);
-/* NULL when there is none. */
+/* NULL if there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
                                               uint32_t var_id);
 const struct ntk_neff_var *ntk_neff_var_by_name(const struct ntk_neff_subgraph *subgraph,
                                                 const char *name);
-/* The tensor an entry names; NULL when the entry is not of this graph. */
+/* The tensor that an entry names; NULL if the entry is not in this graph. */
 const struct ntk_neff_tensor *ntk_neff_tensor_get(const struct ntk_neff *neff,
                                                   struct ntk_neff_entry entry);
-/* lnc_size with 0 read as 1. */
+/* lnc_size, where 0 means 1. */
 uint32_t ntk_neff_lnc(const struct ntk_neff_header *header);
 
 /* Bytes that a load accounts for, each summed over all subgraphs of one core node. */
@@ -461,16 +468,17 @@ struct ntk_neff_sizes {
     uint64_t code;            /* engine binaries */
     uint64_t constants;       /* file variables */
     uint64_t private_scratch; /* tmp-buf variables */
-    uint64_t shared_scratch;  /* greatest end of a virtual variable, sum of main and alt path */
-    uint64_t rings_io;        /* 16 per descriptor of groups that touch an input or output */
-    uint64_t rings_spill;     /* 16 per descriptor of the others */
-    uint64_t io;              /* input and output variables of the first subgraph */
-    uint64_t tables;          /* dve_tables: in the engine, not in device memory */
+    uint64_t shared_scratch; /* greatest end of a virtual variable; sum of the main and alt paths */
+    uint64_t rings_io;       /* 16 bytes per descriptor of groups that touch an input or output */
+    uint64_t rings_spill;    /* 16 bytes per descriptor of the other groups */
+    uint64_t io;             /* input and output variables of the first subgraph */
+    uint64_t tables;         /* dve_tables, which are in the engine, not in device memory */
 };
 
 void ntk_neff_subgraph_sizes(const struct ntk_neff_subgraph *subgraph,
                              struct ntk_neff_sizes *out_sizes);
-/* Descriptors of a transfer: runs of its destination that remain after the tiling dimensions. */
+/* Number of descriptors of a transfer: runs of its destination that remain after the tiling
+ * dimensions. */
 uint64_t ntk_neff_transfer_descriptors(const struct ntk_neff_transfer *transfer);
 
 /* The array of a .npy file: borrowed bytes after its header. */
@@ -483,7 +491,7 @@ struct ntk_neff_npy {
     uint64_t dims[NTK_NEFF_DIMS_MAX];
 };
 
-/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, and the array
+/* Same, from only the first start_bytes bytes of a file of bytes_count; data is NULL, and the array
  * begins at *out_offset. */
 int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t bytes_count,
                             struct ntk_neff_npy *out_npy, size_t *out_offset, struct ntk_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A NEFF under construction: nodes, members, errors; finished into bytes. neff_build_kernel.c
- * declares the parts of a program, neff_build_order.c puts instructions and transfers in order,
- * neff_build_json.c writes members. */
+/* neff_build - a NEFF under construction: nodes, members, errors, and the finished bytes.
+ * neff_build_kernel.c declares the parts of a program, neff_build_order.c puts instructions and
+ * transfers in order, neff_build_json.c writes members. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -211,7 +211,7 @@ void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const
         neff_build_no_memory(build);
         return;
     }
-    if (bytes_count > 0) { /* bytes of an empty member may be NULL */
+    if (bytes_count > 0) { /* bytes may be NULL for an empty member */
         memcpy(copy, bytes, bytes_count);
     }
     neff_build_member_take(build, name, copy, bytes_count);

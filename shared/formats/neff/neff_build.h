@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_build - making NEFFs for software NeuronCores from a program.
+ * neff_build - builds NEFFs for software NeuronCores from a program.
  *
  *   struct ntk_neff_build_options options = { .name = "double" };
  *   struct ntk_neff_build *b = ntk_neff_build_create(&options);
@@ -48,9 +48,9 @@ extern "C" {
 #endif
 
 struct ntk_neff_build;
-struct ntk_neff_kernel; /* one NeuronCore node */
+struct ntk_neff_kernel; /* one node on a NeuronCore */
 
-/* 0 waits for nothing. */
+/* The end of an instruction or transfer, to wait for; 0 waits for nothing. */
 typedef uint32_t ntk_neff_token;
 
 #define NTK_AFTER_MAX 64
@@ -65,44 +65,44 @@ struct ntk_neff_after {
 #define NTK_AFTER_NONE ((struct ntk_neff_after){ NULL, 0 })
 
 struct ntk_neff_build_options {
-    const char *name;         /* network name; NULL is "model" */
-    const char *target;       /* NULL is "*": any generation */
-    const char *tool_version; /* in info.json; NULL is ours */
-    uint32_t lnc;             /* 0 or 1: one subgraph per kernel; 2: two */
-    uint64_t feature_bits;    /* added to those for lnc */
-    uint64_t pkg_version;     /* 0 is 2 */
-    uint8_t uuid[16];  /* all zero: derived from the content, so equal inputs give equal files */
-    bool uncompressed; /* plain tar payload */
+    const char *name;         /* name of the network; NULL: "model" */
+    const char *target;       /* NULL: "*", any generation */
+    const char *tool_version; /* version in info.json; NULL: ours */
+    uint32_t lnc;             /* 0 or 1: one subgraph per kernel; 2: two subgraphs */
+    uint64_t feature_bits;    /* added to the feature bits for lnc */
+    uint64_t pkg_version;     /* 0 means 2 */
+    uint8_t uuid[16];  /* all zero: derived from the content, so equal input creates equal files */
+    bool uncompressed; /* plain tar payload without gzip */
 };
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
 void ntk_neff_build_destroy(struct ntk_neff_build *build);
-/* For writers of programs: sets the message of the error. */
+/* For code that generates programs: makes the build fail with this message. */
 void ntk_neff_build_fail(struct ntk_neff_build *build, const char *sentence);
 
-/* Any further member of the archive. */
+/* Adds any other member to the archive. */
 void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const void *bytes,
                            size_t bytes_count);
 
-/* The finished file. *out_bytes is freed with free(). Writing replaces the path as a whole or not
- * at all. After either call the build can only be destroyed. */
+/* Finish the file. The caller frees *out_bytes with free(). Writing replaces the path completely or
+ * not at all. After either call the build can only be destroyed. */
 int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count,
                          struct ntk_err *err);
 int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct ntk_err *err);
 
 /* ---- nodes and their tensors ---- */
 
-/* Nodes run in the order of their creation. Tensors of equal name are the same tensor: an input
- * with the name of an earlier node's output gets that output, else it is a network input; outputs
- * that no later node takes are network outputs (force others with ntk_neff_build_head). */
+/* Nodes run in the order of their creation. Tensors with the same name are the same tensor: an
+ * input with the name of an earlier node's output gets that output, else it is a network input;
+ * outputs that no later node takes are network outputs (force others with ntk_neff_build_head). */
 struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
 
-/* The next subgraph of the node of `before`, for chips of the first generation: each runs on a
- * separate core, one after the other. It takes the calls of a kernel. Tensors of equal name pass
- * from an earlier subgraph to later ones; tensors that no later subgraph takes, that a later node
- * takes or that ntk_neff_build_head() names are outputs of the node. Follows `before` at once; LNC
- * is 1. */
+/* Adds the next subgraph of the node of `before`, for chips of the first generation: the subgraphs
+ * run one after the other, each on a separate core. The result takes the same calls as a kernel.
+ * Tensors with the same name pass from an earlier subgraph to later ones; tensors that no later
+ * subgraph takes, that a later node takes or that ntk_neff_build_head() names are outputs of the
+ * node. Must be called directly after `before` was created; LNC is 1. */
 struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
                                              const struct ntk_neff_kernel *before);
 
@@ -113,19 +113,20 @@ struct ntk_neff_build_tensor {
     uint64_t dims[NTK_NEFF_DIMS_MAX];
 };
 
-/* A node on the host: function of neff_cpu.h in the shared object that is member `library`. */
+/* Adds a node that runs on the host: the function (see neff_cpu.h) in the shared object that is
+ * member `library`. */
 void ntk_neff_build_cpu_node(struct ntk_neff_build *build, const char *node_name,
                              const char *function, const char *library,
                              const struct ntk_neff_build_tensor *inputs, size_t input_count,
                              const struct ntk_neff_build_tensor *outputs, size_t output_count);
-/* A tensor for nodes that is not an input of the network: its value is in the file. */
+/* Adds a tensor for nodes that is not an input of the network: its value is in the file. */
 void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
                           enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
                           const void *data);
 void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name);
 
-/* The following calls act on subgraph `index` of the kernel (0 after creation): with LNC 2 the
- * second one is idle until it gets instructions. Inputs and outputs exist in all subgraphs. */
+/* The following calls act on subgraph `index` of the kernel (0 after creation): with LNC 2, the
+ * second subgraph is idle until it gets instructions. Inputs and outputs exist in all subgraphs. */
 void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index);
 
 /* ---- variables: each call returns a var_id ---- */
@@ -134,70 +135,73 @@ uint32_t ntk_neff_kernel_input(struct ntk_neff_kernel *kernel, const char *name,
                                enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
 uint32_t ntk_neff_kernel_output(struct ntk_neff_kernel *kernel, const char *name,
                                 enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
-/* A constant in a .npy member; bfloat16 and fp8 are stored as opaque bytes, as compilers do. */
+/* Adds a constant as a .npy member; bfloat16 and fp8 are stored as opaque bytes, as compilers
+ * do. */
 uint32_t ntk_neff_kernel_constant(struct ntk_neff_kernel *kernel, const char *name,
                                   enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
                                   const void *data);
-/* A constant in a member of raw bytes. */
+/* Adds a constant as a member of raw bytes. */
 uint32_t ntk_neff_kernel_raw_constant(struct ntk_neff_kernel *kernel, const char *name,
                                       const void *data, size_t bytes_count);
 uint32_t ntk_neff_kernel_tmp(struct ntk_neff_kernel *kernel, const char *name,
                              uint64_t bytes_count);
 uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *name,
                                  uint64_t backing_offset, uint64_t bytes_count);
-/* The address of another variable: descriptors read it, DMA instructions go to the variable that it
- * refers to. */
+/* Adds the address of another variable: descriptors read the address, DMA instructions access the
+ * variable that it refers to. */
 uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *name,
                                  uint32_t referenced_var_id);
-/* Variables that an index of dma_indirect_copy chooses from. */
+/* Adds a table of variables from which an index of dma_indirect_copy selects. */
 uint32_t ntk_neff_kernel_table(struct ntk_neff_kernel *kernel, const char *name,
                                const uint32_t *var_ids, uint32_t count);
-/* The state buffer, var_id 0 of every subgraph. */
+/* The state buffer has var_id 0 in every subgraph. */
 #define NTK_NEFF_VAR_ID_SBUF 0
 
-/* The var_id of a name in the current subgraph: inputs and outputs may have a different one in
- * each. */
+/* The var_id of a name in the current subgraph: inputs and outputs may have a different var_id in
+ * each subgraph. */
 uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name);
 
 /* ---- instructions and transfers ---- */
 
-/* A queue set owned (triggered) by an engine; its index is the queue of instructions. */
+/* Adds a queue set that an engine owns (triggers). Its index is the queue number in
+ * instructions. */
 uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
                                enum ntk_isa_engine owner, enum ntk_neff_queue_type type,
                                uint32_t queue_count);
-/* Its transfers load constants into the state buffer when the model starts on its core (NC-v1
- * only): no instruction starts them, and the token is 0. Before the first. */
+/* Makes the queue's transfers load constants into the state buffer when the model starts on its
+ * core (NC-v1 only): no instruction starts them, and their token is 0. Call it before the first
+ * transfer. */
 void ntk_neff_kernel_queue_pin(struct ntk_neff_kernel *kernel, uint32_t queue);
-/* A semaphore for explicit use. */
+/* Reserves a semaphore for explicit use. */
 uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
-/* The id of a name for instr.name_id of this engine. */
+/* The id of a name, for instr.name_id of this engine. */
 uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                               const char *name);
 
 /* Instructions and transfers without a name that are appended from now on belong to this layer and
- * get its name. NULL: to no layer. Profiles sum up the costs of layers. */
+ * get its name. NULL: no layer. Profiles sum up the costs of layers. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
-/* Source positions. Code that this thread appends from now on comes from this line of the source,
- * and from the iterations around it; NULL: unknown, as in a new build. All texts are borrowed until
- * the build is destroyed. A kernel without positions gets no members for them. */
+/* A source position. Code that this thread appends from now on comes from this source line, and
+ * from the iterations around it; NULL: unknown, as in a new build. All texts are borrowed until the
+ * build is destroyed. A kernel without positions gets no members for them. */
 struct ntk_neff_place {
     const char *file;
     const char *function;
-    uint32_t line; /* from 1 */
+    uint32_t line; /* counted from 1 */
 };
 void ntk_neff_build_place(const struct ntk_neff_place *place);
-/* A loop begins; returns 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
+/* Begins a loop; returns 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
  * iteration, or ends the loop if continues is false; it returns continues. */
 uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variable,
                               const struct ntk_neff_place *place);
 bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool continues);
-/* Loops around a line; positions show at most this many. */
+/* Maximum number of loops around a line that positions show. */
 #define NTK_NEFF_BUILD_LOOPS_MAX 16
 bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file);
 
-/* Appends an instruction; its token is its end (dma_copy and dma_indirect_copy: for the
- * arrival of the data). */
+/* Appends an instruction. Its token stands for its end; for dma_copy and dma_indirect_copy, for the
+ * arrival of the data. */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                                     const struct ntk_isa_instr *instr, struct ntk_neff_after after);
 
@@ -205,7 +209,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
  * is a var_id. */
 struct ntk_neff_build_side {
     uint32_t var_id;
-    enum ntk_dtype dtype; /* 0 is uint8 */
+    enum ntk_dtype dtype; /* 0 means uint8 */
     uint64_t offset;
     uint32_t dim_count;
     int64_t steps[NTK_NEFF_TRANSFER_DIMS_MAX];
@@ -216,8 +220,8 @@ struct ntk_neff_build_transfer {
     enum ntk_neff_transfer_op op;
     struct ntk_neff_build_side to;
     const struct ntk_neff_build_side *from;
-    uint32_t source_count; /* more than one is written as from_arr */
-    const float *scales;   /* fma: source_count of them, may be NULL */
+    uint32_t source_count; /* if more than 1, written as from_arr */
+    const float *scales;   /* fma: source_count elements, or NULL */
     bool has_constant;
     enum ntk_dtype constant_dtype;
     double constant;
@@ -226,14 +230,15 @@ struct ntk_neff_build_transfer {
     const char *transpose_order;
 };
 
-/* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it.
- * The token is the arrival of the data; only one engine can wait for it directly, others
+/* Appends a descriptor group with one transfer, and the dma_trigger of the queue set's owner that
+ * starts it. The token stands for the arrival of the data; only one engine can wait for it
+ * directly, others
  * wait for that engine (done automatically). */
 ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
                                    const struct ntk_neff_build_transfer *transfer,
                                    struct ntk_neff_after after);
-/* Starts the group of an earlier token again. The engine that waits for the new token must be
- * the one that waited for the first. */
+/* Starts the group of an earlier token again. The engine that waits for the new token must be the
+ * one that waited for the earlier one. */
 ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,
                                          struct ntk_neff_after after);
 
@@ -247,8 +252,8 @@ struct ntk_neff_rows {
 #define NTK_ROWS(var_id, offset, row_step, count) \
     ((struct ntk_neff_rows){ var_id, offset, row_step, count })
 
-/* The first row_bytes bytes of each row, to SBUF partitions 0, 1, ... at sbuf_offset (load), and
- * back (store). */
+/* Transfer the first row_bytes bytes of each row to SBUF partitions 0, 1, ... at sbuf_offset
+ * (load), or back (store). */
 ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue,
                                     struct ntk_neff_rows rows, uint64_t sbuf_offset,
                                     uint64_t row_bytes, struct ntk_neff_after after);
@@ -264,8 +269,8 @@ struct ntk_neff_pack_member {
     size_t bytes_count;
 };
 
-/* Header and archive from members; header->hash, data_size and header_size are computed, everything
- * else is copied. *out_bytes is freed with free(). */
+/* Makes header and archive from members; header->hash, data_size and header_size are computed,
+ * everything else is copied. The caller frees *out_bytes with free(). */
 int ntk_neff_pack(const struct ntk_neff_header *header, const struct ntk_neff_pack_member *members,
                   size_t member_count, bool compress, uint8_t **out_bytes, size_t *out_count,
                   struct ntk_err *err);

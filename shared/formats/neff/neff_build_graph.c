@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds the nodes of neff.json: stages become one node, with the tensors that other nodes see. */
+/* neff_build_graph - builds the nodes of neff.json: stages become one node, with the tensors that
+ * other nodes see. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static void tensor_add(struct ntk_neff_build *build, struct ntk_vec *tensors,
     }
 }
 
-/* Whether a stage of the same node produces the input of stage i. */
+/* Whether the input of stage i is produced by another stage of the same node. */
 static bool is_passed(struct ntk_neff_build *build, size_t first, size_t i,
                       const struct build_tensor *tensor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff.json and info.json of a NEFF in the making, and the order of all members in the archive. */
+/* neff_build_json - writes neff.json and info.json, and orders all members in the archive. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 
 #include "shared/base/json.h"
 
-struct produced { /* a tensor and its source */
+struct produced { /* a tensor and the node that produces it */
     const struct build_tensor *tensor;
-    uint32_t node; /* in neff.json */
+    uint32_t node; /* node index in neff.json */
     uint32_t output;
-    bool taken;    /* some node takes it */
-    bool is_input; /* of the network */
+    bool taken;    /* a node uses it as input */
+    bool is_input; /* an input of the network */
 };
 
 static struct produced *find_produced(const struct ntk_vec *produced, const char *name)
@@ -31,7 +31,7 @@ static bool same_tensor(const struct build_tensor *a, const struct build_tensor 
     return a->dtype == b->dtype && a->bytes_count == b->bytes_count;
 }
 
-/* Network inputs first, then each node's outputs; lists the connections of nodes. */
+/* Lists network inputs first, then each node's outputs, and the connections between nodes. */
 static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint32_t *out_inputs)
 {
     uint32_t inputs = 0;
@@ -107,7 +107,8 @@ static void put_entry(struct ntk_json *json, uint32_t node, uint32_t output)
     ntk_json_array_end(json);
 }
 
-/* Core nodes of an LNC 2 file list their outputs once per subgraph. */
+/* How often a node's outputs are listed: core nodes of an LNC 2 file list them once per
+ * subgraph. */
 static uint32_t repeats(const struct ntk_neff_build *build, const struct graph_node *node)
 {
     return node->node->is_kernel ? build->options.lnc : 1;
@@ -371,7 +372,7 @@ static void make_info(struct ntk_neff_build *build, uint32_t tpb_count)
     neff_build_finish_member(build, "info.json", &buf);
 }
 
-/* info.json, then everything by name, neff.json last: the order compilers use. */
+/* The order of members that compilers use: info.json, then all others by name, neff.json last. */
 static int member_rank(const char *name)
 {
     return strcmp(name, "info.json") == 0 ? 0 : strcmp(name, "neff.json") == 0 ? 2 : 1;
@@ -389,7 +390,7 @@ static int compare_members(const void *a, const void *b)
 void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count)
 {
     uint32_t kelf = 0;
-    size_t first = 0; /* in build->nodes */
+    size_t first = 0; /* index in build->nodes */
 
     make_info(build, tpb_count);
     ntk_vec_each(struct graph_node, node, &build->graph) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a program: variables, constants, queues, semaphores, names. */
+/* neff_build_kernel - declares the parts of a program: variables, constants, queues, semaphores,
+ * names. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ static struct build_var *last_var(struct ntk_neff_kernel *kernel)
     return ntk_vec_at(vars, vars->count - 1);
 }
 
-/* Returned for a node that could not be created: every call on it does nothing. */
+/* A kernel that stands for a node that could not be created: every call on it does nothing. */
 static struct ntk_neff_kernel *dead_kernel(struct ntk_neff_build *build)
 {
     build->dead.build = build;
@@ -208,7 +209,7 @@ static const char *npy_descr(enum ntk_dtype dtype)
     case NTK_DTYPE_UINT64:
         return "<u8";
     default:
-        return "|V1"; /* the fp8 kinds */
+        return "|V1"; /* fp8 types */
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of a program: instructions and transfers, and the semaphores that keep them in order. */
+/* neff_build_order - the code of a program: instructions and transfers, and the semaphores that
+ * keep them in order. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void add_sync(struct ntk_neff_build *build, struct ntk_vec *list, uint16_
     }
 }
 
-/* The next instruction on `engine` waits for the end of instruction `index` of `other`. */
+/* Makes the next instruction on `engine` wait for the end of instruction `index` of `other`. */
 static void wait_for_instr(struct ntk_neff_kernel *kernel, int engine, struct ntk_vec *waits,
                            int other, size_t index)
 {
@@ -53,7 +54,7 @@ static void wait_for_instr(struct ntk_neff_kernel *kernel, int engine, struct nt
     add_sync(kernel->build, waits, source->semaphore_to[engine], 1);
 }
 
-/* Makes a transfer signal `engine`; a group is bound once for all its starts. */
+/* Makes a transfer signal `engine`; a group is bound once for all of its starts. */
 static void bind_transfer(struct ntk_neff_kernel *kernel, struct build_token *token, int engine)
 {
     struct build_subgraph *subgraph = &kernel->subgraphs[kernel->current];
@@ -91,7 +92,8 @@ static void wait_for_transfer(struct ntk_neff_kernel *kernel, int engine, struct
         return;
     }
     if (token->bound_to == UNBOUND && queue->waited_by[engine] > token_index) {
-        return; /* there was a wait for a later transfer of the queue set, and they end in order */
+        /* a later transfer of the queue set was already awaited, and transfers end in order */
+        return;
     }
     if (token->bound_to == UNBOUND) {
         bind_transfer(kernel, token, engine);
@@ -102,7 +104,7 @@ static void wait_for_transfer(struct ntk_neff_kernel *kernel, int engine, struct
             "only the engine that first waited for a repeated transfer can wait for it");
         return;
     }
-    /* Every earlier transfer that signals the same semaphore is consumed along with this one. */
+    /* This wait also consumes every earlier transfer that signals the same semaphore. */
     for (size_t i = subgraph->first_open; i <= token_index; i++) {
         struct build_token *other = ntk_vec_at(&subgraph->tokens, i);
 
@@ -207,7 +209,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
             neff_build_fail(build, -EINVAL, "unknown queue set %u", instr->queue);
             return 0;
         }
-        /* The caller handles one with an explicit semaphore. */
+        /* If the semaphore is explicit, the caller waits for the transfer. */
         token.is_transfer = instr->done_semaphore == NTK_ISA_NO_SEMAPHORE;
         token.queue = instr->queue;
     }
@@ -373,7 +375,7 @@ void neff_build_finish(struct ntk_neff_kernel *kernel)
     ntk_neff_build_place(NULL);
     notify.imm[0] = 1;
     for (int step = 0; step < NTK_ISA_ENGINE_COUNT; step++) {
-        int e = (step + 1) % NTK_ISA_ENGINE_COUNT; /* PE is last */
+        int e = (step + 1) % NTK_ISA_ENGINE_COUNT; /* PE comes last */
         struct ntk_isa_instr end = notify;
         ntk_neff_token last[NTK_AFTER_MAX];
         size_t last_count = 0;
@@ -386,7 +388,7 @@ void neff_build_finish(struct ntk_neff_kernel *kernel)
                 const struct build_token *token = ntk_vec_at(&subgraph->tokens, i);
 
                 if (token->is_transfer && token->queue == q && !token->waited) {
-                    /* One that is bound elsewhere is handled with that engine. */
+                    /* A transfer that is bound to another engine is handled with that engine. */
                     if (token->bound_to == e ||
                         (token->bound_to == UNBOUND && (int)queue->owner == e)) {
                         highest = i + 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Source positions of instructions, recorded while a program is built. */
+/* neff_build_places - records source positions of instructions while a program is built. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <string.h>
 
-/* The position of code that this thread appends; line 0: unknown. */
+/* The source position of code that this thread appends; line 0: unknown. */
 static _Thread_local struct ntk_neff_place here;
 
 void ntk_neff_build_place(const struct ntk_neff_place *place)
@@ -12,7 +12,7 @@ void ntk_neff_build_place(const struct ntk_neff_place *place)
     here = place ? *place : (struct ntk_neff_place){ 0 };
 }
 
-/* 1 + its index, 0 if out of memory. */
+/* Adds a place. Returns 1 + its index, or 0 if out of memory. */
 static uint32_t add(struct ntk_neff_kernel *kernel, const struct build_place *place)
 {
     if (ntk_vec_push(&kernel->places, place) < 0) {

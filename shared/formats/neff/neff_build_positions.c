@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The members of source positions, as neff_positions.h reads them: for each engine the lines of its
- * instructions, for each program a tree (neff_build_tree.c).
+ * neff_build_positions - writes the members with source positions that neff_positions.h reads: for
+ * each engine the lines of its instructions, for each program a tree (neff_build_tree.c).
  *
  * All slots of an instruction (including its waits and signals) have one BIR id, and each subgraph
  * is a kernel with its own Penguin id.
@@ -34,7 +34,7 @@ static void put_pair(struct ntk_buf *to, const char *key, uint64_t value)
     ntk_buf_fini(&pair);
 }
 
-/* Its number in the table; a new one is added. */
+/* The file's number in the table; adds a new file. */
 static uint64_t file_number(struct ntk_neff_build *build, struct ntk_vec *files, const char *file)
 {
     for (size_t i = 0; i < files->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of one program of a NEFF in the making: JSON and engine binaries. */
+/* neff_build_program - writes the members of one program: JSON and engine binaries. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ void neff_build_finish_member(struct ntk_neff_build *build, const char *name, st
         return;
     }
     bytes = ntk_buf_take(buf, &count);
-    if (!bytes) { /* nothing was written */
+    if (!bytes) { /* out of memory */
         bytes = calloc(1, 1);
     }
     if (!bytes) {
@@ -76,7 +76,8 @@ static struct ntk_isa_instr wait_instr(const struct build_sync *sync)
     return instr;
 }
 
-/* The instruction takes one wait and one signal along; the others precede or follow it. */
+/* Encodes an instruction with one wait and one signal; further waits precede it, further signals
+ * follow it. */
 static void put_with_syncs(struct ntk_neff_build *build, struct ntk_buf *code, int engine,
                            const struct build_instr *item)
 {

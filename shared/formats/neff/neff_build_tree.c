@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel tree of source positions: functions and iterations around each instruction, as
- * neff_kernel.h reads it. */
+/* neff_build_tree - writes the kernel tree of source positions, which neff_kernel.h reads:
+ * functions and iterations around each instruction. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "shared/base/json.h"
 #include "shared/base/order.h"
 
-struct level { /* of the nodes that are open; iteration 0: a function */
+struct level { /* an open node of the tree; iteration 0: a function */
     const char *file;
     const char *function;
-    uint32_t iteration; /* 1 + index of its place */
+    uint32_t iteration; /* 1 + index of the iteration's place */
 };
 
 static size_t open_function(struct level *levels, size_t count, const struct build_place *place)
@@ -28,7 +28,7 @@ static size_t open_function(struct level *levels, size_t count, const struct bui
     return count + 1;
 }
 
-/* The levels around a place, from the outside; at most 2 levels for each loop, and 1. */
+/* Lists the levels around a place from the outside: at most 2 for each loop, plus 1. */
 static size_t levels_of(const struct ntk_vec *places, const struct build_place *place,
                         struct level levels[NTK_NEFF_BUILD_LOOPS_MAX * 2 + 1])
 {
@@ -84,7 +84,7 @@ static void close_level(struct ntk_json *json)
 
 NTK_ORDER(compare_located, struct build_located, NTK_UP(place) NTK_UP(id));
 
-/* In the order of the source's execution, all engines together. */
+/* The tree follows the source's order of execution across all engines. */
 void neff_build_tree(struct ntk_neff_kernel *kernel, const char *member, struct ntk_vec *located)
 {
     struct level open[NTK_NEFF_BUILD_LOOPS_MAX * 2 + 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_cpu - the function of a node that runs on the CPU.
+ * neff_cpu - the interface of functions for nodes that run on the CPU.
  *
- * A NEFF may contain shared objects. A graph node with another func_name than "__kelf" runs on the
+ * A NEFF may contain shared objects. A graph node with a func_name other than "__kelf" runs on the
  * host: the core writes the member in the node's attribute "library" (without it, the archive's
  * only member ending in ".so") to a private file, opens it with dlopen, looks the symbol func_name
  * up and calls it once per execution. The function has this type:
@@ -15,7 +15,7 @@
  * may be inside the same function at once. Tensors are in the order of the node's inputs and output
  * names.
  *
- * This header only needs the C library, so that such objects can be built alone.
+ * This header needs only the C library, so that such objects can be built separately.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H
@@ -29,9 +29,9 @@ extern "C" {
 #define NTK_NEFF_CPU_DIMS_MAX 8
 
 struct ntk_neff_cpu_tensor {
-    void *data; /* C order, dense, aligned to 64 bytes */
+    void *data; /* in C order, dense, aligned to 64 bytes */
     uint64_t bytes_count;
-    uint32_t dtype; /* number of dtype.def, the vendor's nrt_dtype_t */
+    uint32_t dtype; /* number from dtype.def, the vendor's nrt_dtype_t */
     uint32_t dim_count;
     uint64_t dims[NTK_NEFF_CPU_DIMS_MAX];
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug - reads the three levels field by field, and keeps only the needed ones. */
+/* neff_debug - reads the members of three levels field by field, and keeps only the needed
+ * fields. */
 #include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
@@ -11,9 +12,9 @@
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 
-#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
-#define IDS_PER_INSTRUCTION 8         /* at most, for a table of ids */
-#define ENGINE_FILES 6                /* and transfers, which belong to no engine */
+#define TEXT_BYTES_MAX ((size_t)4096) /* limit after which texts are truncated */
+#define IDS_PER_INSTRUCTION 8         /* maximum ratio of ids to instructions for a table of ids */
+#define ENGINE_FILES 6                /* engines, and transfers, which belong to no engine */
 
 static const char *const engine_files[ENGINE_FILES] = {
     [NTK_ISA_ENGINE_PE] = "PE",     [NTK_ISA_ENGINE_ACT] = "Activation",
@@ -32,7 +33,7 @@ int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field 
                         size_t *out_at)
 {
     size_t bytes = field->bytes_count < TEXT_BYTES_MAX ? field->bytes_count : TEXT_BYTES_MAX;
-    size_t room = bytes * 3 + 1; /* U+FFFD for each */
+    size_t room = bytes * 3 + 1; /* each byte may become U+FFFD */
     size_t plain = 0;
 
     *out_at = r->texts.bytes_count;
@@ -53,7 +54,7 @@ int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field 
     return 0;
 }
 
-/* The first number of a packed list that is an id; -ENOENT: the list is empty. */
+/* Reads the first number of a packed list that is an id; -ENOENT if the list is empty. */
 int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
                         uint64_t *out_id)
 {
@@ -73,7 +74,7 @@ bool neff_debug_is(const struct ntk_protobuf_field *field, const char *text)
     return field->bytes_count == strlen(text) && memcmp(field->bytes, text, strlen(text)) == 0;
 }
 
-/* {1: key, 2: value}, both texts. */
+/* Reads a pair {1: key, 2: value} of texts. */
 static int read_pair(struct debug_reader *r, const struct ntk_protobuf_field *pair,
                      int (*take)(struct debug_reader *r, struct debug_pair pair, void *ctx),
                      void *ctx)
@@ -181,10 +182,10 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
                                     "the numbers of predecessors and of their kinds differ");
 }
 
-/* By id; entries with a kind first. */
+/* Sorts by id; entries with a kind come first. */
 NTK_ORDER(compare_predecessors, struct ntk_neff_predecessor, NTK_UP(bir_id) NTK_DOWN(kind));
 
-/* Merges both lists of an instruction, which have the same predecessors. */
+/* Merges the two lists of an instruction, which contain the same predecessors. */
 static void unite_predecessors(struct debug_reader *r,
                                struct ntk_neff_debug_instruction *instruction)
 {
@@ -206,7 +207,7 @@ static void unite_predecessors(struct debug_reader *r,
     r->predecessors.count = instruction->predecessor_first + kept;
 }
 
-/* The place of an instruction from its pairs; numbers are decimal texts. */
+/* The place of an instruction, read from its pairs; numbers are decimal texts. */
 struct place {
     bool has_file, has_line, has_kernel;
     uint64_t file, line, kernel;
@@ -225,7 +226,7 @@ static uint64_t number_in(const struct ntk_protobuf_field *text)
 
 static int take_place(struct debug_reader *r, struct debug_pair pair, void *ctx)
 {
-    static const char begin[] = "kernel_"; /* all keys have it, and equal length */
+    static const char begin[] = "kernel_"; /* all keys start with it and are equally long */
     struct place *place = ctx;
 
     (void)r;
@@ -247,7 +248,8 @@ static int take_place(struct debug_reader *r, struct debug_pair pair, void *ctx)
     return 0;
 }
 
-/* The tables may come after the entries: finish_places() looks the numbers up. */
+/* Stores the place. The tables may come after the entries, so finish_places() looks the numbers
+ * up. */
 static void keep_place(struct debug_reader *r, const struct place *place,
                        struct ntk_neff_debug_instruction *to)
 {
@@ -265,7 +267,7 @@ static void keep_place(struct debug_reader *r, const struct place *place,
     }
 }
 
-/* 1 + number in a table is replaced by the place of the text, which is 0 for none. */
+/* Converts 1 + a table index to the position of the text; 0 stands for none. */
 static const char *look_up(const struct ntk_vec *table, const char *number)
 {
     uintptr_t index = (uintptr_t)number - 1;
@@ -354,7 +356,7 @@ static int read_penguin_entry(struct debug_reader *r, const struct ntk_protobuf_
                : 0;
 }
 
-/* Lists grow by doubling. */
+/* Doubles the estimate, because lists grow by doubling. */
 static bool is_too_large(const struct debug_reader *r)
 {
     uint64_t bytes = r->instructions.count * sizeof(struct ntk_neff_debug_instruction) +
@@ -368,7 +370,7 @@ static bool is_too_large(const struct debug_reader *r)
     return bytes > r->memory_left / 2;
 }
 
-/* A file or kernel of the member's tables. */
+/* Adds a file or kernel to the member's tables. */
 static int add_to_table(struct debug_reader *r, const struct ntk_protobuf_field *field,
                         struct ntk_vec *table)
 {
@@ -461,7 +463,7 @@ static int read_engine(struct debug_reader *r, const struct ntk_neff *neff,
     return ret;
 }
 
-/* Of the same id, the first in the file. */
+/* Sorts by id; of equal ids, the first in the file comes first. */
 NTK_ORDER(compare_instructions, struct ntk_neff_debug_instruction,
           NTK_UP(bir_id) NTK_UP(predecessor_first) NTK_UP(name));
 
@@ -474,7 +476,7 @@ static const struct debug_penguin *find_penguin(const struct debug_reader *r, ui
     size_t low = 0;
     size_t high = r->penguins.count;
 
-    while (low < high) { /* the first that is not before the key */
+    while (low < high) { /* find the first that is not before the key */
         size_t middle = low + (high - low) / 2;
         if (compare_penguins(&list[middle], &key) < 0) {
             low = middle + 1;
@@ -485,7 +487,7 @@ static const struct debug_penguin *find_penguin(const struct debug_reader *r, ui
     return low < r->penguins.count && list[low].id == id ? &list[low] : NULL;
 }
 
-/* Replaces positions by texts. */
+/* Replaces text positions by pointers. */
 static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_instruction *one)
 {
     const struct debug_penguin *penguin =
@@ -496,13 +498,14 @@ static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_ins
     one->kernel = one->kernel ? neff_debug_text_of(r, one->kernel) : NULL;
     if (penguin) {
         one->penguin_text = penguin->text_at ? neff_debug_text(r, penguin->text_at) : NULL;
-        one->hlo_first = (uint32_t)penguin->hlo_first; /* memory has no room for more */
+        /* fits, because memory does not allow more */
+        one->hlo_first = (uint32_t)penguin->hlo_first;
         one->hlo_count = (uint32_t)penguin->hlo_count;
     }
 }
 
-/* A table from ids to instructions, if ids are dense: it also sorts them. False: they are not, or
- * out of memory. */
+/* Makes a table from ids to instructions if the ids are dense; this also sorts the instructions.
+ * Returns false if they are not dense, or if out of memory. */
 static bool index_by_id(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;
@@ -529,7 +532,7 @@ static bool index_by_id(struct debug_reader *r)
     ntk_memory_is_large(sorted, count * sizeof *sorted);
     for (size_t i = 0; i < count; i++) {
         uint32_t *at = &by_id[all[i].bir_id - first];
-        *at = *at ? *at : (uint32_t)i + 1; /* the first of those with the same id */
+        *at = *at ? *at : (uint32_t)i + 1; /* keep the first one with an id */
     }
     size_t kept = 0;
     for (size_t i = 0; i < id_count; i++) {
@@ -548,7 +551,8 @@ static bool index_by_id(struct debug_reader *r)
     return true;
 }
 
-/* Sorts, drops those with the id of an earlier one, and replaces positions by texts. */
+/* Sorts, removes instructions with the id of an earlier one, and replaces text positions by
+ * pointers. */
 static void finish(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;
@@ -588,7 +592,8 @@ static uint32_t number_of(const struct ntk_neff *neff, const struct ntk_neff_sub
     return 0;
 }
 
-/* Cores that share a graph have one member, that of the first. */
+/* Reads levels that cores share: cores with the same graph have one member, that of the first
+ * core. */
 static int read_shared_levels(struct debug_reader *r, const struct ntk_neff *neff)
 {
     static const char penguin_name[] = "debug_info/debug_info_penguin.dbg_sg%06u";
@@ -626,7 +631,7 @@ int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_sub
         return 0;
     }
     r.debug = calloc(1, sizeof *r.debug);
-    ntk_buf_put_u8(&r.texts, 0); /* place 0 is "" */
+    ntk_buf_put_u8(&r.texts, 0); /* position 0 is "" */
     if (!r.debug || !ntk_buf_ok(&r.texts)) {
         free(r.debug);
         return ntk_err_no_memory(err);

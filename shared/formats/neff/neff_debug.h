@@ -45,82 +45,84 @@
 extern "C" {
 #endif
 
-/* Entries of one member, and predecessors of all instructions of a subgraph. */
+/* Maximum number of entries in one member, and of predecessors of all instructions in a
+ * subgraph. */
 #define NTK_NEFF_DEBUG_ENTRIES_MAX ((size_t)1 << 24)
 #define NTK_NEFF_DEBUG_PREDECESSORS_MAX ((size_t)1 << 26)
 #define NTK_NEFF_DEBUG_ID_BITS 48
 
 struct ntk_neff_predecessor {
     uint64_t bir_id;
-    uint64_t kind; /* 0: unknown */
+    uint64_t kind; /* 0 if unknown */
 };
 
-struct ntk_neff_debug_instruction { /* there may be millions: without padding */
+struct ntk_neff_debug_instruction { /* there may be millions, so without padding */
     uint64_t bir_id;
-    const char *name;           /* "I-72-0-tc-act"; "" if it has none */
-    uint64_t penguin_id;        /* the first */
-    const char *penguin_text;   /* NULL: none */
-    const char *file;           /* of the source; NULL: none */
-    const char *kernel;         /* "__main__.attention"; NULL: none */
-    uint32_t line;              /* from 1; 0: none */
-    uint32_t predecessor_first; /* in debug->predecessors; each id once, in order of ids */
+    const char *name;         /* such as "I-72-0-tc-act"; "" if it has none */
+    uint64_t penguin_id;      /* first Penguin id */
+    const char *penguin_text; /* NULL if there is none */
+    const char *file;         /* source file; NULL if unknown */
+    const char *kernel;       /* such as "__main__.attention"; NULL if unknown */
+    uint32_t line;            /* counted from 1; 0 if unknown */
+    /* index in debug->predecessors, which are sorted by id and unique */
+    uint32_t predecessor_first;
     uint32_t predecessor_count;
-    uint32_t hlo_first, hlo_count; /* in debug->hlo_ids */
+    uint32_t hlo_first, hlo_count; /* range in debug->hlo_ids */
     bool has_penguin;
 };
 
-struct ntk_neff_hlo { /* an operation of XLA */
+struct ntk_neff_hlo { /* an XLA operation */
     uint64_t id;
-    const char *text;    /* "%op0 = dot(%x, %y)"; for a computation its name */
-    const char *op_type; /* "" for none; and so of the file */
+    const char *text;    /* such as "%op0 = dot(%x, %y)"; for a computation, its name */
+    const char *op_type; /* "" if there is none; the same for the file */
     const char *file;
-    uint32_t line;  /* 0: none */
-    uint32_t frame; /* from 1, in the frames of neff_positions.h; 0: none */
+    uint32_t line;  /* 0 if unknown */
+    uint32_t frame; /* number from 1 in the frames of neff_positions.h; 0 if unknown */
     bool has_framework;
-    uint64_t framework_id; /* the first */
+    uint64_t framework_id; /* first framework id */
 };
 
 struct ntk_neff_framework {
     uint64_t id;
-    const char *text; /* "LlamaDecoderLayer[0]_dot.4" */
+    const char *text; /* such as "LlamaDecoderLayer[0]_dot.4" */
 };
 
 struct ntk_neff_debug {
-    uint32_t subgraph;                               /* its number in the kelf */
-    size_t instruction_count;                        /* of all engines */
-    struct ntk_neff_debug_instruction *instructions; /* in order of BIR ids, each once */
+    uint32_t subgraph;                               /* number of the subgraph in the kelf */
+    size_t instruction_count;                        /* instructions of all engines */
+    struct ntk_neff_debug_instruction *instructions; /* sorted by BIR id, unique */
     struct ntk_neff_predecessor *predecessors;
     size_t slot_counts[NTK_ISA_ENGINE_COUNT];
-    uint64_t *slots[NTK_ISA_ENGINE_COUNT]; /* 1 + the first BIR id of each; 0: none */
+    uint64_t *slots[NTK_ISA_ENGINE_COUNT]; /* for each slot, 1 + its first BIR id; 0: none */
     uint64_t *hlo_ids;
     size_t hlo_count;
-    struct ntk_neff_hlo *hlos; /* in order of ids, each once */
+    struct ntk_neff_hlo *hlos; /* sorted by id, unique */
     size_t framework_count;
-    struct ntk_neff_framework *frameworks; /* in order of ids, each once */
-    struct ntk_err hlo_err;                /* text "": both members are intact */
-    /* For dense ids: 1 + index in instructions of each from first_id on; else NULL. */
+    struct ntk_neff_framework *frameworks; /* sorted by id, unique */
+    struct ntk_err hlo_err;                /* empty text: both members are intact */
+    /* For dense ids: 1 + index in instructions for each id from first_id on; otherwise NULL. */
     uint32_t *by_id;
     uint64_t first_id;
     size_t by_id_count;
-    size_t bad_position_count; /* of instructions: an unknown line or file */
+    size_t bad_position_count; /* number of instructions with an invalid line or file */
     void *private_data;
 };
 
-/* *out_debug is NULL if the subgraph has no debug members. */
+/* Sets *out_debug to NULL if the subgraph has no debug members. */
 int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph,
                           struct ntk_neff_debug **out_debug, struct ntk_err *err);
 void ntk_neff_debug_destroy(struct ntk_neff_debug *debug);
 
-/* False: it has none, or its engine has no members. */
+/* Finds the first BIR id of a slot; false if the slot has none, or its engine has no members. */
 bool ntk_neff_debug_bir_id(const struct ntk_neff_debug *debug, enum ntk_isa_engine engine,
                            size_t slot, uint64_t *out_bir_id);
-/* NULL: no member describes it. */
+/* NULL if no member describes the id. */
 const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_neff_debug *debug,
                                                              uint64_t bir_id);
 const struct ntk_neff_hlo *ntk_neff_debug_hlo(const struct ntk_neff_debug *debug, uint64_t hlo_id);
-/* The name of the framework; NULL: none. */
+/* The framework's name for an operation; NULL if there is none. */
 const char *ntk_neff_debug_framework(const struct ntk_neff_debug *debug, uint64_t framework_id);
-/* "FLOW_DEPENDENCE"; NULL for an unknown kind. */
+/* A name such as "FLOW_DEPENDENCE"; NULL for an unknown kind. */
 const char *ntk_neff_predecessor_kind_name(uint64_t kind);
 
 #ifdef __cplusplus

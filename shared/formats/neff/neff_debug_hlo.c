@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug_hlo - operations of XLA and names of the framework, the two highest levels. */
+/* neff_debug_hlo - reads the two highest levels: XLA operations and framework names. */
 #include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 
-/* The needed pairs of an operation. */
+/* The pairs of an operation that are needed. */
 struct origin {
     struct ntk_protobuf_field op_type, file, line;
 };
@@ -110,8 +110,8 @@ int neff_debug_read_hlo(struct debug_reader *r, const struct ntk_neff *neff, uin
     return ret == -ENOMEM ? ntk_err_no_memory(caller) : ret;
 }
 
-/* Of equal ids an operation comes before a computation, which has only a name as text and may lack
- * an id. Then in order of the file. */
+/* Sorts by id. Of equal ids, an operation comes before a computation, which has only a name as text
+ * and may lack an id; then in file order. */
 static int compare_hlos(const void *a, const void *b)
 {
     const struct ntk_neff_hlo *x = a;
@@ -125,12 +125,12 @@ static int compare_hlos(const void *a, const void *b)
     if (is_bare_x != is_bare_y) {
         return is_bare_x ? 1 : -1;
     }
-    return x->text < y->text ? -1 : x->text > y->text; /* texts are in order of the file */
+    return x->text < y->text ? -1 : x->text > y->text; /* texts are in file order */
 }
 
 NTK_ORDER(compare_frameworks, struct ntk_neff_framework, NTK_UP(id) NTK_UP(text));
 
-/* Both kinds of rows begin with their id. */
+/* Keeps the first row of each id. Rows of both kinds begin with their id. */
 static size_t keep_first_of_ids(struct ntk_vec *rows)
 {
     size_t bytes = rows->item_bytes;
@@ -163,7 +163,7 @@ void neff_debug_finish_hlo(struct debug_reader *r)
     r->debug->frameworks = r->frameworks.items;
 }
 
-/* Both kinds of rows begin with their id. */
+/* Finds a row by id. Rows of both kinds begin with their id. */
 static const void *find(const void *rows, size_t count, size_t bytes, uint64_t id)
 {
     size_t low = 0;

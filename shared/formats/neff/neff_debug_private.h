@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug_private - shared by the files of neff_debug: one reading of all debug members. */
+/* neff_debug_private - the state of reading all debug members once; shared by the files of
+ * neff_debug. */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
 
@@ -10,7 +11,7 @@
 
 #define NEFF_DEBUG_ID_END (UINT64_C(1) << NTK_NEFF_DEBUG_ID_BITS)
 
-/* Fields of a member and of its entries. */
+/* Field numbers of a member and of its entries. */
 enum {
     FIELD_ENTRY = 3,
     FIELD_FILE = 5,
@@ -18,17 +19,17 @@ enum {
     FIELD_ASM_BIR_IDS = 3,
     FIELD_ID = 1,
     FIELD_TEXT = 2,
-    FIELD_PENGUIN_IDS = 3, /* of a back-end entry; of a middle-end one HLO ids */
+    FIELD_PENGUIN_IDS = 3, /* in a back-end entry; in a middle-end entry, HLO ids */
     FIELD_PREDECESSORS = 4,
     FIELD_ENFORCED = 5,
-    FIELD_PAIR = 7, /* {1: key, 2: value}, repeated */
+    FIELD_PAIR = 7, /* repeated {1: key, 2: value} */
     FIELD_FRAME = 8,
     FIELD_KINDS = 9,
     FIELD_ENFORCED_KINDS = 10,
 };
 #define NEFF_DEBUG_FIELDS (FIELD_ENFORCED_KINDS + 1)
 
-/* Texts are positions until all of them are read; 0 is "". */
+/* A middle-end instruction. Texts are positions until all texts are read; position 0 is "". */
 struct debug_penguin {
     uint64_t id;
     size_t text_at;
@@ -41,18 +42,19 @@ struct debug_pair {
 
 struct debug_reader {
     struct ntk_neff_debug *debug;
-    struct ntk_vec instructions; /* struct ntk_neff_debug_instruction; name: 1 + place in texts */
+    /* elements are struct ntk_neff_debug_instruction; name is 1 + position in texts */
+    struct ntk_vec instructions;
     struct ntk_vec predecessors; /* struct ntk_neff_predecessor */
     struct ntk_vec penguins;     /* struct debug_penguin */
     struct ntk_vec hlo_ids;      /* uint64_t */
     struct ntk_vec hlos;         /* struct ntk_neff_hlo */
     struct ntk_vec frameworks;   /* struct ntk_neff_framework */
     struct ntk_buf texts;
-    uint64_t memory_left; /* memory left for all lists */
-    /* The member that is read. */
+    uint64_t memory_left; /* in bytes, for all lists together */
+    /* The member that is being read. */
     const struct ntk_neff_member *member;
     struct ntk_vec slots;
-    struct ntk_vec files, kernels; /* size_t, places in texts */
+    struct ntk_vec files, kernels; /* elements are size_t: positions in texts */
     size_t entry_count;
     struct ntk_err *err;
 };
@@ -60,15 +62,16 @@ struct debug_reader {
 int neff_debug_damaged(struct debug_reader *r, const uint8_t *at, const char *what);
 int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field *field,
                         size_t *out_at);
-/* The first number of a packed list that is an id; -ENOENT: the list is empty. */
+/* Reads the first number of a packed list that is an id; -ENOENT if the list is empty. */
 int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
                         uint64_t *out_id);
-/* The needed fields of an entry, the last of each number; calls pair for each FIELD_PAIR. */
+/* Reads the needed fields of an entry, the last one of each number; calls pair for each
+ * FIELD_PAIR. */
 int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *entry,
                       struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS],
                       int (*pair)(struct debug_reader *r, struct debug_pair pair, void *ctx),
                       void *ctx);
-/* Every entry of a member, and its tables of files and kernels. */
+/* Reads every entry of a member, and its tables of files and kernels. */
 int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *member,
                       int (*read_entry)(struct debug_reader *r,
                                         const struct ntk_protobuf_field *entry));
@@ -76,14 +79,14 @@ static inline const char *neff_debug_text(const struct debug_reader *r, size_t a
 {
     return (const char *)r->texts.bytes + at;
 }
-/* The text at a position that a pointer contains until all texts are read. */
+/* The text at the position that a pointer contains until all texts are read. */
 static inline const char *neff_debug_text_of(const struct debug_reader *r, const char *place)
 {
     return neff_debug_text(r, (uintptr_t)place);
 }
 bool neff_debug_is(const struct ntk_protobuf_field *field, const char *text);
 
-/* neff_debug_hlo.c: number is that of the members. */
+/* In neff_debug_hlo.c. number is the one in the members' names. */
 int neff_debug_read_hlo(struct debug_reader *r, const struct ntk_neff *neff, uint32_t number);
 void neff_debug_finish_hlo(struct debug_reader *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_frames - four lists of one message. */
+/* neff_frames - reads the four lists of one message. */
 #include "shared/formats/neff/neff_frames.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "shared/formats/common/protobuf.h"
 
 #define FIELD_INDEX 6
-#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
+#define TEXT_BYTES_MAX ((size_t)4096) /* limit after which texts are truncated */
 #define TEXT_COST 64
 
 enum { LIST_FILES = 1, LIST_FUNCTIONS, LIST_LOCATIONS, LIST_FRAMES, LIST_END };
@@ -30,7 +30,7 @@ static int add_text(struct frame_reader *r, const struct ntk_protobuf_field *fie
                     struct ntk_vec *list)
 {
     size_t bytes = field->bytes_count < TEXT_BYTES_MAX ? field->bytes_count : TEXT_BYTES_MAX;
-    char *text = malloc(bytes * 3 + 1); /* U+FFFD for each */
+    char *text = malloc(bytes * 3 + 1); /* each byte may become U+FFFD */
 
     if (!text) {
         return ntk_err_no_memory(r->err);
@@ -44,7 +44,7 @@ static int add_text(struct frame_reader *r, const struct ntk_protobuf_field *fie
     return 0;
 }
 
-/* Up to three numbers of a message. */
+/* Reads up to three numbers of a message. */
 static int add_numbers(struct frame_reader *r, const struct ntk_protobuf_field *field,
                        uint32_t numbers[3])
 {

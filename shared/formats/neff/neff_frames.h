@@ -23,14 +23,15 @@
 extern "C" {
 #endif
 
-#define NTK_NEFF_FRAMES_MAX ((size_t)1 << 22) /* of each list */
+#define NTK_NEFF_FRAMES_MAX ((size_t)1 << 22) /* maximum length of each list */
 
 struct ntk_neff_frame_location {
     uint32_t file, function, line;
 };
 
 struct ntk_neff_frame {
-    uint32_t location, parent; /* a cycle is kept: code that follows parents counts its steps */
+    /* cycles are kept, so code that follows parents must count its steps */
+    uint32_t location, parent;
 };
 
 struct ntk_neff_frames {
@@ -40,7 +41,7 @@ struct ntk_neff_frames {
     struct ntk_vec frames;    /* struct ntk_neff_frame */
 };
 
-/* Empty if the NEFF has no such member. memory_bytes: its memory limit. */
+/* Empty if the NEFF has no such member. memory_bytes is the memory limit. */
 int ntk_neff_frames_read(const struct ntk_neff *neff, uint64_t memory_bytes,
                          struct ntk_neff_frames *out_frames, struct ntk_err *err);
 void ntk_neff_frames_fini(struct ntk_neff_frames *frames);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the hash in the header with the payload. */
+/* neff_hash - compares the hash in the header with the payload. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int crypto_failed(struct ntk_err *err)
     return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot compute the hash");
 }
 
-/* Compares the state of ctx, as if the bytes ended here, with the stored value. */
+/* Compares the stored value with the hash in ctx, as if the bytes ended here. */
 static int compare_here(const EVP_MD_CTX *ctx, EVP_MD_CTX *scratch, const uint8_t *stored,
                         size_t stored_bytes, bool *out_equal)
 {
@@ -76,9 +76,9 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
         return crypto_failed(err);
     }
     neff_hasher_continue(hasher, hasher->end);
-    /* A gzip stream may end in zero bytes (the high bytes of its size), so each length from the
-     * last nonzero byte on, plus at most the 8 bytes of its trailer, is a candidate; then all
-     * bytes. */
+    /* A gzip stream may end in zero bytes (the high bytes of its size). So every length from the
+     * last nonzero byte on, plus at most the 8 bytes of its trailer, is a candidate, and finally
+     * the whole payload. */
     for (int i = 0; !equal && ret == 0; i++) {
         ret = compare_here(hasher->context, scratch, hasher->header->hash, stored_bytes, &equal);
         if (hasher->end == hasher->count) {
@@ -97,8 +97,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     return 0;
 }
 
-/* A version with a source revision, "2.23.6484.0+3b612583", which the vendor's compilers have and
- * ours do not. */
+/* Whether a version contains a source revision, as in "2.23.6484.0+3b612583": the vendor's
+ * compilers write one, ours do not. */
 static bool is_of_a_compiler(const char *version)
 {
     const char *revision = strchr(version, '+');

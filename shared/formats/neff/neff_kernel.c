@@ -12,10 +12,10 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/json_scan.h"
 
-#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
-#define TEXT_COST 64                  /* of a text that is kept, in addition to its bytes */
+#define TEXT_BYTES_MAX ((size_t)4096) /* limit after which texts are truncated */
+#define TEXT_COST 64                  /* memory for a text in addition to its bytes */
 #define NUMBER_DIGITS_MAX 18
-#define MEMBER_BYTES_MAX (UINT64_C(4) << 30) /* of all members together */
+#define MEMBER_BYTES_MAX (UINT64_C(4) << 30) /* limit for all members together */
 static const char list_name[] = "kernel_debug_info.json";
 
 struct tree_reader {
@@ -24,10 +24,10 @@ struct tree_reader {
     struct ntk_buf key, value;
     uint64_t memory_left;
     uint64_t text_bytes;
-    uint64_t bytes_left; /* of members to read */
+    uint64_t bytes_left; /* bytes of members that may still be read */
     uint32_t tree;
     int depth;
-    int failed; /* -ENOMEM */
+    int failed; /* 0 or -ENOMEM */
     struct ntk_map loops;
 };
 
@@ -42,7 +42,7 @@ static void give_up(struct tree_reader *r)
     (void)ntk_json_scan_fail(&r->scan, "out of memory");
 }
 
-/* The clean text, stored once; "" if out of memory. */
+/* Stores the clean text once; "" if out of memory. */
 static const char *keep(struct tree_reader *r, const char *text, size_t bytes)
 {
     char clean[TEXT_BYTES_MAX + 4];
@@ -62,7 +62,7 @@ static const char *keep(struct tree_reader *r, const char *text, size_t bytes)
     return entry->key;
 }
 
-/* Compares the key that was read last; the text is a literal. */
+/* Compares the last key with the text, which must be a literal. */
 #define KEY_IS(r, text)                          \
     ((r)->key.bytes_count == sizeof(text) - 1 && \
      memcmp((r)->key.bytes, text, sizeof(text) - 1) == 0)
@@ -84,7 +84,7 @@ static void read_line(struct tree_reader *r, uint32_t *out)
     }
 }
 
-/* A new row; NULL if there are too many. */
+/* Adds a row; NULL if there are too many. */
 static void *add_node(struct tree_reader *r, struct ntk_vec *rows)
 {
     const struct ntk_neff_kernel *kernel = r->kernel;
@@ -98,7 +98,7 @@ static void *add_node(struct tree_reader *r, struct ntk_vec *rows)
         (void)ntk_json_scan_fail(&r->scan, "more than 16777216 nodes");
         return NULL;
     }
-    if (bytes > r->memory_left / 2) { /* rows grow by doubling */
+    if (bytes > r->memory_left / 2) { /* half, because rows grow by doubling */
         (void)ntk_json_scan_fail(&r->scan, "exceeds " NTK_NEFF_MEMORY_TEXT);
         return NULL;
     }
@@ -248,7 +248,7 @@ static void read_iteration(struct tree_reader *r, struct place at)
     *(struct ntk_neff_iteration *)ntk_vec_at(&r->kernel->iterations, index) = one;
 }
 
-/* Unknown kinds of nodes are skipped. */
+/* Reads nodes; unknown kinds are skipped. */
 static void read_nodes(struct tree_reader *r, struct place at)
 {
     for (bool first = true; ntk_json_scan_item(&r->scan, &first);) {
@@ -268,7 +268,7 @@ static void read_nodes(struct tree_reader *r, struct place at)
 
 /* ---- loops ---- */
 
-/* An iteration comes after the one around it. */
+/* Finds or adds the loop of an iteration. The enclosing iteration was handled before. */
 static void find_loop(struct tree_reader *r, struct ntk_neff_iteration *iteration)
 {
     const struct ntk_neff_kernel *kernel = r->kernel;
@@ -279,7 +279,7 @@ static void find_loop(struct tree_reader *r, struct ntk_neff_iteration *iteratio
             : NULL;
     uint32_t parent = iteration->parent ? iterations[iteration->parent - 1].loop + 1 : 0;
 
-    ntk_buf_reset(&r->key); /* texts are stored once: pointers distinguish them */
+    ntk_buf_reset(&r->key); /* texts are stored once, so pointers identify them */
     ntk_buf_add_format(&r->key, "%x/%p/%p/%p/%x", parent,
                        (const void *)(function ? function->name : ""),
                        (const void *)(function ? function->file : ""),
@@ -305,7 +305,7 @@ static void find_loop(struct tree_reader *r, struct ntk_neff_iteration *iteratio
 
 /* ---- members ---- */
 
-/* The state before a member, which is restored if the member is damaged. */
+/* The state before a member, restored if the member is damaged. */
 struct mark {
     size_t trees, functions, iterations, instructions, loops;
 };
@@ -338,7 +338,7 @@ static void begin(struct tree_reader *r, const struct ntk_neff_member *member)
     r->depth = 0;
 }
 
-/* entry: file, kernel and Penguin id. */
+/* entry: file, kernel and Penguin id of the tree. */
 static int read_tree(struct tree_reader *r, const struct ntk_neff *neff,
                      const struct ntk_neff_kernel_tree *entry, ntk_neff_warn *warn, void *ctx)
 {
@@ -356,7 +356,7 @@ static int read_tree(struct tree_reader *r, const struct ntk_neff *neff,
         return warn(ctx, err.text);
     }
     begin(r, member);
-    if (member->bytes_count > r->bytes_left) { /* a list may name one member many times */
+    if (member->bytes_count > r->bytes_left) { /* a list may name the same member many times */
         (void)ntk_json_scan_fail(&r->scan, "the members of the list exceed 4 GiB");
     }
     r->bytes_left -= r->scan.error ? 0 : member->bytes_count;
@@ -383,7 +383,7 @@ static int read_tree(struct tree_reader *r, const struct ntk_neff *neff,
     return finish_member(r, entry->member, &mark, warn, ctx);
 }
 
-/* The entries of kernel_debug_info.json. */
+/* Reads the entries of kernel_debug_info.json. */
 static void read_list(struct tree_reader *r, struct ntk_vec *entries)
 {
     for (bool first = true; ntk_json_scan_key(&r->scan, &first, &r->key);) {

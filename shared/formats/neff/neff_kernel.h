@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_kernel - the kernel tree of a NEFF: the call and the loop iterations of a kernel's
+ * neff_kernel - the kernel tree of a NEFF: the calls and loop iterations around a kernel's
  * instructions.
  *
  *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member,
@@ -10,8 +10,8 @@
  *     iter   var, val, line of the loop, children; one node per iteration
  *     inst   name "inst.58", line
  *
- * Memory is per node; texts are kept once. Rows refer to each other by 1 + index, so that 0 is
- * none. Rows are in order of the files.
+ * Memory use depends on the number of nodes; equal texts are kept once. Rows refer to each other by
+ * 1 + index, so 0 means none. Rows are in file order.
  *
  * Errors:  a damaged member is a warning with its name and offset, and adds no rows; -ENOMEM.
  * Owner:   ntk_neff_kernel_read() fills, ntk_neff_kernel_fini() frees, including texts.
@@ -32,51 +32,52 @@ extern "C" {
 #define NTK_NEFF_KERNEL_NODES_MAX (UINT32_C(1) << 24)
 #define NTK_NEFF_KERNEL_FILES_MAX 65536
 
-struct ntk_neff_function { /* a call of it */
-    const char *name;      /* "__main__.attention"; "" when it has none */
-    const char *file;      /* "" when it has none */
-    uint32_t line;         /* of the definition */
-    uint32_t parent;       /* 1 + index of the function that calls it */
-    uint32_t depth;        /* functions around it */
-    uint32_t tree;         /* index */
+struct ntk_neff_function { /* one call of a function */
+    const char *name;      /* such as "__main__.attention"; "" if unknown */
+    const char *file;      /* "" if unknown */
+    uint32_t line;         /* line of the definition */
+    uint32_t parent;       /* 1 + index of the calling function */
+    uint32_t depth;        /* number of enclosing functions */
+    uint32_t tree;         /* index of the tree */
 };
 
 struct ntk_neff_iteration {
     const char *variable;
-    const char *text; /* the value if it is not an integer; else NULL */
+    const char *text; /* value if it is not an integer; otherwise NULL */
     int64_t value;
-    uint32_t line;     /* of the loop */
-    uint32_t parent;   /* 1 + index of the iteration around it */
-    uint32_t function; /* 1 + index */
-    uint32_t loop;     /* index */
-    uint32_t depth;    /* iterations around it */
-    uint32_t tree;     /* index */
+    uint32_t line;     /* line of the loop */
+    uint32_t parent;   /* 1 + index of the enclosing iteration */
+    uint32_t function; /* 1 + index of the function */
+    uint32_t loop;     /* index of the loop */
+    uint32_t depth;    /* number of enclosing iterations */
+    uint32_t tree;     /* index of the tree */
 };
 
-/* A loop of the source: function, variable and line, and those of all loops around it. */
+/* A loop in the source, identified by function, variable and line, and by those of all enclosing
+ * loops. */
 struct ntk_neff_loop {
     const char *variable;
-    const char *function; /* name */
+    const char *function; /* name of the function */
     const char *file;
     uint32_t line;
-    uint32_t parent; /* 1 + index */
-    uint32_t depth;  /* loops around it */
+    uint32_t parent; /* 1 + index of the enclosing loop */
+    uint32_t depth;  /* number of enclosing loops */
 };
 
 struct ntk_neff_kernel_instruction {
-    const char *name;   /* NULL: "inst.<number>" */
-    uint64_t number;    /* the prefix of the names of executed instructions */
-    uint32_t line;      /* 0: none */
-    uint32_t function;  /* 1 + index; its file is the file of the line */
-    uint32_t iteration; /* 1 + index of the innermost */
-    uint32_t tree;      /* index */
+    const char *name;   /* NULL: the name is "inst.<number>" */
+    uint64_t number;    /* part of the name that executed instructions begin with */
+    uint32_t line;      /* 0 if unknown */
+    uint32_t function;  /* 1 + index of the function; its file contains the line */
+    uint32_t iteration; /* 1 + index of the innermost iteration */
+    uint32_t tree;      /* index of the tree */
 };
 
 struct ntk_neff_kernel_tree { /* one entry of a member */
     const char *member;
     const char *kernel;
     uint64_t penguin_id;
-    uint32_t file; /* of kernel_debug_info.json, from 0 */
+    uint32_t file; /* index of the file in kernel_debug_info.json */
 };
 
 struct ntk_neff_kernel {
@@ -84,19 +85,20 @@ struct ntk_neff_kernel {
     struct ntk_vec functions;    /* struct ntk_neff_function */
     struct ntk_vec iterations;   /* struct ntk_neff_iteration */
     struct ntk_vec instructions; /* struct ntk_neff_kernel_instruction */
-    struct ntk_vec loops;        /* struct ntk_neff_loop; outer ones before inner ones */
-    struct ntk_map texts;        /* keys */
+    struct ntk_vec loops; /* elements are struct ntk_neff_loop, outer loops before inner ones */
+    struct ntk_map texts; /* keys are the texts */
 };
 
-/* Called with the message about each damaged or missing member; -errno ends the reading. */
+/* Called with a message about each damaged or missing member; returning -errno stops the
+ * reading. */
 typedef int ntk_neff_warn(void *ctx, const char *text);
 
-/* memory_bytes: limit for all rows and texts. Empty if the NEFF has no kernel tree. */
+/* memory_bytes is the limit for all rows and texts. Empty if the NEFF has no kernel tree. */
 int ntk_neff_kernel_read(const struct ntk_neff *neff, uint64_t memory_bytes, ntk_neff_warn *warn,
                          void *ctx, struct ntk_neff_kernel *out_kernel);
 void ntk_neff_kernel_fini(struct ntk_neff_kernel *kernel);
 
-/* True for "inst.58" and "inst.58-wait-0": the number. */
+/* Parses the number in "inst.58" or "inst.58-wait-0"; false for any other name. */
 bool ntk_neff_kernel_number(const char *name, uint64_t *out_number);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of a NumPy array file: magic, version, length, a Python dictionary in text. */
+/* neff_npy - reads the header of a NumPy array file: magic, version, length, a Python dictionary as
+ * text. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* The text after 'key': in the dictionary; NULL if the key is missing. */
+/* The text after 'key': in the dictionary, or NULL if the key is missing. */
 static const char *value_of(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -66,7 +67,7 @@ static int parse_shape(const char *text, struct ntk_neff_npy *npy, struct ntk_er
     }
 }
 
-/* "<f4": the digits after byte order and kind; 0 for anything else. */
+/* The element size in "<f4": the digits after byte order and kind; 0 for any other text. */
 static uint64_t element_bytes(const char *descr)
 {
     uint64_t bytes = 0;

@@ -10,26 +10,27 @@
 #include "shared/base/json.h"
 #include "shared/base/order.h"
 
-#define ENTRIES_MAX 64 /* tried for one name: a real file has one for each core */
+#define ENTRIES_MAX 64 /* maximum entries tried for one name: a real file has one per core */
 
-/* A kernel instruction, by the prefix of back-end names. */
+/* A kernel instruction, found by the beginning of back-end names. */
 struct stem {
     uint64_t penguin_id, number;
-    uint32_t file; /* of the tree */
+    uint32_t file; /* file of the tree */
     uint32_t tree;
-    uint32_t instruction; /* index */
+    uint32_t instruction; /* index of the instruction */
 };
 
 struct joiner {
     struct ntk_neff_positions *positions;
     size_t stem_count;
-    struct stem *stems; /* in order of Penguin id, number, and of the files */
-    size_t near;        /* end of the last search: the next stem is usually near it */
-    bool *is_chosen;    /* of each tree: this core runs it, among those of its file */
-    size_t *hits;       /* of each tree: the number of this core's names in it */
-    const char *file;   /* the last one, and its number: most slots have the one before */
+    struct stem *stems; /* sorted by Penguin id, number, then file order */
+    size_t near;        /* end of the last search, because the next stem is usually near it */
+    bool *is_chosen;    /* per tree: chosen for this core among the trees of its file */
+    size_t *hits;       /* per tree: number of this core's names in it */
+    /* the last file, and its number below, because most slots have the previous slot's file */
+    const char *file;
     uint32_t file_number;
-    const char *path; /* of the tree, compared last with the file of this number */
+    const char *path; /* path of the tree that was last compared with the file of this number */
     uint32_t path_file;
     bool is_path;
 };
@@ -59,7 +60,8 @@ static bool is_same_stem(const struct stem *a, const struct stem *b)
     return a->penguin_id == b->penguin_id && a->number == b->number;
 }
 
-/* The first of two files is used; within one file, every entry may belong to another core. */
+/* Indexes all stems. The first of two files is used; within one file, every entry may belong to
+ * another core. */
 static int index_stems(struct joiner *j)
 {
     const struct ntk_neff_kernel *kernel = &j->positions->kernel;
@@ -88,7 +90,7 @@ static int index_stems(struct joiner *j)
     if (!is_sorted) {
         qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
     }
-    for (size_t i = 0; i < j->stem_count; i++) { /* the first of one entry is used, too */
+    for (size_t i = 0; i < j->stem_count; i++) { /* the first of each entry is used, too */
         if (!kept || !is_same_stem(&j->stems[kept - 1], &j->stems[i]) ||
             j->stems[kept - 1].tree != j->stems[i].tree) {
             j->stems[kept++] = j->stems[i];
@@ -107,7 +109,7 @@ static int index_stems(struct joiner *j)
     return warn(j->positions, text);
 }
 
-/* The first candidates for a back-end instruction; NULL: none. */
+/* Finds the first candidates for a back-end instruction; NULL if there are none. */
 static const struct stem *find_stems(struct joiner *j,
                                      const struct ntk_neff_debug_instruction *instruction)
 {
@@ -119,7 +121,7 @@ static const struct stem *find_stems(struct joiner *j,
         !ntk_neff_kernel_number(instruction->name, &key.number)) {
         return NULL;
     }
-    if (compare_stems(&j->stems[j->near], &key) < 0) { /* steps that double lead away from there */
+    if (compare_stems(&j->stems[j->near], &key) < 0) { /* search from there with doubling steps */
         low = j->near + 1;
         for (size_t step = 1; step < high - low; step *= 2) {
             if (compare_stems(&j->stems[low + step - 1], &key) >= 0) {
@@ -147,8 +149,8 @@ static const struct stem *find_stems(struct joiner *j,
          is_same_stem(name, first);                                                     \
          name++)
 
-/* Among the entries of a file, the one with most names of this core; of equal ones the one with its
- * number, else the first. */
+/* Chooses among the entries of a file the one that contains most names of this core; of equal ones,
+ * the one with the core's number, else the first. */
 static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug)
 {
     const struct ntk_neff_kernel *kernel = &j->positions->kernel;
@@ -197,7 +199,8 @@ static int file_number(struct joiner *j, const char *file, uint32_t *out)
     return 0;
 }
 
-/* Whether the path of the tree equals the back end's: usually the same two as before. */
+/* Whether the tree's path equals the back end's path. They are usually the same two paths as
+ * before. */
 static bool is_file(struct joiner *j, const char *path, uint32_t file)
 {
     if (path != j->path || file != j->path_file) {

@@ -45,36 +45,36 @@ extern "C" {
 #define NTK_NEFF_POSITION_CORE_NONE UINT32_MAX
 
 struct ntk_neff_position {
-    uint32_t file;        /* 1 + index in files; 0: the back end has none, and line is 0 */
-    uint32_t line;        /* from 1 */
+    uint32_t file;        /* 1 + index in files; 0: the back end recorded no file, and line is 0 */
+    uint32_t line;        /* counted from 1 */
     uint32_t instruction; /* 1 + index in kernel.instructions; 0: not in the kernel tree */
 };
 
-struct ntk_neff_core_positions { /* of one struct ntk_neff_debug */
+struct ntk_neff_core_positions { /* positions for one struct ntk_neff_debug */
     size_t slot_counts[NTK_ISA_ENGINE_COUNT];
-    struct ntk_neff_position *slots[NTK_ISA_ENGINE_COUNT]; /* NULL: none */
+    struct ntk_neff_position *slots[NTK_ISA_ENGINE_COUNT]; /* NULL for engines without positions */
 };
 
 struct ntk_neff_positions {
     size_t core_count;
     struct ntk_neff_core_positions *cores;
-    struct ntk_map files;          /* key i is file i, in order of their first use */
+    struct ntk_map files;          /* key i is file i, in order of first use */
     struct ntk_neff_kernel kernel; /* trees, functions, iterations, instructions, loops */
-    uint32_t *tree_cores; /* of each tree the core that runs it; NTK_NEFF_POSITION_CORE_NONE */
-    struct ntk_neff_frames frames; /* of the framework */
-    size_t line_count;             /* slots with a line of the back end */
+    uint32_t *tree_cores; /* for each tree, the core that runs it, or NTK_NEFF_POSITION_CORE_NONE */
+    struct ntk_neff_frames frames; /* calls in the framework's program */
+    size_t line_count;             /* slots for which the back end has a line */
     size_t kernel_count;           /* slots in the kernel tree */
-    size_t differing_count;        /* slots where these two differ */
-    struct ntk_vec warnings;       /* char * */
+    size_t differing_count;  /* slots with different lines in the back end and in the kernel tree */
+    struct ntk_vec warnings; /* char * */
 };
 
-/* debugs: of each core, NULL for none; two cores may share one. *out_positions is NULL if there are
- * no positions and no warnings. */
+/* debugs has an entry for each core, NULL for none; two cores may share one. Sets *out_positions to
+ * NULL if there are no positions and no warnings. */
 int ntk_neff_positions_create(const struct ntk_neff *neff, struct ntk_neff_debug *const *debugs,
                               size_t core_count, struct ntk_neff_positions **out_positions);
 void ntk_neff_positions_destroy(struct ntk_neff_positions *positions);
 
-/* NULL: the slot has neither line nor kernel instruction. */
+/* NULL if the slot has neither a line nor a kernel instruction. */
 static inline const struct ntk_neff_position *
 ntk_neff_position_get(const struct ntk_neff_positions *positions, size_t core,
                       enum ntk_isa_engine engine, int64_t slot)
@@ -90,14 +90,14 @@ ntk_neff_position_get(const struct ntk_neff_positions *positions, size_t core,
     return at->file || at->instruction ? at : NULL;
 }
 
-/* The path that the back end recorded; NULL: none. */
+/* The path that the back end recorded; NULL if there is none. */
 static inline const char *ntk_neff_position_file(const struct ntk_neff_positions *positions,
                                                  const struct ntk_neff_position *at)
 {
     return at && at->file ? positions->files.entries[at->file - 1].key : NULL;
 }
 
-/* A row by its 1 + index; NULL for 0. */
+/* The row with this 1 + index; NULL for 0. */
 static inline const void *ntk_neff_row_get(const struct ntk_vec *rows, uint32_t number)
 {
     return number ? (const char *)rows->items + (size_t)(number - 1) * rows->item_bytes : NULL;
@@ -110,7 +110,8 @@ ntk_neff_position_instruction(const struct ntk_neff_positions *positions,
     return at ? ntk_neff_row_get(&positions->kernel.instructions, at->instruction) : NULL;
 }
 
-/* The innermost function; NULL: none. Its parent is row function->parent of kernel.functions. */
+/* The innermost function; NULL if there is none. Its parent is row function->parent of
+ * kernel.functions. */
 static inline const struct ntk_neff_function *
 ntk_neff_position_function(const struct ntk_neff_positions *positions,
                            const struct ntk_neff_kernel_instruction *instruction)
@@ -119,7 +120,7 @@ ntk_neff_position_function(const struct ntk_neff_positions *positions,
                        : NULL;
 }
 
-/* The innermost iteration; NULL: in no loop. */
+/* The innermost iteration; NULL outside of loops. */
 static inline const struct ntk_neff_iteration *
 ntk_neff_position_iteration(const struct ntk_neff_positions *positions,
                             const struct ntk_neff_kernel_instruction *instruction)
@@ -139,27 +140,28 @@ ntk_neff_iteration_parent(const struct ntk_neff_positions *positions,
 size_t ntk_neff_position_path(const struct ntk_neff_positions *positions,
                               const struct ntk_neff_position *at,
                               const struct ntk_neff_iteration *out_path[NTK_NEFF_KERNEL_DEPTH_MAX]);
-/* Appends "kv_h=0,s_t=3". */
+/* Appends text such as "kv_h=0,s_t=3". */
 void ntk_neff_position_path_add(const struct ntk_neff_positions *positions,
                                 const struct ntk_neff_position *at, struct ntk_buf *out);
-/* Appends [{"name":"kv_h","value":0,"line":166},{...}], nothing for none. */
+/* Appends text such as [{"name":"kv_h","value":0,"line":166},{...}], or nothing outside of
+ * loops. */
 void ntk_neff_position_path_json_add(const struct ntk_neff_positions *positions,
                                      const struct ntk_neff_position *at, struct ntk_buf *out);
-/* Appends "<file>:<line>" of the back end, else of the kernel tree; false: neither has one. */
+/* Appends "<file>:<line>" from the back end, else from the kernel tree; false if neither has it. */
 bool ntk_neff_position_line_add(const struct ntk_neff_positions *positions,
                                 const struct ntk_neff_position *at, struct ntk_buf *out);
-/* Appends "<file>:<line>" of the kernel tree; false: it has none. */
+/* Appends "<file>:<line>" from the kernel tree; false if it has none. */
 bool ntk_neff_kernel_line_add(const struct ntk_neff_positions *positions,
                               const struct ntk_neff_kernel_instruction *instruction,
                               struct ntk_buf *out);
-/* Appends "inst.58". */
+/* Appends the name, such as "inst.58". */
 void ntk_neff_kernel_name_add(const struct ntk_neff_kernel_instruction *instruction,
                               struct ntk_buf *out);
-/* The same with the Penguin id of the kernel: "inst.58:8". */
+/* Same, with the kernel's Penguin id: "inst.58:8". */
 void ntk_neff_kernel_id_add(const struct ntk_neff_positions *positions,
                             const struct ntk_neff_kernel_instruction *instruction,
                             struct ntk_buf *out);
-/* Appends the value of an iteration: "3". */
+/* Appends the value of an iteration, such as "3". */
 void ntk_neff_iteration_value_add(const struct ntk_neff_iteration *iteration, struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries on an open NEFF. */
+/* neff_questions - queries on an open NEFF. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening a NEFF: header, archive, info.json; neff_read_graph.c reads the rest. */
+/* neff_read - opens a NEFF: header, archive, info.json; neff_read_graph.c reads the rest. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
-/* Members of the tar are returned as public members, without a copy. */
+/* Members of the tar archive are returned as public members without copying. */
 static_assert(sizeof(struct ntk_neff_member) == sizeof(struct ntk_tar_member), "same struct");
 static_assert(offsetof(struct ntk_neff_member, bytes_count) ==
                   offsetof(struct ntk_tar_member, bytes_count),
@@ -154,7 +154,7 @@ static int read_info(struct reader *r)
     }
     if (ret == 0) {
         ntk_str_copy(info->kelp_version, sizeof info->kelp_version, text);
-        text = json_string_value(json_object_get(json, "nki_version")); /* for display alone */
+        text = json_string_value(json_object_get(json, "nki_version")); /* only for display */
         ntk_str_copy(info->nki_version, sizeof info->nki_version, text ? text : "");
         ret = neff_get_text(r, json, what, "name", "", &text);
     }
@@ -207,7 +207,7 @@ uint64_t ntk_neff_memory_left(const struct ntk_neff *neff)
 {
     const struct neff_private *data = neff->private_data;
 
-    return data ? data->budget : UINT64_MAX; /* not from a file */
+    return data ? data->budget : UINT64_MAX; /* not read from a file */
 }
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
@@ -269,7 +269,8 @@ int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *
     struct ntk_neff_open_options options = { .leave_constants = true, .keep_debug = true };
     uint8_t *bytes;
     size_t count;
-    /* Read, not mapped: a file that shrinks during reading must not end the process. */
+    /* The file is read, not mapped: a file that shrinks during reading must not crash the
+     * process. */
     int ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
 
     if (ret < 0) {

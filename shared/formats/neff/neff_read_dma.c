@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptor groups and their transfers; every pattern is checked against its variable. */
+/* neff_read_dma - reads descriptor groups and their transfers; checks every pattern against its
+ * variable. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static int dtype_of(struct reader *r, const json_t *json, const char *what, cons
     return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: unknown dtype in %s", what, key);
 }
 
-/* First and one past the last byte of a pattern; false if it is absurdly large. */
+/* Finds the first and one past the last byte of a pattern; false if it is unreasonably large. */
 static bool pattern_extent(const struct ntk_neff_pattern *pattern, int64_t *out_low,
                            int64_t *out_high)
 {
@@ -176,7 +177,7 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
     return check_pattern(g, pattern);
 }
 
-/* For one source of an fma: it must have a dtype, or the transfer must have one. */
+/* Reads the scale of one source of an fma: the source or the transfer must have a dtype. */
 static int read_scale(const struct group_reader *g, const json_t *json, const json_t *source,
                       const json_t *scale, float *out)
 {
@@ -276,8 +277,8 @@ static int read_constant(const struct group_reader *g, const json_t *json,
     return 0;
 }
 
-/* A transpose without a shape: the elements of the tile that its source moves at once; the
- * innermost dimension is the last of the shape. 0 if their number is not whole. */
+/* The tile size of a transpose without a shape: the elements that its source moves at once; the
+ * innermost dimension is the last of the shape. 0 if that is not a whole number. */
 static int64_t tile_size(const struct ntk_neff_transfer *transfer, uint32_t dim)
 {
     const struct ntk_neff_pattern *from = &transfer->from[0];
@@ -332,7 +333,7 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
         }
         transfer->transpose_shape[i] = (uint32_t)number;
     }
-    /* Each of the four letters once. */
+    /* Each of the four letters must occur once. */
     if (strlen(order) != 4 || !strchr(order, 'W') || !strchr(order, 'X') || !strchr(order, 'Y') ||
         !strchr(order, 'Z')) {
         return bad_transfer(g, "transpose_op must be a permutation of W, X, Y and Z");
@@ -422,7 +423,7 @@ static int read_transfer(const struct group_reader *g, const json_t *json,
     return check_transfer_sizes(g, transfer);
 }
 
-/* The queue set a group belongs to: by its name, or by the name of one of its instances. */
+/* Finds the queue set of a group by its name, or by the name of one of its instances. */
 static int find_queue_set(const struct group_reader *g, const json_t *json,
                           struct ntk_neff_dma_group *group)
 {

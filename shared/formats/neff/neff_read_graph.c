@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph of neff.json with the programs in kelf-N.json. */
+/* neff_read_graph - reads the graph of neff.json and the programs in kelf-N.json. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ out:
 
 static const char *const graph_file = "neff.json";
 
-/* The inner array of ["list_...", [...]]; NULL when it is not present. */
+/* The inner array of ["list_...", [...]]; NULL if missing. */
 static const json_t *attribute_list(const json_t *graph, const char *key)
 {
     const json_t *pair = json_object_get(json_object_get(graph, "attrs"), key);
@@ -61,9 +61,9 @@ static const json_t *attribute_list(const json_t *graph, const char *key)
 struct graph_reader {
     struct reader *r;
     const json_t *graph;
-    uint64_t *first_entry;   /* of each node, by node_row_ptr or counting */
-    uint32_t **unique;       /* of each node: output in the file to index in outputs[] */
-    uint32_t *output_counts; /* outputs in the file */
+    uint64_t *first_entry;   /* per node, from node_row_ptr or by counting */
+    uint32_t **unique;       /* per node: from an output in the file to its index in outputs[] */
+    uint32_t *output_counts; /* per node: outputs in the file */
 };
 
 static void read_entry_facts(const struct graph_reader *g, uint64_t entry,
@@ -138,7 +138,8 @@ static int read_outputs(struct graph_reader *g, const json_t *json, uint32_t ind
     return 0;
 }
 
-/* [node, output, ...] of a node before `before`, with outputs of equal name made one. */
+/* Reads [node, output, ...], which must refer to a node before `before`; outputs with equal names
+ * are merged. */
 static int read_entry(const struct graph_reader *g, const json_t *json, uint32_t before,
                       struct ntk_neff_entry *entry)
 {
@@ -181,7 +182,8 @@ static int read_kelf_of_node(struct reader *r, const json_t *attrs, struct ntk_n
     return 0;
 }
 
-/* attrs.file_name (ours) of a parameter: its value, of the size that shape and dtype say. */
+/* Reads a parameter's value from our attribute attrs.file_name; its size must match shape and
+ * dtype. */
 static int read_value(struct reader *r, const json_t *attrs, struct ntk_neff_node *node)
 {
     const struct ntk_neff_tensor *tensor = &node->outputs[0];
@@ -259,7 +261,8 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
     return node->kind == NTK_NEFF_NODE_CORE ? read_kelf_of_node(r, attrs, node) : 0;
 }
 
-/* The facts of def.json about inputs or outputs, by name: the first variable of all programs. */
+/* Collects the facts in def.json about inputs or outputs by name, from the first such variable of
+ * all programs. */
 static int map_vars(struct reader *r, enum ntk_neff_var_type type, struct ntk_map *out_vars)
 {
     const struct ntk_neff *neff = r->neff;
@@ -354,7 +357,7 @@ static int read_io(struct graph_reader *g)
 {
     struct reader *r = g->r;
     struct ntk_neff *neff = r->neff;
-    struct ntk_map inputs = { 0 }; /* variables */
+    struct ntk_map inputs = { 0 }; /* variables by name */
     struct ntk_map outputs = { 0 };
     struct ntk_map input_names = { 0 };
     struct ntk_map output_names = { 0 };

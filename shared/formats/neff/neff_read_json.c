@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kept memory and values of JSON. */
+/* neff_read_json - memory that lives as long as the NEFF, and JSON values. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ bool neff_is_true(const json_t *value)
     return json_is_true(value) || (neff_number_of(value, &number) && number != 0);
 }
 
-/* A number between 0 and max, or the fallback when the key is absent. */
+/* Reads a number between 0 and max, or returns the fallback if the key is absent. */
 int neff_get_u64(struct reader *r, const json_t *object, const char *what, const char *key,
                  uint64_t max, uint64_t fallback, uint64_t *out)
 {
@@ -137,7 +137,7 @@ int neff_get_u32(struct reader *r, const json_t *object, const char *what, const
     return ret;
 }
 
-/* Text, or the fallback (which may be NULL) when the key is absent. */
+/* Reads a text, or returns the fallback (which may be NULL) if the key is absent. */
 int neff_get_text(struct reader *r, const json_t *object, const char *what, const char *key,
                   const char *fallback, const char **out)
 {
@@ -154,7 +154,7 @@ int neff_get_text(struct reader *r, const json_t *object, const char *what, cons
     return *out ? 0 : NO_MEMORY(r);
 }
 
-/* A required array; its elements. */
+/* Reads the elements of a required array. */
 int neff_get_array(struct reader *r, const json_t *object, const char *what, const char *key,
                    bool required, size_t max, const json_t **out, uint32_t *out_count)
 {
@@ -366,7 +366,7 @@ const char *neff_folder_of(struct reader *r, const char *path)
     return folder;
 }
 
-/* "folder/name", kept. */
+/* Joins "folder/name" in memory that lives as long as the NEFF. */
 const char *neff_join(struct reader *r, const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + strlen(name) + 2;

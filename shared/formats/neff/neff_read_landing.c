@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detects the constants among the archive's members during inflation: by the def.json of their
- * folder if it came before them, which compilers ensure; else a NumPy file is treated as one.
+ * neff_read_landing - detects the constants among the archive's members during inflation: by their
+ * folder's def.json if it precedes them, which compilers ensure; otherwise every NumPy file is
+ * treated as a constant.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
@@ -14,7 +15,8 @@ struct neff_lander_constant {
     uint64_t alignment;
 };
 
-/* The full reader reports the problem; if out of memory, the constants are copied later. */
+/* Errors are ignored: the full reader reports the problem. If out of memory, the constants are
+ * copied later. */
 void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *member)
 {
     struct ntk_err *err = lander->r->err;
@@ -93,7 +95,7 @@ void neff_lander_land(struct neff_lander *lander, const struct ntk_tar_member *m
         }
         bytes_count -= head_bytes;
     }
-    /* Data after an array, or an array that does not fit its variable, is checked later. */
+    /* Extra data after an array, or an array that does not fit its variable, is checked later. */
     if ((is_array && bytes_count != npy.data_bytes) ||
         (constant && bytes_count != constant->bytes_count) || bytes_count == 0) {
         return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selects the members of the archive that are kept in memory.
+ * neff_read_members - selects the members of the archive that are kept in memory.
  *
  * A payload can inflate to a thousand times its size, and the reference to a member may come after
  * it. So the first pass keeps members within a limit that depends on the size of the payload. If
  * they did not fit, further passes fetch the referenced members, from neff.json downwards, one pass
- * for each level; other members are never in memory. All of it must fit into free memory.
- * Constants, code and inputs may have any size below that, because a core needs all of it;
- * everything else must fit into the budget of the NEFF.
+ * for each level; other members are never in memory. Everything must fit into free memory.
+ * Constants, code and inputs may have any size below that, because a core needs all of them;
+ * everything else must fit into the NEFF's budget.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
@@ -18,30 +18,33 @@
 #include "shared/base/memory.h"
 #include "shared/base/str.h"
 
-/* For members that are kept before their references are known. */
+/* Memory for members that are kept before their references are known, as a multiple of the
+ * payload. */
 #define ROOM_PER_PAYLOAD 2
 #define ROOM_BYTES (UINT64_C(24) << 20)
-/* Allocated without checking free memory. */
+/* Amount that may be allocated without checking free memory. */
 #define MEMORY_UNASKED (UINT64_C(16) << 20)
-/* neff.json, kelf, def.json, engine JSON, and the tables that this one names */
+/* Number of passes: neff.json, kelf, def.json, engine JSON, and the tables that engine JSON
+ * names. */
 #define STEPS_MAX 8
 
-/* The reason for keeping a member; the larger one counts. */
+/* The reason to keep a member; the larger one wins. */
 enum want { WANT_NOTHING, WANT_CONTENT, WANT_PAYLOAD };
 
-/* One pass over the archive. */
+/* State of one pass over the archive. */
 struct look {
     struct reader *r;
     const struct ntk_neff_open_options *options;
     const uint8_t *payload;
     struct neff_lander lander;
     struct neff_hasher hasher;
-    uint64_t room;      /* left for members without a reference so far */
-    bool has_omissions; /* something did not fit */
-    uint8_t *wanted;    /* enum want by index; NULL in the first pass */
+    uint64_t room;      /* bytes left for members without a known reference */
+    bool has_omissions; /* some member did not fit */
+    uint8_t *wanted;    /* enum want by member index; NULL in the first pass */
     bool *walked;
-    const char *refused;   /* kept; a needed member that is larger than the memory */
-    bool is_refused_by_us; /* ... than the budget */
+    /* a needed member that is larger than the available memory; the name is kept */
+    const char *refused;
+    bool is_refused_by_us; /* the member is larger than the budget */
 };
 
 static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
@@ -105,7 +108,7 @@ static bool look_keep(void *ctx, size_t index, const char *name, uint64_t bytes_
     return true;
 }
 
-/* Code that is not needed: only whether there is any. */
+/* For code that is not needed, checks only whether it exists. */
 static int look_pass(void *ctx, const char *name, const uint8_t *block, size_t bytes_count,
                      bool is_last, struct ntk_err *err)
 {
@@ -119,7 +122,7 @@ static int look_pass(void *ctx, const char *name, const uint8_t *block, size_t b
     return ntk_map_put(filled, name, look) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Reads the archive; the first pass also hashes all of it. */
+/* Reads the archive. The first pass also computes the hash of the payload. */
 static int look_read(struct look *look, struct ntk_tar *out_tar)
 {
     const struct ntk_neff_open_options *options = look->options;
@@ -159,13 +162,14 @@ static void want_below(struct look *look, const char *folder, const char *name, 
     }
 }
 
-/* The kind of reference of texts below this key, if their users need `how`. */
+/* The kind of reference that texts below this key are, if their users need `how`. */
 static enum want want_of(const struct look *look, const char *key, enum want how)
 {
     if (neff_is_code_key(key)) {
         return look->options->leave_code ? WANT_NOTHING : WANT_PAYLOAD;
     }
-    /* Constants of a definition, code of a CPU node: for programs that run it. */
+    /* Constants of a definition, and code of a CPU node: needed only by programs that run the
+     * NEFF. */
     if (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 || strcmp(key, "file_name") == 0) {
         return look->options->leave_constants ? WANT_NOTHING : WANT_PAYLOAD;
     }
@@ -173,7 +177,7 @@ static enum want want_of(const struct look *look, const char *key, enum want how
     return ntk_str_ends_with(key, "_dbg") ? WANT_NOTHING : how;
 }
 
-/* Every text that is the name of a member, relative to the folder of the JSON or to the root. */
+/* Marks every text that is the name of a member, relative to the JSON's folder or to the root. */
 static void walk(struct look *look, const char *folder, const json_t *value, enum want how)
 {
     const char *text = json_string_value(value);
@@ -204,7 +208,7 @@ static int walk_member(struct look *look, const struct ntk_neff_member *member)
 {
     struct reader *r = look->r;
     const char *folder = neff_folder_of(r, member->name);
-    struct ntk_json_list transfers; /* name no members */
+    struct ntk_json_list transfers; /* they name no members */
     json_t *json = NULL;
     int ret = folder ? neff_parse_apart(r, member->name, (const char *)member->bytes,
                                         member->bytes_count, "dma", &json, &transfers)
@@ -222,7 +226,7 @@ static int walk_member(struct look *look, const struct ntk_neff_member *member)
     return 0;
 }
 
-/* Walks through the JSON members that are needed and present. True: there were some. */
+/* Walks through the needed JSON members that are present. *out_any: there were some. */
 static int walk_wanted(struct look *look, bool *out_any)
 {
     const struct ntk_neff *neff = look->r->neff;
@@ -245,7 +249,7 @@ static int walk_wanted(struct look *look, bool *out_any)
     return 0;
 }
 
-/* Reads the archive again for needed members that are missing. */
+/* Reads the archive again to get needed members that are missing. */
 static int fetch(struct look *look)
 {
     struct ntk_tar *tar = &look->r->data->tar;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One program: def.json, the engine JSONs and binaries, act_info.json, tensor_map.json. */
+/* neff_read_subgraph - reads one program: def.json, the engine JSONs and binaries, act_info.json,
+ * tensor_map.json. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static int is_alt_fabric(struct reader *r, const json_t *json, const char *what,
     return 0;
 }
 
-/* Fields of variables of one type; other types must not have them. */
+/* Checks the fields that belong to one type of variable; other types must not have them. */
 static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *subgraph,
                             const json_t *json, const struct ntk_neff_var *var)
 {
@@ -94,7 +95,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     }
     var->data = member->bytes;
     var->data_bytes = member->bytes_count;
-    /* The header of one that landed was read when it did. */
+    /* If the member landed, its header was read then. */
     if (ntk_str_ends_with(var->file_name, ".npy") && !member->is_landed) {
         ret = ntk_neff_npy_read(member->bytes, member->bytes_count, &npy, r->err);
         if (ret < 0) {
@@ -125,7 +126,8 @@ static const struct kind variable_kind = { "variable", var_type_names, COUNT_OF(
 static const struct kind queue_set_kind = { "queue set", queue_type_names,
                                             COUNT_OF(queue_type_names) };
 
-/* The common part of variables and queue sets: a kept name, an object, a type from a table. */
+/* Reads the common part of variables and queue sets: a kept name, an object, a type from a
+ * table. */
 static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
                      const struct kind *kind, const char *name, const json_t *json,
                      const char **out_name, int *out_type)
@@ -215,7 +217,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
 
 NTK_ORDER(compare_places, struct ntk_neff_var_place, NTK_UP(var_id));
 
-/* Programs look them up once per instruction. */
+/* Indexes the variables, because programs look them up once per instruction. */
 static int index_vars(struct reader *r, struct ntk_neff_subgraph *subgraph)
 {
     struct ntk_neff_var_place *places = neff_keep(r, subgraph->var_count, sizeof *places);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* dve_tables: additional data of a compiler for the vector engine. */
+/* neff_read_tables - reads dve_tables, a compiler's additional data for the vector engine. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>
 
-/* Files: older compilers write control_table where later ones write a fast and a slow one. */
+/* Maximum number of files. Older compilers write control_table where later ones write a fast and a
+ * slow table. */
 #define TABLES_MAX 64
 
 static int read_table(struct reader *r, const char *where, const char *folder, const char *key,

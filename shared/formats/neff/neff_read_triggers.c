@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups that one trigger starts together. */
+/* neff_read_triggers - checks groups that one trigger starts together. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "shared/base/order.h"
 
-/* The names in one trigger, and the distance by which it moves the tail of the ring. */
+/* The groups that one trigger starts, and the distance by which it moves the tail of the ring. */
 struct trigger {
     uint32_t queue_set;
-    uint32_t function; /* number of functions of the queue set that began up to here */
+    uint32_t function; /* number of the queue set's functions that began up to here */
     uint32_t id;
     const char *instance;
     uint64_t descriptors;
@@ -18,7 +18,7 @@ struct trigger {
 
 NTK_ORDER(compare, struct trigger, NTK_UP(queue_set) NTK_UP(function) NTK_UP(instance) NTK_UP(id));
 
-/* The name of an instance, kept once per queue set: one pointer for equal texts. */
+/* The name of an instance, kept once per queue set, so equal texts have equal pointers. */
 static const char *instance_of(const struct ntk_neff_queue_set *set, const char *name)
 {
     for (uint32_t i = 0; name && i < set->instance_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_stats - counts that compilers made of the model. */
+/* neff_stats - reads counts that compilers made of the model. */
 #include "shared/formats/neff/neff.h"
 
 #include <jansson.h>
@@ -9,9 +9,10 @@
 
 #define STATS_NAME "hlo_stats.json"
 #define STATS_BYTES_MAX (1U << 20)
-#define MACS_MAX (INT64_MAX / 4) /* twice that are operations, which tables hold signed */
+/* operations are twice as many, and tables store them as signed numbers */
+#define MACS_MAX (INT64_MAX / 4)
 
-/* False: not a count. */
+/* Returns false if the member is not a valid count. */
 static bool read_macs(const struct ntk_neff_member *member, uint64_t *out_macs)
 {
     json_error_t error;

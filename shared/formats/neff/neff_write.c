@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Header and archive of a NEFF from its members. */
+/* neff_write - writes the header and archive of a NEFF from its members. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slot_text - fast writing of short words and numbers into a buffer: a slot's text has dozens of
- * them, and printf for each would take longer than the rest of an export.
+ * slot_text - writes short words and numbers into a buffer quickly: a slot's text has dozens of
+ * them, and with printf they would take longer than the rest of an export.
  *
  *   struct slot_text text = { .out = out };
  *   SLOT_TEXT_WORD(&text, "channels=");
@@ -19,13 +19,13 @@
 
 #include "shared/base/buf.h"
 
-#define SLOT_TEXT_WORD_MAX 64U    /* bytes of a word, or of a number */
-#define SLOT_TEXT_ROOM_BYTES 512U /* as much as most slots need */
+#define SLOT_TEXT_WORD_MAX 64U    /* maximum bytes of a word or number */
+#define SLOT_TEXT_ROOM_BYTES 512U /* enough for most slots */
 
 struct slot_text {
     struct ntk_buf *out;
-    char *at, *end;                 /* room after the bytes of out; NULL: no text */
-    char spare[SLOT_TEXT_WORD_MAX]; /* holds words that are discarded, if out of memory */
+    char *at, *end;                 /* room after the bytes of out; NULL: no text is open */
+    char spare[SLOT_TEXT_WORD_MAX]; /* takes the discarded words if out of memory */
 };
 
 /* Commits the text, with a NUL at its end. */
@@ -38,7 +38,7 @@ static inline void slot_text_end(struct slot_text *text)
     text->at = text->end = NULL;
 }
 
-/* Room for one word. */
+/* Makes room for one word. */
 static inline char *slot_text_room(struct slot_text *text)
 {
     if ((size_t)(text->end - text->at) >= SLOT_TEXT_WORD_MAX) {
@@ -56,7 +56,7 @@ static inline char *slot_text_room(struct slot_text *text)
     return text->at;
 }
 
-/* At most SLOT_TEXT_WORD_MAX bytes of it. */
+/* Adds at most SLOT_TEXT_WORD_MAX bytes of the word. */
 static inline void slot_text_word(struct slot_text *text, const char *word, size_t bytes)
 {
     char *at = slot_text_room(text);
@@ -67,7 +67,7 @@ static inline void slot_text_word(struct slot_text *text, const char *word, size
 }
 #define SLOT_TEXT_WORD(text, literal) slot_text_word((text), "" literal, sizeof(literal) - 1)
 
-/* Decimal. */
+/* Adds a decimal number. */
 static inline void slot_text_number(struct slot_text *text, uint64_t value)
 {
     char *at = slot_text_room(text);
@@ -92,7 +92,7 @@ static inline void slot_text_signed(struct slot_text *text, int64_t value)
     slot_text_number(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* Hex digits, at least this many. */
+/* Adds hexadecimal digits, at least this many. */
 static inline void slot_text_digits(struct slot_text *text, uint64_t value, unsigned least)
 {
     char *at = slot_text_room(text);
@@ -107,7 +107,7 @@ static inline void slot_text_digits(struct slot_text *text, uint64_t value, unsi
     text->at = at;
 }
 
-/* 0x1f */
+/* Adds a number in the form 0x1f. */
 static inline void slot_text_hex(struct slot_text *text, uint64_t value)
 {
     SLOT_TEXT_WORD(text, "0x");

@@ -19,24 +19,24 @@
 #include "shared/base/str.h"
 
 #define ROOTS 2
-#define PARTS_MAX 64 /* of a path, from its end */
+#define PARTS_MAX 64 /* maximum parts of a path that are compared, counted from its end */
 #define LINES_PER_MARK 64
 
 struct source_file {
-    char *bytes; /* NULL: it has no text */
+    char *bytes; /* NULL: the file has no text */
     size_t bytes_count;
-    struct ntk_vec marks; /* uint32_t: where lines 1, 1 + LINES_PER_MARK ... begin */
+    struct ntk_vec marks; /* elements are uint32_t: positions of lines 1, 1 + LINES_PER_MARK ... */
     uint32_t line_count;
-    bool is_other; /* the other version was reported */
+    bool is_other; /* the warning about another version was given */
 };
 
 struct ntk_source_text {
-    int roots[ROOTS]; /* -1: none */
+    int roots[ROOTS]; /* -1 if not given */
     const struct ntk_neff *neff;
     int64_t built_s;
-    struct ntk_map files; /* path to struct source_file */
+    struct ntk_map files; /* from path to struct source_file */
     size_t bytes_count;
-    bool has_too_many; /* it was reported */
+    bool has_too_many; /* the warning about too many files was given */
     struct ntk_vec warnings;
     char line[NTK_SOURCE_TEXT_LINE_BYTES * 3 + 1];
 };
@@ -113,7 +113,8 @@ void ntk_source_text_destroy(struct ntk_source_text *text)
 
 /* ---- where a file is ---- */
 
-/* A recorded path may lead to any file on the machine: only program text is shown. */
+/* Whether the file is source code. A recorded path may lead to any file on the machine, so only
+ * program text is shown. */
 static bool is_source_code(const char *path)
 {
     static const char *const endings[] = { ".py",  ".pyi", ".pyx", ".c",   ".cc",  ".cpp",
@@ -136,8 +137,8 @@ static int if_regular(int fd, struct stat *out_status)
     return fd;
 }
 
-/* A link of the folder may lead to another place in it, and never out of it. Without openat2() of
- * the kernel, links are not followed at all. */
+/* Opens a file inside the folder. A link may lead to another place in the folder, but never out of
+ * it. Without openat2() in the kernel, links are not followed at all. */
 static int open_inside(int root, const char *path)
 {
     struct open_how how = {
@@ -224,7 +225,7 @@ static int read_bytes(int fd, const struct ntk_neff_member *member, char *to, si
     if (!member) {
         return ntk_fs_pread(fd, to, bytes_count, 0);
     }
-    if (bytes_count > 0) { /* bytes of an empty member may be NULL */
+    if (bytes_count > 0) { /* bytes may be NULL for an empty member */
         memcpy(to, member->bytes, bytes_count);
     }
     return 0;
@@ -249,7 +250,7 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
         text->has_too_many = true;
     } else {
         file->bytes = malloc(bytes + 1);
-        /* A file that was truncated meanwhile has no text. */
+        /* If the file was truncated in the meantime, it has no text. */
         if (file->bytes && read_bytes(fd, member, file->bytes, bytes) == 0) {
             file->bytes_count = bytes;
             text->bytes_count += bytes;
@@ -316,7 +317,8 @@ const char *ntk_source_text_line(struct ntk_source_text *text, const char *path,
     const char *at =
         file->bytes + *(uint32_t *)ntk_vec_at(&file->marks, (line - 1) / LINES_PER_MARK);
     for (uint32_t skip = (line - 1) % LINES_PER_MARK; skip > 0; skip--) {
-        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1; /* lines were counted */
+        /* not NULL, because lines were counted */
+        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
     }
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     size_t bytes = (size_t)((newline ? newline : end) - at);

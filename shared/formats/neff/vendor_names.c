@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_names - queues have semaphores, and sets of functions give each a number. */
+/* vendor_names - finds semaphore names in queues, and function names in activation function
+ * sets. */
 #include "shared/formats/neff/vendor_names.h"
 
 #include <errno.h>
@@ -11,13 +12,13 @@
 #include "shared/base/json_place.h"
 #include "shared/base/str.h"
 
-/* Semaphores that the vendor's runtime gives to engines in each program. */
+/* Semaphores that the vendor's runtime assigns to engines in each program. */
 static const struct {
     uint8_t number;
     const char *name;
 } engine_semaphores[] = { { 3, "GpSimd" }, { 4, "Scalar" }, { 5, "Tensor" }, { 6, "Vector" } };
 
-/* The first name stays. */
+/* Sets a name unless it is already set. */
 static int set_name(char **name, const char *text)
 {
     char clean[3 * NTK_VENDOR_NAME_BYTES]; /* a byte may become U+FFFD */
@@ -29,7 +30,7 @@ static int set_name(char **name, const char *text)
     return *name ? 0 : -ENOMEM;
 }
 
-/* "exp_400p": the number of its pieces is not part of the name. */
+/* Removes the number of pieces, which is not part of the name: "exp_400p" becomes "exp". */
 static void function_name(const char *from, char to[NTK_VENDOR_NAME_BYTES])
 {
     snprintf(to, NTK_VENDOR_NAME_BYTES, "%s", from);
@@ -73,7 +74,8 @@ int ntk_vendor_names_add_set(struct ntk_vendor_names *names, const void *json, s
     return ret;
 }
 
-/* If a set's member is missing or does not fit into memory, its functions have no names. */
+/* Reads the names of functions. If a set's member is missing or does not fit into memory, its
+ * functions have no names. */
 static int name_functions(struct ntk_vendor_names *names, const struct ntk_neff *neff,
                           const struct ntk_neff_subgraph *subgraph)
 {

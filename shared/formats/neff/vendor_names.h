@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_names - the names in a vendor's NEFF for the semaphores and activation functions with
- * numbers in one subgraph's slots.
+ * vendor_names - the names, in a vendor's NEFF, of the semaphores and activation functions that one
+ * subgraph's slots refer to by number.
  *
  * Owner:   the caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees;
  *          the NEFF is not kept.
@@ -19,21 +19,21 @@ extern "C" {
 #define NTK_VENDOR_NUMBERS 256
 #define NTK_VENDOR_NAME_BYTES 256
 
-/* Clean texts, see ntk_str_copy_clean(). */
+/* Texts are clean, see ntk_str_copy_clean(). */
 struct ntk_vendor_names {
-    char *semaphores[NTK_VENDOR_NUMBERS]; /* "qSyncDynamicHW"; NULL: has none */
-    char *functions[NTK_VENDOR_NUMBERS];  /* "EXP"; NULL: unknown */
+    char *semaphores[NTK_VENDOR_NUMBERS]; /* such as "qSyncDynamicHW"; NULL: no name */
+    char *functions[NTK_VENDOR_NUMBERS];  /* such as "EXP"; NULL: unknown */
 };
 
-/* The name of a queue as it is shown. */
+/* A callback that returns the displayed name of a queue. */
 typedef void ntk_vendor_names_show(const char *name, char *buf, size_t buf_bytes);
 
-/* subgraph belongs to neff; either may be NULL: then the names that need it are missing. 0 or
- * -ENOMEM. */
+/* subgraph belongs to neff. Either may be NULL: then the names that need it are missing. Returns 0
+ * or -ENOMEM. */
 int ntk_vendor_names_init(struct ntk_vendor_names *names, const struct ntk_neff *neff,
                           const struct ntk_neff_subgraph *subgraph, ntk_vendor_names_show *show);
-/* Adds the functions of a set from the bytes of its JSON member; invalid ones have no name. 0 or
- * -ENOMEM. */
+/* Adds the functions of a set from the bytes of its JSON member; invalid entries get no name.
+ * Returns 0 or -ENOMEM. */
 int ntk_vendor_names_add_set(struct ntk_vendor_names *names, const void *json, size_t json_bytes);
 void ntk_vendor_names_fini(struct ntk_vendor_names *names);
 

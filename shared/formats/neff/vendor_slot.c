@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_slot - the text of a slot, a function for each layout. */
+/* vendor_slot - prints slots as text, with a function for each layout. */
 #include "shared/formats/neff/vendor_slot.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #define NUMBER(value) slot_text_number(out, (value))
 #define HEX(value) slot_text_hex(out, (value))
 
-#define BODY 12 /* after opcode, waits and changes */
+#define BODY 12 /* offset after opcode, waits and changes */
 #define DMA_VARIABLE 0x10
 #define DMA_TABLE 0x20
 
@@ -33,7 +33,7 @@ static void put_text(struct slot_text *out, const char *word)
     slot_text_word(out, word, strlen(word));
 }
 
-/* Of struct ntk_vendor_names: clean, and seldom longer than a word. */
+/* Writes a name from struct ntk_vendor_names: clean, and rarely longer than a word. */
 static void put_clean(struct slot_text *out, const char *name)
 {
     size_t bytes = strlen(name);
@@ -46,14 +46,14 @@ static void put_clean(struct slot_text *out, const char *name)
     }
 }
 
-/* From the slot: made clean. */
+/* Writes a name from the slot after cleaning it. */
 static void put_name(struct slot_text *out, const char *name)
 {
     slot_text_end(out);
     ntk_buf_add_clean(out->out, name);
 }
 
-/* "channels=128 " */
+/* Writes text such as "channels=128 ". */
 static void put_pair(struct slot_text *out, const char *key, uint64_t value)
 {
     put_text(out, key);
@@ -69,7 +69,7 @@ static void put_register(struct slot_text *out, const char *key, uint64_t number
     WORD("]");
 }
 
-/* "%f" or "%g". Most are small whole numbers, which look the same with either. */
+/* Writes a number as "%f" or "%g". Most are small whole numbers, which look the same with both. */
 static void put_float(struct slot_text *out, const char *format, double value)
 {
     enum { WHOLE_MAX = 100000 };
@@ -89,7 +89,7 @@ static void put_float(struct slot_text *out, const char *format, double value)
     }
 }
 
-/* "dtype<7>" */
+/* Writes text such as "dtype<7>". */
 static void put_unknown(struct slot_text *out, const char *what, unsigned code)
 {
     put_text(out, what);
@@ -163,7 +163,7 @@ static void put_list(struct slot_text *out, const uint8_t *slot, unsigned offset
     WORD("]");
 }
 
-/* u32 address, s16 steps, u16 counts; the innermost first. */
+/* Writes a pattern: u32 address, s16 steps, u16 counts, innermost dimension first. */
 static void put_pattern(struct slot_text *out, const uint8_t *slot, unsigned offset, unsigned dims)
 {
     HEX(u(slot, offset, 4));
@@ -192,7 +192,7 @@ static void put_size(struct slot_text *out, const uint8_t *slot)
 
 /* ---- waits and changes ---- */
 
-/* One that is unknown: "wait<0x9>[3]1" */
+/* Writes an unknown mode such as "wait<0x9>[3]1". */
 static void put_mode(struct slot_text *out, const char *what, unsigned mode, unsigned number,
                      uint64_t value)
 {
@@ -221,7 +221,7 @@ static void put_semaphore(struct slot_text *out, const struct ntk_vendor_names *
     }
 }
 
-/* True when there is one. */
+/* Returns true if there is a wait. */
 static bool put_wait(struct slot_text *out, const struct ntk_vendor_names *names, unsigned mode,
                      unsigned number, uint64_t value)
 {
@@ -245,7 +245,7 @@ static bool put_wait(struct slot_text *out, const struct ntk_vendor_names *names
     }
 }
 
-/* The low nibble is the kind, the high one the time. */
+/* Writes a change: the low nibble is the kind, the high nibble the time. */
 static bool put_change(struct slot_text *out, const struct ntk_vendor_names *names, unsigned mode,
                        unsigned number, uint64_t value)
 {
@@ -277,7 +277,7 @@ static bool put_change(struct slot_text *out, const struct ntk_vendor_names *nam
     return true;
 }
 
-/* The text of each without its blanks; one blank always follows. */
+/* Writes waits and changes without their trailing blanks, followed by one blank. */
 static void put_sync(struct slot_text *out, const struct ntk_vendor_names *names,
                      const uint8_t *slot)
 {
@@ -575,7 +575,8 @@ static void print_branch(const uint8_t *slot, const struct ntk_vendor_names *nam
 static void print_tensor_load(const uint8_t *slot, const struct ntk_vendor_names *names,
                               struct slot_text *out)
 {
-    enum { REGISTERS = 32 }; /* of them, and where they begin: up to the end of the slot */
+    /* number of registers, which extend from here to the end of the slot */
+    enum { REGISTERS = 32 };
     unsigned count = slot[14];
 
     (void)names;
@@ -630,7 +631,8 @@ static void print_trigger(const uint8_t *slot, const struct ntk_vendor_names *na
 
 /* ---- transfers ---- */
 
-/* The original only writes the use of tables with hex digits if the program is loaded. */
+/* Writes one side of a transfer. The original tool prints the use of tables in hexadecimal only if
+ * the program is loaded. */
 static void put_end(struct slot_text *out, const char *side, uint64_t word, bool is_pseudo)
 {
     uint64_t index = word >> 32 & 0xffff;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot - instruction slots of Trainium1 and 2 as text, and the data that they move: for
- * reading programs and captures of real hardware. It is not used for execution or writing.
+ * vendor_slot - prints instruction slots of Trainium1 and 2 as text, and computes the data that
+ * they move: for reading programs and captures of real hardware. It is not used to execute or write
+ * programs.
  *
- * Any 64 bytes are a slot: codes that are unknown are printed as numbers, an instruction that is
- * unknown as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
+ * Any 64 bytes are a slot: unknown codes are printed as numbers, unknown instructions as bytes.
+ * docs/formats/vendor-slots.md has the layouts and how certain each one is.
  *
  * Owner: plain data; the caller owns the buffer. Threads: any.
  */
@@ -29,8 +30,8 @@ struct ntk_vendor_names;
 #define NTK_VENDOR_OPCODE_ACTIVATE 0x21
 #define NTK_VENDOR_OPCODE_TENSOR_TENSOR 0x41
 #define NTK_VENDOR_OPCODE_TENSOR_SCALAR 0x43
-#define NTK_VENDOR_OPCODE_PSEUDO_LOAD 0xce     /* of a NEFF; loaded it is TENSOR_LOAD */
-#define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
+#define NTK_VENDOR_OPCODE_PSEUDO_LOAD 0xce     /* in a NEFF; becomes TENSOR_LOAD when loaded */
+#define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* in a NEFF; becomes DMA_DIRECT2D when loaded */
 
 /* Core generations with these layouts, NC-v2 to NC-v4. For NC-v2, in the only available capture
  * every wait ends with a change of the named semaphore by the queue or engine that the NEFF assigns
@@ -50,22 +51,24 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
     return value;
 }
 
-/* All instructions of a program: the wait before the start (u8 kind, u8 number, u32 value) and the
- * change after the end (u8 kind, u8 number). An EVENT_SEMAPHORE of the runtime has zeros there and
- * the same from byte 32 on, without the gap before the value; it waits while it runs. */
+/* Offsets in all instructions of a program: the wait before the start (u8 kind, u8 number, u32
+ * value) and the change after the end (u8 kind, u8 number). The runtime's EVENT_SEMAPHORE has zeros
+ * there and the same fields from byte 32 on, without the gap before the value; it waits while it
+ * runs. */
 #define NTK_VENDOR_SLOT_WAIT 4
 #define NTK_VENDOR_SLOT_SIGNAL 6
 #define NTK_VENDOR_SLOT_WAIT_VALUE 8
 #define NTK_VENDOR_SLOT_BODY 32
 #define NTK_VENDOR_WAIT_EQUAL 0x01    /* semaphore == value */
 #define NTK_VENDOR_WAIT_AT_LEAST 0x05 /* semaphore >= value */
-#define NTK_VENDOR_WAIT_EVENT 0x07    /* event is set, and is cleared */
-#define NTK_VENDOR_SIGNAL_SET 0x11    /* event */
-#define NTK_VENDOR_SIGNAL_INC 0x13    /* semaphore */
+#define NTK_VENDOR_WAIT_EVENT 0x07    /* event is set; the wait clears it */
+#define NTK_VENDOR_SIGNAL_SET 0x11    /* sets an event */
+#define NTK_VENDOR_SIGNAL_INC 0x13    /* increments a semaphore */
 #define NTK_VENDOR_SIGNAL_DEC 0x14
 #define NTK_VENDOR_SIGNAL_ADD 0x15
 #define NTK_VENDOR_SIGNAL_WRITE 0x19
-#define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data has arrived */
+/* DMA_DIRECT2D: semaphore that is incremented when the data has arrived */
+#define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13
 
 /* A compiler's form of the WRITE that starts prepared transfers in the loaded program: the name of
  * a queue of def.json and the id of a descriptor group of its engine. */
@@ -74,7 +77,7 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_TRIGGER_NAME_BYTES 36
 #define NTK_VENDOR_TRIGGER_GROUP 48
 
-/* MATMUL: columns of the moving tile; LDWEIGHTS, MATMUL: moves data only. */
+/* MATMUL: number of columns of the moving tile; LDWEIGHTS: number of columns of the moved data. */
 static inline uint64_t ntk_vendor_slot_moving(const uint8_t *slot)
 {
     return ntk_vendor_slot_u(slot, 26, 2) * ntk_vendor_slot_u(slot, 28, 2) *
@@ -86,7 +89,7 @@ static inline bool ntk_vendor_slot_is_transpose(const uint8_t *slot)
     return slot[34] == 1;
 }
 
-/* DMA_DIRECT2D; the two differ where it casts */
+/* Bytes that a DMA_DIRECT2D reads or writes; the two differ if it casts. */
 static inline uint64_t ntk_vendor_slot_dma_read_bytes(const uint8_t *slot)
 {
     return ntk_vendor_slot_u(slot, 36, 2) * ntk_vendor_slot_u(slot, 32, 2) *
@@ -99,8 +102,8 @@ static inline uint64_t ntk_vendor_slot_dma_write_bytes(const uint8_t *slot)
            ntk_vendor_slot_u(slot, 58, 2);
 }
 
-/* Top bytes of addresses of transfers: a variable (in a NEFF), an entry of the table of descriptors
- * with an offset, and with a register that has the offset (not proven). */
+/* Top bytes of addresses in transfers: a variable (in a NEFF), an entry of the descriptor table
+ * plus an offset, and the same with the offset in a register (not proven). */
 #define NTK_VENDOR_ADDRESS_VAR 0x10
 #define NTK_VENDOR_ADDRESS_TABLE 0x20
 #define NTK_VENDOR_ADDRESS_TABLE_REGISTER 0x28
@@ -148,73 +151,78 @@ static inline bool ntk_vendor_address_is_ring_tail(uint64_t address)
 struct ntk_neff_subgraph;
 struct ntk_neff_var;
 
-/* The variable that an address in a NEFF's d4 names; NULL: unknown. */
+/* The variable that an address in a NEFF's opcode 0xd4 names; NULL if unknown. */
 const struct ntk_neff_var *ntk_vendor_slot_var(const struct ntk_neff_subgraph *subgraph,
                                                uint64_t address);
 
 /* ---- text ---- */
 
-/* Appends operands in their displayed form: waits and changes of semaphores, then those of the
- * operation. names may be NULL. */
+/* Appends operands in their displayed form: first waits and changes of semaphores, then the
+ * operation's operands. names may be NULL. */
 void ntk_vendor_slot_print(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                            const struct ntk_vendor_names *names, struct ntk_buf *out);
-/* Appends the function of an ACTIVATE, "EXP", else nothing. */
+/* Appends the function of an ACTIVATE, such as "EXP"; nothing for other opcodes. */
 void ntk_vendor_slot_print_function(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                                     const struct ntk_vendor_names *names, struct ntk_buf *out);
-/* "PSEUDO_DMA_DIRECT2D": opcodes that only compiler output has; NULL for all others. */
+/* The name of an opcode that only compiler output has, such as "PSEUDO_DMA_DIRECT2D"; NULL for all
+ * others. */
 const char *ntk_vendor_slot_pseudo_name(uint8_t opcode);
 
 /* ---- work ---- */
 
-/* The data that one run of a slot moves and computes. Bytes of engines are those of all partitions,
- * by the rules of version 2.28 those of one; bytes of a transfer are always those of all. */
+/* The data that one run of a slot moves and computes. Engine bytes cover all partitions, or one
+ * partition by the rules of version 2.28; transfer bytes always cover all. */
 struct ntk_vendor_work {
-    bool is_known;     /* bytes */
-    bool may_use_psum; /* unknown, with an address of the accumulation buffer in a usual place */
+    bool is_known; /* the byte counts are known */
+    /* the range is unknown, but an address field contains an address of the accumulation buffer */
+    bool may_use_psum;
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes;
     uint64_t hbm_read_bytes, hbm_write_bytes;
     bool is_psum_to_sbuf;
-    uint64_t psum_to_sbuf_bytes; /* those written */
+    uint64_t psum_to_sbuf_bytes; /* bytes written */
 };
 
 void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           enum ntk_metrics_version version, struct ntk_vendor_work *out_work);
 
-/* Operations of one run of a MATMUL. */
+/* The operations of one run of a MATMUL. */
 struct ntk_vendor_flops {
     uint64_t elements; /* rows x columns x moving columns */
     uint64_t flops;
-    uint64_t useful_flops;   /* by no version: of used rows and columns, a 32-bit product once */
-    uint8_t dtype;           /* enum ntk_dtype, or a number of no known type */
-    bool has_adjusted;       /* the multiplier of its type is known */
-    uint64_t adjusted_flops; /* only in 2.32, by its rules */
+    /* counted by no version of the tool: only used rows and columns, and a 32-bit product once */
+    uint64_t useful_flops;
+    uint8_t dtype;           /* enum ntk_dtype, or another number for an unknown type */
+    bool has_adjusted;       /* whether the multiplier of its type is known */
+    uint64_t adjusted_flops; /* counted only in 2.32, by its rules */
 };
 
-/* False: not a MATMUL. */
+/* Returns false unless the slot is a MATMUL. */
 bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                            enum ntk_metrics_version version, struct ntk_vendor_flops *out_flops);
 
 /* ---- places ---- */
 
-/* The range that it reads or writes in each partition, from the lowest byte to the highest. */
+/* The range that a slot reads or writes in each partition, from the lowest to the highest byte. */
 struct ntk_vendor_range {
     bool is_psum, is_write;
-    int64_t low, high; /* from the begin of the partition, [low, high); may be before it */
-    bool adds;         /* it continues an existing sum */
-    /* Of transfers: the first partition, how many, and how far apart. 0: unknown. */
+    int64_t low, high; /* relative to the start of the partition, [low, high); may be negative */
+    bool adds;         /* whether it adds to an existing sum */
+    /* For transfers: the first partition, how many, and their distance. 0: unknown. */
     uint32_t partition, partition_count, partition_step;
 };
 
-/* Partitions that it writes, or reads if it writes none; 0: unknown. */
+/* Number of partitions that a slot writes, or reads if it writes none; 0 if unknown. */
 unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
-#define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
-#define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
+#define NTK_VENDOR_RANGES_MAX 4 /* sources first */
+/* distance of partitions in transfer addresses */
+#define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18)
 
-/* The number of ranges; -EINVAL: unknown. as_reported: as the original tool counts them. There
- * LDWEIGHTS, with negative steps, reads up to its address and not beyond it, MATMUL never adds,
- * bias and pointers to immediates are ignored, and TENSOR_TENSOR and MEMSET are unknown. */
+/* Returns the number of ranges, or -EINVAL if they are unknown. as_reported counts them like the
+ * original tool. It lets LDWEIGHTS with negative steps read only up to its address, never lets
+ * MATMUL add, ignores bias and pointers to immediates, and does not know TENSOR_TENSOR and
+ * MEMSET. */
 int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_reported,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_var - the variable at an address of a compiler's transfer. */
+/* vendor_var - finds the variable at an address in a compiler's transfer. */
 #include "shared/formats/neff/vendor_slot.h"
 
 #include <stddef.h>
 
 #include "shared/formats/neff/neff.h"
 
-/* The entry of the table of descriptors at an index: the NEFF's table has the number of a variable
- * there. If there are several tables, the right one is unknown. */
+/* The entry at an index of the descriptor table, which contains the number of a variable. If there
+ * are several tables, the right one is unknown. */
 static const struct ntk_neff_var *var_in_table(const struct ntk_neff_subgraph *subgraph,
                                                uint32_t index)
 {

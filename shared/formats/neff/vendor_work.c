@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_work - the data that a slot moves, and the bytes on the chip that it touches. */
+/* vendor_work - computes the data that a slot moves, and the bytes on the chip that it touches. */
 #include "shared/formats/neff/vendor_slot.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@ static const struct tiles tiles[256] = {
 #include "shared/formats/neff/vendor_slot.def"
 };
 
-/* Places of the 32-bit addresses of all layouts. */
+/* Offsets of the 32-bit addresses in all layouts. */
 static const uint8_t address_places[] = { 12, 16, 32, 44, 48 };
 
-/* 0: unknown. */
+/* Returns 0 if unknown. */
 static unsigned dtype_bytes(unsigned code)
 {
     static const uint8_t bytes_of[256] = {
@@ -42,7 +42,7 @@ static unsigned dtype_bytes(unsigned code)
     return bytes_of[code & 0xff];
 }
 
-/* Multiplies by the elements of a pattern; false if the count is impossible. */
+/* Multiplies by the number of elements of a pattern; false if the count is impossible. */
 static bool multiply(const uint8_t *slot, unsigned offset, unsigned dims, uint64_t *product)
 {
     for (unsigned d = 0; d < dims; d++) {
@@ -59,7 +59,8 @@ static bool is_psum(const uint8_t *slot, unsigned offset)
     return ntk_vendor_slot_u(slot, offset, 4) >= PSUM_ADDRESS;
 }
 
-/* Bytes of one tile; false: unknown. A NEFF may be wrong: they may exceed the real ones. */
+/* Computes the bytes of one tile; false if unknown. In an incorrect NEFF, they may exceed the real
+ * ones. */
 static bool tile_bytes(const uint8_t *slot, const struct tiles *t, unsigned offset, unsigned size,
                        unsigned partitions, uint64_t *out_bytes)
 {
@@ -150,14 +151,14 @@ void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 /* ---- operations ---- */
 
-#define ROWS 128 /* of the tensor engine; 2.28 counts all of it whatever is used */
+#define ROWS 128 /* rows of the tensor engine; 2.28 counts all rows, however many are used */
 #define COLUMNS 128
-#define FP32_DTYPE 10 /* the type of a product in parts, whatever the types of its passes */
+#define FP32_DTYPE 10 /* the type of a product in parts, regardless of the types of its passes */
 #define FP32_LOW 1
 #define FP32_HIGH 2
-#define FP32_LOW_HIGH 3 /* one of the two passes of a product: half of its operations */
+#define FP32_LOW_HIGH 3 /* one of the two passes of a product, with half of its operations */
 
-/* Adjusted operations per four. */
+/* Adjusted operations per four operations. */
 static unsigned quarters_of(const uint8_t *slot)
 {
     static const uint8_t quarters[256] = {
@@ -230,13 +231,13 @@ static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int6
     return is_full;
 }
 
-/* The lowest flag of a MATMUL says that it begins a sum (not proven). */
+/* Whether a MATMUL adds to a sum. Its lowest flag says that it begins a sum (not proven). */
 static bool adds(const uint8_t *slot)
 {
     return slot[0] == NTK_VENDOR_OPCODE_MATMUL && (slot[43] & 1) == 0;
 }
 
-/* One element of each partition. */
+/* Sets the range of one element in each partition. */
 static void pointer_range(const uint8_t *slot, unsigned offset, int64_t size,
                           struct ntk_vendor_range *range)
 {
@@ -247,7 +248,7 @@ static void pointer_range(const uint8_t *slot, unsigned offset, int64_t size,
     range->high = range->low + size;
 }
 
-/* Bias of an ACTIVATE, immediates of a TENSOR_SCALAR that are pointers. */
+/* Finds the bias of an ACTIVATE, or the immediates of a TENSOR_SCALAR that are pointers. */
 static int pointer_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
 {
     int count = 0;
@@ -294,7 +295,8 @@ static int tile_ranges(const uint8_t *slot, bool as_reported, struct ntk_vendor_
     return count;
 }
 
-/* For a side in the state buffer: steps of whole partitions lead to the same place of another. */
+/* Finds the range of a side in the state buffer. A step of a whole partition leads to the same
+ * position in another partition. */
 static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned steps_at,
                            struct ntk_vendor_range *range)
 {

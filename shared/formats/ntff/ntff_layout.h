@@ -36,10 +36,11 @@ static_assert(sizeof(struct ntk_ntff_raw_record) == NTK_NTFF_RECORD_BYTES,
 static_assert(offsetof(struct ntk_ntff_raw_record, w1) == 4, "NTFF record");
 static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 
-/* w0 of instructions: top byte 0x80 | (engine + 1) << 2 | phase, low 24 bits address >> 6. */
+/* w0 of an instruction record: top byte 0x80 | (engine + 1) << 2 | phase, low 24 bits address >>
+ * 6. */
 #define NTK_NTFF_W0_TRACE 0x80000000u
 #define NTK_NTFF_W0_ADDRESS_MASK 0xffffffu
-/* Bit 21 of an address is sometimes set, without a known meaning. */
+/* Mask of the slot number. Bit 21 of an address is sometimes set, with an unknown meaning. */
 #define NTK_NTFF_SLOT_MASK 0x1fffffu
 #define NTK_NTFF_PHASE_START 0u
 #define NTK_NTFF_PHASE_END 1u
@@ -47,18 +48,19 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 #define NTK_NTFF_PHASE_EVENT 3u
 #define NTK_NTFF_W0_BIT30 0x40000000u
 #define NTK_NTFF_W0_SEMAPHORE 0x100u
-/* w1 of DMA: low 4 bits. */
+/* w1 of a DMA record: values of its low 4 bits. */
 #define NTK_NTFF_DMA_START 1u
 #define NTK_NTFF_DMA_END 5u
 #define NTK_NTFF_DMA_COMPLETION 6u
-/* Errors of our core: phase 2, and a mark in w1, because the hardware's format is unknown. */
+/* Errors of our software core have phase 2 and a mark in w1, because the hardware's format is
+ * unknown. */
 #define NTK_NTFF_PHASE_ERROR 2u
 #define NTK_NTFF_W1_ERROR_MARK 0x4e540000u
 #define NTK_NTFF_W1_ERROR_MARK_MASK 0xffff0000u
 #define NTK_NTFF_THROTTLE_BYTE 0x9eu
 #define NTK_NTFF_CRC_NONE 0xffffu
 
-/* Robustness of the reader: a larger header message is rejected. */
+/* Maximum size of the header message that the reader accepts. */
 #define NTK_NTFF_HEADER_BYTES_MAX (UINT64_C(512) << 20)
 
 #endif

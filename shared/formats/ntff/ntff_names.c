@@ -53,7 +53,7 @@ const char *ntk_ntff_memory_name(unsigned type)
 
 void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes)
 {
-    /* The table queue of the vector engine keeps its name in the original tool. */
+    /* The original tool does not change the name of the vector engine's table queue. */
     if (name[0] == 'q' && !ntk_str_starts_with(name, "qDveTable")) {
         for (size_t i = 0; i < NTK_NTFF_ENGINE_COUNT; i++) {
             if (ntk_str_starts_with(name + 1, engine_words[i])) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_read - from the header message of a capture file to structs.
+ * ntff_read - turns the header message of a capture file into structs.
  *
  * The header message is unpacked by protobuf-c with a limit on its allocations; everything else is
- * bounded by the size of the file. What cannot be right is omitted and becomes a warning.
+ * bounded by the size of the file. Impossible values are omitted and cause a warning.
  */
 #include "shared/formats/ntff/ntff.h"
 
@@ -32,25 +32,25 @@ size_t ntk_ntff_map_from_bytes = (size_t)64 << 20;
 #define UNPACK_BYTES_MIN ((size_t)64 << 20)
 #define UNPACK_BYTES_FACTOR 6
 
-/* Sections by content; the last is any other number. */
+/* Sections by content; the last kind stands for any other number. */
 #define SECTION_KINDS 7U
 static const char *const section_kind_names[SECTION_KINDS] = {
     "instruction", "semaphore and event", "error",   "unknown (type 3)",
     "DMA",         "throttling",          "unknown",
 };
 
-/* Missing data of all sections of one kind, or of all programs. */
+/* Amount of missing data in all sections of one kind, or in all programs. */
 struct missing {
-    uint64_t stated, present; /* of incomplete sections: records, bytes */
+    uint64_t stated, present; /* records or bytes of incomplete sections */
     bool has_torn_record;
 };
 
 struct reader {
-    struct ntk_ntff ntff; /* first: private_data of it points here */
+    struct ntk_ntff ntff; /* must be first: its private_data points here */
     uint8_t *copied;
     void *mapped;
     size_t mapped_bytes;
-    int guard; /* of the mapping */
+    int guard; /* handle of the mapping's guard */
     struct ntk_protobuf_budget budget;
     NtkNtffPb__Header *message;
     const uint8_t *payload;
@@ -77,7 +77,7 @@ static void warn(struct ntk_ntff *ntff, const char *format, ...)
     }
     va_end(args);
     if (text) {
-        (void)ntk_str_clean(text, strlen(text)); /* names of the file */
+        (void)ntk_str_clean(text, strlen(text)); /* clean the file's names */
         ntff->warnings[ntff->warning_count++] = text;
     }
 }
@@ -121,7 +121,7 @@ static void set_clocks(struct ntk_ntff_subgraph *to, const NtkNtffPb__Clocks *fr
 
 static void missing_add(struct missing *missing, uint64_t stated, uint64_t present)
 {
-    /* An invalid file can state anything. */
+    /* Saturates, because an invalid file can state any number. */
     missing->stated +=
         stated <= UINT64_MAX - missing->stated ? stated : UINT64_MAX - missing->stated;
     missing->present += present;
@@ -196,8 +196,8 @@ static int read_insertions(struct ntk_ntff_subgraph *to, const NtkNtffPb__Subgra
     return 0;
 }
 
-/* Version 4 numbers the usage types; from 10 on it is one ahead of the later list, and which of its
- * numbers 4 to 9 is the additional one is unknown. */
+/* Version 4 numbers the usage types differently: from 10 on, its numbers are one ahead of the later
+ * list; which of 4 to 9 is the additional type is unknown. */
 static void name_old_memory(struct ntk_ntff_memory *memory, uint64_t number)
 {
     const char *name = NULL;
@@ -326,7 +326,7 @@ static int read_new_sections(struct reader *r)
     for (size_t i = 0; i < h->n_sections; i++) {
         const NtkNtffPb__Section *s = h->sections[i];
         struct ntk_ntff_subgraph *to = NULL;
-        /* Subgraphs that share a core have consecutive sections. */
+        /* Subgraphs on the same core have consecutive sections. */
         for (size_t g = 0; g < ntff->subgraph_count; g++) {
             if (ntff->subgraphs[g].core == s->core) {
                 to = to ? to : &ntff->subgraphs[g];
@@ -377,7 +377,7 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
     return ret;
 }
 
-/* One message for each kind of incomplete data. */
+/* Adds one warning for each kind of incomplete data. */
 static void tell_missing(struct reader *r)
 {
     struct ntk_ntff *ntff = &r->ntff;
@@ -407,9 +407,9 @@ static void tell_missing(struct reader *r)
     }
 }
 
-/* Runtimes write the uuid into field 2 like a C string: too long if none of its bytes is zero, else
- * cut at the first zero byte, which is then also known. Version 6 has it completely in the
- * execution, and in the node. */
+/* Runtimes write the uuid into field 2 like a C string: it is too long if none of its bytes is
+ * zero; otherwise it ends before the first zero byte, which is then known, too. Version 6 also has
+ * the complete uuid in the execution and in the node. */
 static void read_neff_uuid(struct ntk_ntff *ntff, const NtkNtffPb__Header *h)
 {
     const ProtobufCBinaryData *uuid = &h->neff_uuid;
@@ -508,7 +508,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the file is empty");
     }
     if (bytes[0] < NTK_NTFF_VERSION_MIN || bytes[0] > NTK_NTFF_VERSION_MAX) {
-        /* A capture of another version has a header of a possible length; other files do not. */
+        /* Another version of a capture has a header of a possible length; other files do not. */
         uint64_t length = bytes_count >= NTK_NTFF_HEADER_OFFSET
                               ? ntff_load_u32(bytes) >> 8 | (uint64_t)ntff_load_u32(bytes + 4) << 24
                               : 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_read_private - common parts of the reader of captures, and settings that tests change. */
+ * ntff_read_private - shared by the files of the capture reader, with settings that tests change.
+ */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Smaller files are copied, so that a file that shrinks during reading is harmless. Tests lower
+/* Smaller files are copied, so that a file that shrinks during reading does no harm. Tests lower
  * this limit to use mapping with small captures. */
 extern size_t ntk_ntff_map_from_bytes;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ntff_records - decodes the 16 bytes of a record of a capture. */
+/* ntff_records - decodes the 16-byte records of a capture. */
 #include "shared/formats/ntff/ntff.h"
 
 #include "shared/formats/ntff/ntff_layout.h"

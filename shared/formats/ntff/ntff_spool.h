@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES,
- * then in an unnamed file. Zeroed with fd -1 it is empty. One thread at a time.
+ * then in an unnamed file. A zeroed struct with fd -1 is empty. One thread at a time.
  *
  * Owner:   ntff_spool_fini() frees and closes.
  */
@@ -12,13 +12,13 @@
 
 struct ntff_spool {
     struct ntk_buf memory;
-    int fd; /* -1: everything is in memory so far */
+    int fd; /* -1 while everything is in memory */
     uint64_t bytes_count;
     uint64_t file_bytes;
 };
 
-/* The file is created in `folder`. 0, -ENOMEM or an error of the file system; then nothing was
- * added. */
+/* Adds bytes; creates the file in `folder` if needed. Returns 0, -ENOMEM or a file system error, in
+ * which case nothing was added. */
 int ntff_spool_add(struct ntff_spool *spool, const char *folder, const void *bytes,
                    size_t bytes_count);
 /* Copies the first bytes_count bytes to fd at offset. */

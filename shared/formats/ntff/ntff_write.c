@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_write - a capture file of version 6, from records as they arrive.
+ * ntff_write - writes a capture file of version 6 from records as they arrive.
  *
- * The header message is before the records and contains their number, so records are kept in one
+ * The header message precedes the records and contains their number, so records are kept in one
  * spool per kind and core until the end: in memory up to NTK_NTFF_SPOOL_BYTES, then in a file
  * without a name.
  */
@@ -113,7 +113,7 @@ int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
         memcpy(to->uuid, capture->neff_uuid, sizeof to->uuid);
         ret = copy_subgraph(writer, to, &capture->subgraphs[g]);
         if (ret < 0) {
-            /* What was copied stays, without records, until the writer goes. */
+            /* The copied programs stay without records until the writer is destroyed. */
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: cannot store the program: %s",
                                writer->folder, strerror(-ret));
         }
@@ -272,7 +272,7 @@ static void see_time(struct ntk_ntff_writer *w, uint64_t start_ps, uint64_t end_
     w->has_times = true;
 }
 
-/* The field holds the address of a slot without its high bits. */
+/* The address of a slot without its high bits, as the field stores it. */
 static uint32_t slot_address(const struct writer_subgraph *subgraph, uint32_t engine, uint32_t slot)
 {
     return (uint32_t)((subgraph->code[engine].address >> 6) + slot) & NTK_NTFF_W0_ADDRESS_MASK;
@@ -321,8 +321,8 @@ int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
     return add_records(writer, subgraph, SECTION_EVENT, record, 1);
 }
 
-/* The start of packet i of this many; the one after the last is the end of the transfer. Most
- * transfers are one packet, and a division of 128 bits costs more than its record. */
+/* The start of packet i of this many; the start after the last packet is the end of the transfer.
+ * Most transfers are one packet, and a 128-bit division costs more than writing the record. */
 static uint64_t packet_ps(const struct ntk_ntff_dma *dma, uint64_t i, uint64_t packets)
 {
     __extension__ unsigned __int128 wide = dma->end_ps - dma->start_ps;
@@ -346,7 +346,7 @@ int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
     }
     uint64_t packets =
         dma->bytes_count ? (dma->bytes_count - 1) / NTK_NTFF_PACKET_BYTES_MAX + 1 : 1;
-    /* The odd core of a pair writes 16 to 31. */
+    /* The odd core of a pair writes the DMA engines as 16 to 31. */
     uint32_t who = NTK_NTFF_W0_TRACE |
                    (dma->dma_engine + NTK_NTFF_DMA_ENGINES * (writer->subgraphs[subgraph].core & 1))
                        << 24;
@@ -360,7 +360,7 @@ int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
                    NTK_NTFF_DMA_END | dma->queue << 4 | NTK_NTFF_CRC_NONE << 16,
                    packet_ps(dma, i + 1, packets));
         ret = add_records(writer, subgraph, SECTION_DMA, records, 2);
-        if (ret < 0) { /* the rest of the transfer is lost with it */
+        if (ret < 0) { /* the rest of the transfer is lost, too */
             writer->records += 2 * (packets - i - 1);
             writer->dropped += 2 * (packets - i - 1);
         }
@@ -417,7 +417,7 @@ void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer)
             ntk_buf_reset(&spool->memory);
             spool->bytes_count = spool->file_bytes = 0;
             if (spool->fd >= 0 && ftruncate(spool->fd, 0) < 0) {
-                continue; /* existing records are overwritten or truncated by the counts */
+                continue; /* the counts overwrite or truncate existing records */
             }
         }
     }

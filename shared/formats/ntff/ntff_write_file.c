@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a capture: its header message, then the records of each core; fewer where the disk is
- * full. */
+/* ntff_write_file - writes the file of a capture: its header message, then the records of each
+ * core; fewer records if the disk is full. */
 #include "shared/formats/ntff/ntff_write_private.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "shared/formats/ntff/ntff.pb-c.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
-/* Number of times that the written share of the records is halved while the disk is full. */
+/* Number of times that the share of written records is halved if the disk is full. */
 #define SHRINK_STEPS 24
 
 static const struct {
@@ -35,7 +35,7 @@ struct message {
     NtkNtffPb__Graph *graphs, **graph_list;
     NtkNtffPb__Subgraph *subgraphs, **subgraph_list;
     NtkNtffPb__Section *sections, **section_list;
-    void *blocks[8 * NTK_NTFF_SUBGRAPHS_MAX + 16]; /* everything to free */
+    void *blocks[8 * NTK_NTFF_SUBGRAPHS_MAX + 16]; /* all blocks to free */
     size_t block_count;
     bool failed;
 };
@@ -122,7 +122,7 @@ static void make_subgraph(struct message *m, NtkNtffPb__Subgraph *to, struct wri
     }
 }
 
-/* The written share of a section, in bytes: an even number of records, so that starts keep their
+/* The written part of a section, in bytes: an even number of records, so that starts keep their
  * ends. */
 static uint64_t kept_bytes(const struct ntff_spool *spool, unsigned shrink)
 {
@@ -136,7 +136,8 @@ static ProtobufCBinaryData uuid_of(uint8_t uuid[NTK_NTFF_UUID_BYTES])
     return (ProtobufCBinaryData){ NTK_NTFF_UUID_BYTES, uuid };
 }
 
-/* Subgraphs of one NEFF that follow one another are one node with one graph. */
+/* Adds a subgraph to the graph of its node. Consecutive subgraphs of one NEFF are one node with one
+ * graph. */
 static void add_to_node(struct message *m, struct ntk_ntff_writer *w, size_t subgraph)
 {
     if (subgraph == 0 ||
@@ -237,7 +238,7 @@ static int write_file(struct ntk_ntff_writer *w, int fd, unsigned shrink)
         ret = -errno;
         goto out;
     }
-    /* Allocates space first, so that a full disk is found before anything else is tried. */
+    /* Allocate space first, so that a full disk is detected before anything is written. */
     ret = -posix_fallocate(fd, 0, (off_t)(at + payload_bytes));
     if (ret < 0 && ntff_is_full_error(ret)) {
         goto out;
@@ -261,11 +262,12 @@ out:
     return ret;
 }
 
-/* Fills and closes the replacement in any case. */
+/* Fills and closes the replacement file in any case. */
 static int put_file(struct ntk_ntff_writer *w, struct ntk_fs_replace *replace,
                     uint64_t *out_dropped, struct ntk_err *err)
 {
-    int cause = w->full ? w->full : -ENOBUFS; /* where records are missing without a full disk */
+    /* the reason for missing records if the disk is not full */
+    int cause = w->full ? w->full : -ENOBUFS;
     uint64_t dropped = w->dropped;
     unsigned shrink = 0;
     char *path = strdup(replace->path);

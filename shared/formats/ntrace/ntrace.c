@@ -12,8 +12,8 @@
 #include "shared/base/vec.h"
 #include "shared/formats/common/protobuf.h"
 
-/* Memory limit for protobuf-c: this, and this many times the file. A valid file takes less: no
- * entry of a column is shorter than a byte or longer than eight in memory. */
+/* Memory limit for protobuf-c: this plus a multiple of the file size. A valid file takes less,
+ * because an entry of a column has at least one byte in the file and at most eight in memory. */
 #define UNPACK_BYTES_MIN ((size_t)16 << 20)
 #define UNPACK_BYTES_FACTOR 10
 
@@ -77,7 +77,7 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
         writer->full = ret;
         writer->pieces_lost++;
         if (ftruncate(fd, (off_t)writer->bytes) < 0) {
-            ret = -errno; /* then readers ignore the rest of the piece */
+            ret = -errno; /* readers then ignore the rest of the piece */
         }
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", writer->replace.path,
                     strerror(-writer->full));
@@ -107,7 +107,7 @@ int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, 
     core.lost = lost;
     trace.cores = list;
     trace.n_cores = 1;
-/* Those of 64 bits first, so that each column is aligned. */
+/* 64-bit columns come first, so that each column is aligned. */
 #define COLUMNS(COLUMN)                  \
     COLUMN(tracking_id, tracking_id)     \
     COLUMN(timestamp_ns, time_ns)        \
@@ -173,8 +173,8 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
 
 /* ---- reading ---- */
 
-/* *out_ret 1: truncated. NULL and an error in *out_ret on failure. The budget only applies while
- * unpacking, so the message may be freed without it. */
+/* Unpacks a message. *out_ret 1: truncated. On failure, returns NULL and sets *out_ret to the
+ * error. The budget applies only while unpacking, so the message may be freed without it. */
 static void *message_unpack(const uint8_t *bytes, size_t count, const char *name,
                             const ProtobufCMessageDescriptor *descriptor, int *out_ret,
                             struct ntk_err *err)
@@ -244,7 +244,7 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
                                   "%s: the columns of core %u do not match", path, core->nc_idx);
 }
 
-/* Takes the message, which was read up to cut. */
+/* Takes ownership of the message, which was read up to cut. */
 static int trace_check(NtkNtracePb__Trace *trace, int cut, const char *name,
                        NtkNtracePb__Trace **out_trace, struct ntk_err *err)
 {
@@ -296,11 +296,11 @@ int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
 struct each {
     const char *path;
     int fd;
-    bool is_end;     /* of the file */
+    bool is_end;     /* end of the file reached */
     uint64_t before; /* bytes of the file before those in memory */
     uint8_t *bytes;
     size_t count, capacity, at;
-    struct ntk_vec types, names; /* of char * */
+    struct ntk_vec types, names; /* elements are char * */
     size_t text_bytes;
     uint32_t version;
     ntk_ntrace_take *take;
@@ -308,7 +308,7 @@ struct each {
     struct ntk_err *err;
 };
 
-/* Reads more bytes after the unprocessed ones. 0: no more, or too many. */
+/* Reads more bytes after the unprocessed ones. Returns 0 if there are no more, or too many. */
 static ssize_t each_fill(struct each *each)
 {
     if (each->at) {
@@ -491,7 +491,7 @@ int ntk_ntrace_read_info_bytes(const void *bytes, size_t count, const char *name
     return info_check(info, ret, name, out_info, err);
 }
 
-/* Columns that exist have an entry per sample. */
+/* Whether all existing columns have an entry per sample. */
 static bool host_is_sound(const NtkNtracePb__HostSamples *samples)
 {
     size_t n = samples->n_timestamp_ns;

@@ -49,7 +49,7 @@ static bool key_read(const char **text, uint64_t *out)
         } else if (digit >= 'a' && digit <= 'f') {
             *out = *out << 4 | (uint64_t)(digit - 'a' + 10);
         } else {
-            return false; /* at the end of the text, too */
+            return false; /* also at the end of the text */
         }
     }
     return *out != 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntrace_comm - the communicator of a collective operation, as the name of its event contains it:
+ * ntrace_comm - the communicator of a collective operation, which is part of its event's name:
  * "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 in total".
  *
  * The event's exec_id is the number of the operation in the communicator.
@@ -19,13 +19,13 @@ extern "C" {
 #define NTK_NTRACE_COMM_BYTES 96
 
 struct ntk_ntrace_comm {
-    uint64_t key; /* the same for all its ranks, on any machine; not 0 */
+    uint64_t key; /* not 0; the same for all of its ranks, on any machine */
     uint32_t rank, rank_count;
     uint32_t world_rank, world_count;
 };
 
 void ntk_ntrace_comm_write(const struct ntk_ntrace_comm *comm, char out[NTK_NTRACE_COMM_BYTES]);
-/* 0, or -EINVAL: the text is not a name of this form. */
+/* Parses a name of this form. Returns 0, or -EINVAL for any other text. */
 int ntk_ntrace_comm_read(const char *text, struct ntk_ntrace_comm *out_comm);
 
 #ifdef __cplusplus

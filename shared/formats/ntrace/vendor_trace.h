@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_trace - the files that the vendor's runtime leaves of an inspection: streams of records
- * (ntrace.pb, cpu_util.pb, host_mem.pb) and one message that describes them (trace_info.pb).
+ * vendor_trace - reads and writes the files that the vendor's runtime writes during an inspection:
+ * streams of records (ntrace.pb, cpu_util.pb, host_mem.pb) and one message that describes them
+ * (trace_info.pb).
  *
  * docs/formats/vendor-trace.md has the fields. This module turns bytes into records and back and
  * does not pair, sort or judge them.
@@ -26,26 +27,26 @@ extern "C" {
 #endif
 
 #define NTK_VENDOR_TRACE_RECORD_BYTES_MAX ((size_t)1 << 20)
-#define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* of one record; further ones are dropped */
-#define NTK_VENDOR_TRACE_NAMES_MAX 65536U /* of one table */
+#define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* maximum per record; further pairs are dropped */
+#define NTK_VENDOR_TRACE_NAMES_MAX 65536U /* maximum per table */
 
-/* Whether a file with this beginning is a stream of the vendor's and not a message of ours; true
- * for an empty file. At least 16 bytes, or the whole file. */
+/* Whether a file with this beginning is a vendor stream and not one of our messages; true for an
+ * empty file. Needs at least 16 bytes, or the whole file. */
 bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count);
 /* Whether a trace_info.pb is the vendor's. */
 bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count);
 
 /* ---- streams ---- */
 
-/* One record, borrowed until the function returns; offset is that of its length. A negative result
- * ends the reading. */
+/* Takes one record, borrowed during the call; offset is the position of its length. A negative
+ * result stops the reading. */
 typedef int ntk_vendor_trace_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx);
 
-/* Every record of a file, in bounded memory. 0; 1: the file is truncated or damaged, err has the
- * position, and earlier records were passed on; -errno. */
+/* Calls take for every record of a file, in bounded memory. Returns 0; 1 if the file is truncated
+ * or damaged (err has the position, earlier records were passed on); or -errno. */
 int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *ctx,
                           struct ntk_err *err);
-/* Same, for bytes in memory; name: of the file, for the message. */
+/* Same, for bytes in memory; name is the file's name, for messages. */
 int ntk_vendor_trace_each_of(const uint8_t *bytes, size_t count, const char *name,
                              ntk_vendor_trace_take *take, void *ctx, struct ntk_err *err);
 
@@ -57,7 +58,7 @@ enum ntk_vendor_trace_phase {
 };
 
 struct ntk_vendor_trace_text {
-    const char *text; /* not terminated */
+    const char *text; /* not NUL-terminated */
     size_t bytes;
 };
 
@@ -67,14 +68,14 @@ struct ntk_vendor_trace_pair {
 
 struct ntk_vendor_trace_record {
     uint64_t time_ns, type;
-    uint64_t number; /* ring << 48 | place in the ring, from 1 */
+    uint64_t number; /* ring << 48 | position in the ring, from 1 */
     uint64_t tracking_id;
-    uint64_t sequence; /* of an asynchronous execution; 0: none */
+    uint64_t sequence; /* number of an asynchronous execution; 0: none */
     uint32_t thread_id;
     uint8_t phase; /* enum ntk_vendor_trace_phase */
     size_t pair_count;
     struct ntk_vendor_trace_pair pairs[NTK_VENDOR_TRACE_PAIRS_MAX];
-    unsigned skipped; /* fields of another wire type, pairs beyond the limit */
+    unsigned skipped; /* number of skipped fields: another wire type, or pairs beyond the limit */
 };
 
 static inline unsigned ntk_vendor_trace_ring(uint64_t number)
@@ -82,16 +83,16 @@ static inline unsigned ntk_vendor_trace_ring(uint64_t number)
     return (unsigned)(number >> 48);
 }
 
-/* False: the message is incomplete; its intact part was read. */
+/* Returns false if the message is incomplete; the intact part was read. */
 bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
                                   struct ntk_vendor_trace_record *out_record);
 
 struct ntk_vendor_trace_sample {
     uint64_t time_ns;
-    uint64_t used_bytes; /* of host_mem.pb */
+    uint64_t used_bytes; /* only in host_mem.pb */
     bool has_percent;
-    double percent;     /* of cpu_util.pb */
-    uint64_t processor; /* the same */
+    double percent;     /* only in cpu_util.pb */
+    uint64_t processor; /* only in cpu_util.pb */
 };
 
 bool ntk_vendor_trace_memory_read(const uint8_t *bytes, size_t count,
@@ -115,50 +116,53 @@ enum ntk_vendor_trace_table {
 };
 
 #define NTK_VENDOR_TRACE_NO_INDEX UINT32_MAX
-#define NTK_VENDOR_TRACE_SWITCH 2U /* type of an UltraServer */
+#define NTK_VENDOR_TRACE_SWITCH 2U /* type of UltraServer */
 
-/* Texts are never NULL, "" where the file has none. */
+/* Texts are never NULL; they are "" if the file has none. */
 struct ntk_vendor_trace_info {
     uint64_t version, process_id, session_id;
     uint64_t begin_ns, end_ns;
     uint64_t record_count;
     uint64_t lnc;
     char *instance_id, *instance_type;
-    char *ip_address, *host_name; /* private */
+    char *ip_address, *host_name; /* private data */
     uint64_t processor_count, memory_bytes;
     char *processor_name;
-    char *ultraserver_id, *ultraserver_type; /* type: "Switch", or a number of an unknown one */
+    /* the type is "Switch", or the number of an unknown type */
+    char *ultraserver_id, *ultraserver_type;
     uint64_t ultraserver_size;
-    uint64_t ultraserver_index;                     /* NTK_VENDOR_TRACE_NO_INDEX: in none */
-    struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES]; /* of ntk_vendor_trace_name, by id */
+    uint64_t ultraserver_index; /* NTK_VENDOR_TRACE_NO_INDEX: not in an UltraServer */
+    /* elements are ntk_vendor_trace_name, sorted by id */
+    struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES];
 };
 
-/* 0; 1: truncated, err has the position; -EBADMSG, -ENOMEM or an error of reading the file. */
+/* Returns 0; 1 if truncated (err has the position); -EBADMSG, -ENOMEM or an error when reading the
+ * file. */
 int ntk_vendor_trace_info_read(const char *path, struct ntk_vendor_trace_info **out_info,
                                struct ntk_err *err);
 int ntk_vendor_trace_info_read_bytes(const uint8_t *bytes, size_t count, const char *name,
                                      struct ntk_vendor_trace_info **out_info, struct ntk_err *err);
 void ntk_vendor_trace_info_free(struct ntk_vendor_trace_info *info);
-/* NULL: the table has no such id. */
+/* The name of an id; NULL if the table has no such id. */
 const char *ntk_vendor_trace_name_find(const struct ntk_vendor_trace_info *info,
                                        enum ntk_vendor_trace_table table, uint64_t id);
 
 /* ---- writing ---- */
 
-/* Names of version 2, by id. */
+/* The type names of version 2, by id. */
 const char *const *ntk_vendor_trace_type_names(size_t *out_count);
 const char *const *ntk_vendor_trace_usage_names(size_t *out_count);
 
-/* Messages appended to a buffer: one record is ..._begin, fields, ..._end, which puts its length
- * before it; fields are those of protobuf_write.h. */
+/* Append messages to a buffer. One record is ..._begin, fields, ..._end, which inserts the length
+ * before the record; fields are written with protobuf_write.h. */
 size_t ntk_vendor_trace_put_begin(struct ntk_buf *buf);
 void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin);
-/* A key and its value, as records of ntrace.pb have them. */
+/* Appends a key and its value, as in records of ntrace.pb. */
 void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value);
 void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint64_t value);
-/* The fields of a record without its pairs. */
+/* Appends the fields of a record without its pairs. */
 void ntk_vendor_trace_put_record(struct ntk_buf *buf, const struct ntk_vendor_trace_record *record);
-/* All of trace_info.pb; texts may be NULL. */
+/* Appends all of trace_info.pb; texts may be NULL. */
 void ntk_vendor_trace_put_info(struct ntk_buf *buf, const struct ntk_vendor_trace_info *info);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_trace_info - trace_info.pb: the origin of the trace, and the tables of names. */
+/* vendor_trace_info - reads trace_info.pb: the origin of the trace, and the tables of names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const char *const table_names[NTK_VENDOR_TRACE_TABLES] = {
     [NTK_VENDOR_TRACE_ERRORS] = "nrt_inspect_mem_alloc_errno_type",
 };
 
-/* Ours has a text as field 2, the vendor's the number of the process. */
+/* Field 2 is a text in our files, and the process's number in the vendor's. */
 bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count)
 {
     struct ntk_protobuf_field field;
@@ -31,7 +31,7 @@ bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count)
             return field.kind == NTK_PROTOBUF_VARINT;
         }
         if (field.number > 2) {
-            return field.number == 4 && field.bytes; /* of ours it is a number */
+            return field.number == 4 && field.bytes; /* a number in our files */
         }
     }
     return false;
@@ -82,7 +82,7 @@ static int name_add(struct ntk_vec *table, const struct ntk_protobuf_field *fiel
     return is_lost ? -ENOMEM : 0;
 }
 
-/* Its name comes before its entries. */
+/* Reads a table; its name comes before its entries. */
 static int table_read(struct ntk_vendor_trace_info *info, const struct ntk_protobuf_field *field)
 {
     struct ntk_protobuf_field part;
@@ -136,7 +136,8 @@ static void ultraserver_type_set(struct ntk_vendor_trace_info *info, uint64_t ty
     }
 }
 
-/* Its identity may be a text or a number; an index of 0 is absent, as numbers of 0 are. */
+/* Reads the UltraServer. Its identity may be a text or a number. An index of 0 is absent, because
+ * protobuf omits zeros. */
 static void ultraserver_read(struct ntk_vendor_trace_info *info,
                              const struct ntk_protobuf_field *field)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_trace_read - the vendor's streams, record by record. */
+/* vendor_trace_read - reads the vendor's streams, record by record. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static uint32_t length_of(const uint8_t *bytes)
            (uint32_t)bytes[3] << 24;
 }
 
-/* Ours begins with 08 01 12 and a length: more than 1 MiB as a number. */
+/* Our files begin with 08 01 12 and a length; read as a number, that is more than 1 MiB. */
 bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count)
 {
     return count == 0 ||
@@ -27,14 +27,14 @@ bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count)
 /* ---- streams ---- */
 
 struct window {
-    int fd; /* -1: no bytes are missing */
+    int fd; /* -1: all bytes are in memory */
     uint8_t *bytes;
     size_t count, at;
-    uint64_t before; /* of the file, in front of bytes */
+    uint64_t before; /* bytes of the file before those in memory */
     const char *name;
 };
 
-/* Reads more bytes after the unprocessed ones: the number, 0 at the end, or -errno. */
+/* Reads more bytes after the unprocessed ones. Returns their number, 0 at the end, or -errno. */
 static ssize_t window_fill(struct window *window)
 {
     ssize_t n;
@@ -53,7 +53,8 @@ static ssize_t window_fill(struct window *window)
     return n < 0 ? -errno : n;
 }
 
-/* Makes this many bytes available from the position on: 1, 0 if the file ends before, or -errno. */
+/* Makes this many bytes available from the position on. Returns 1, 0 if the file ends before, or
+ * -errno. */
 static int window_have(struct window *window, size_t count)
 {
     while (window->count - window->at < count) {
@@ -131,7 +132,7 @@ int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *c
 
 /* ---- records ---- */
 
-/* Protobuf's wire types, as far as fields here have them. */
+/* Whether a field has one of the numeric wire types that are used here. */
 static bool is_number(const struct ntk_protobuf_field *field)
 {
     return field->kind == NTK_PROTOBUF_VARINT;
@@ -150,9 +151,9 @@ static bool same(struct ntk_vendor_trace_text a, struct ntk_vendor_trace_text b)
 #define TAG_KEY 0x0a   /* field 1, bytes */
 #define TAG_VALUE 0x12 /* field 2, bytes */
 #define TAG_PAIR 0x62  /* field 12, bytes */
-#define LONG 0x80      /* a length of more than one byte */
+#define LONG 0x80      /* bit of a length that has more than one byte */
 
-/* Reads key and value in the usual form directly; false: another form. */
+/* Reads key and value quickly if they have the usual form; false for any other form. */
 static bool pair_read_quick(const uint8_t *bytes, size_t count, struct ntk_vendor_trace_pair *pair)
 {
     if (count < 4 || bytes[0] != TAG_KEY || bytes[1] >= LONG || bytes[1] + (size_t)4 > count) {
@@ -183,7 +184,7 @@ static bool pair_read(const uint8_t *bytes, size_t count, struct ntk_vendor_trac
     return at == count;
 }
 
-/* The last value of a duplicate key counts. False: the pair is incomplete. */
+/* Adds a pair; the last value of a duplicate key wins. Returns false if the pair is incomplete. */
 static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *bytes, size_t count)
 {
     struct ntk_vendor_trace_pair pair;
@@ -206,7 +207,8 @@ static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *byte
     return is_whole;
 }
 
-/* A number of a field below 16, complete and at most 63 bits; false: otherwise. */
+/* Reads the number of a field below 16 quickly, if it is complete and has at most 63 bits; false
+ * for any other. */
 static bool number_read_quick(const uint8_t *bytes, size_t count, size_t *position,
                               struct ntk_protobuf_field *field)
 {
@@ -247,7 +249,7 @@ bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
     record->skipped = 0;
     for (;;) {
         if (at + 2 <= count && bytes[at] == TAG_PAIR && bytes[at + 1] < LONG &&
-            bytes[at + 1] <= count - at - 2) { /* most of a record */
+            bytes[at + 1] <= count - at - 2) { /* true for most of a record */
             is_whole = pair_add(record, bytes + at + 2, bytes[at + 1]) && is_whole;
             at += 2 + (size_t)bytes[at + 1];
             continue;
@@ -325,7 +327,7 @@ bool ntk_vendor_trace_cpu_read(const uint8_t *bytes, size_t count,
             float percent;
 
             memcpy(&percent, &bits, sizeof percent);
-            /* Also rejects NaN. */
+            /* The comparison also rejects NaN. */
             out_sample->has_percent = percent >= 0.0F && percent <= 100.0F;
             out_sample->percent = out_sample->has_percent ? (double)percent : 0;
         } else if (is_number(&field) && field.number == 2) {

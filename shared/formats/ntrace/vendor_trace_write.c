@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_trace_write - the vendor's messages, appended to a buffer. */
+/* vendor_trace_write - appends the vendor's messages to a buffer. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

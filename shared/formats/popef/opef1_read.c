@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opef1_read - OPEF 1 to structs: headers, and info sections, which must be used up exactly. */
+/* opef1_read - parses OPEF 1 into structs: headers, and info sections, which must be consumed
+ * completely. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int bad_info(const struct ntk_popef_file *file, uint32_t type, uint64_t o
                           file->name, ntk_popef_kind(type), (unsigned long long)offset);
 }
 
-/* Header and parts, which every reader needs to find the next blob. */
+/* Whether the sizes in a header add up. Every reader needs this to find the next blob. */
 static bool parts_add_up(const struct ntk_opef_header *header)
 {
     uint64_t sum = NTK_OPEF_HEADER_BYTES + ntk_opef_pad8(header->version_bytes);
@@ -61,8 +62,8 @@ static int opef1_read_head(const struct ntk_popef_file *file, uint64_t offset,
     if (ret < 0) {
         return ret;
     }
-    /* Fewer than four bytes are not a magic at the start of a file, and half a magic after a
-     * blob. */
+    /* Fewer than four bytes are not a magic number at the start of a file, and only a part of one
+     * after a blob. */
     if (memcmp(header.magic, NTK_OPEF_MAGIC, start_bytes < 4 ? start_bytes : 4) != 0 ||
         (start_bytes < 4 && offset == 0)) {
         return ntk_popef_fail(err, POPEF_ERROR_MAGIC, offset,
@@ -118,7 +119,7 @@ static int opef1_read_head(const struct ntk_popef_file *file, uint64_t offset,
 
 /* ---- info sections ---- */
 
-/* Reads fields of an info section; an error or lack of memory persists. */
+/* A cursor over the fields of an info section; an error or lack of memory persists. */
 struct fields {
     struct ntk_cursor cursor;
     struct ntk_popef_arena *arena;
@@ -139,7 +140,8 @@ static void *field_memory(struct fields *fields, size_t bytes)
     return memory;
 }
 
-/* "" after a failure. A NUL inside would hide the rest from every user of the text. */
+/* Reads a text; "" after a failure. A NUL inside is an error, because it would hide the rest from
+ * every user of the text. */
 static const char *field_text(struct fields *fields)
 {
     uint32_t bytes_count = ntk_cursor_u32(&fields->cursor);
@@ -174,7 +176,7 @@ static int64_t field_i64(struct fields *fields)
     return (int64_t)ntk_cursor_u64(&fields->cursor);
 }
 
-/* The number of items that follow, each of at least this many bytes; 0 after a failure. */
+/* Reads the number of items that follow, each of at least this many bytes; 0 after a failure. */
 static size_t field_count(struct fields *fields, size_t item_bytes_min)
 {
     uint32_t count = ntk_cursor_u32(&fields->cursor);
@@ -244,7 +246,7 @@ static const struct popef_program_name *field_programs_map(struct fields *fields
     return map;
 }
 
-/* Two texts, three bytes, repeats, a scalar's TensorInfo, an empty list. */
+/* Minimum: two texts, three bytes, repeats, a scalar's TensorInfo, an empty list. */
 #define ANCHOR_BYTES_MIN (4 + 4 + 3 + 8 + 5 + 4)
 
 static const struct popef_anchor *field_anchors(struct fields *fields, size_t *out_count)
@@ -297,7 +299,7 @@ static struct popef_metadata *field_metadata(struct fields *fields)
     return metadata;
 }
 
-/* The rules for a blob's data, after its info is known. */
+/* Checks the rules for a blob's data, after its info is known. */
 static int check_data(const struct ntk_popef_file *file, const struct ntk_popef_head *head,
                       const struct ntk_popef_info *info, struct popef_error *err)
 {
@@ -316,7 +318,7 @@ static int check_data(const struct ntk_popef_file *file, const struct ntk_popef_
     } else {
         has_rule = blob->type == POPEF_BLOB_METADATA;
     }
-    /* The stored size, then the declared one. */
+    /* Compare the stored size, then the declared one. */
     uint64_t actual = blob->available_read_size;
     if (!has_rule || actual == expected) {
         if (blob->is_compressed || blob->data_size == actual) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opef1_write - structs to OPEF 1: headers, info sections, and checks before writing. */
+/* opef1_write - writes structs as OPEF 1: headers, info sections, and checks before writing. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,8 @@ static void put_options(struct ntk_buf *buf, const struct popef_option *options,
 
 NTK_ORDER_POINTERS(by_index, struct popef_program_name, NTK_UP(index));
 
-/* The list in its order, as an array of pointers for free(); NULL if out of memory. */
+/* The list in sorted order, as an array of pointers that the caller frees; NULL if out of
+ * memory. */
 static const struct popef_program_name **map_sorted(const struct popef_metadata *metadata)
 {
     const struct popef_program_name **sorted =

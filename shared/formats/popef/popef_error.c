@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_error - the message of a negative result; memory that is freed at once. */
+/* popef_error - the message of a negative result, and memory that is freed all at once. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>

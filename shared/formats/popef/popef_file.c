@@ -52,7 +52,7 @@ static int file_of(int fd, const char *name, struct ntk_popef_file **out_file,
 
 int ntk_popef_file_open(const char *path, struct ntk_popef_file **out_file, struct popef_error *err)
 {
-    /* O_NONBLOCK: a pipe without a writer is rejected at once and does not block. */
+    /* O_NONBLOCK, so that a pipe without a writer is rejected at once instead of blocking. */
     return file_of(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, out_file, err);
 }
 
@@ -84,7 +84,7 @@ struct ntk_popef_file *ntk_popef_file_keep(struct ntk_popef_file *file)
 
 void ntk_popef_file_release(struct ntk_popef_file *file)
 {
-    /* Releases the writes of this thread; the last one acquires those of all others. */
+    /* Releases the writes of this thread; the last reference acquires the writes of all others. */
     if (file && atomic_fetch_sub_explicit(&file->references, 1, memory_order_acq_rel) == 1) {
         if (file->fd >= 0) {
             (void)close(file->fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_layout - the bytes of OPEF 1, little endian; docs/formats/popef.md has the info sections.
+ * popef_layout - the byte layout of OPEF 1, little endian; docs/formats/popef.md has the info
+ * sections.
  *
  *   offset size field
  *        0    4 magic        "OPEF"
@@ -29,7 +30,7 @@
 #define NTK_OPEF_FORMAT 1
 #define NTK_OPEF_FLAG_COMPRESSED 1u
 #define NTK_OPEF_FLAGS_KNOWN NTK_OPEF_FLAG_COMPRESSED
-/* What we write into the version string. */
+/* Our content of the version string. */
 #define NTK_OPEF_VERSION "ours-1"
 
 struct ntk_opef_header {
@@ -57,7 +58,7 @@ static_assert(offsetof(struct ntk_opef_header, data_bytes) == 32, "OPEF 1: data 
 static_assert(offsetof(struct ntk_opef_header, full_bytes) == 40, "OPEF 1: inflated length");
 static_assert(POPEF_BLOB_OPAQUE == 4 && POPEF_U64 == 12 && POPEF_F8152 == 14, "OPEF 1: numbers");
 
-/* Up to the next multiple of 8; bytes is below 2^63. */
+/* Rounds up to the next multiple of 8; bytes must be below 2^63. */
 static inline uint64_t ntk_opef_pad8(uint64_t bytes)
 {
     return (bytes + 7) & ~(uint64_t)7;

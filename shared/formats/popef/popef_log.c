@@ -22,8 +22,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_int threshold = POPEF_LOG_WARN;
 static int log_fd = STDERR_FILENO;
 
-/* secure_getenv: a program with more rights than its caller must not write a file of the caller's
- * choice. */
+/* secure_getenv(), because a program with more rights than its caller must not write a file of the
+ * caller's choice. */
 static void start(void)
 {
     const char *level = secure_getenv("POPEF_LOG_LEVEL");
@@ -37,7 +37,7 @@ static void start(void)
     if (place && strcmp(place, "stdout") == 0) {
         log_fd = STDOUT_FILENO;
     } else if (place && place[0] != '\0' && strcmp(place, "stderr") != 0) {
-        /* A FIFO without a reader is rejected and does not block. */
+        /* O_NONBLOCK, so that a FIFO without a reader is rejected instead of blocking. */
         int fd = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 
         if (fd >= 0) {
@@ -49,7 +49,7 @@ static void start(void)
 
 void popef_log_set_level(enum popef_log_level level)
 {
-    (void)pthread_once(&once, start); /* or it would be overridden */
+    (void)pthread_once(&once, start); /* otherwise start() would override the level later */
     atomic_store_explicit(&threshold, (int)level, memory_order_relaxed);
 }
 
@@ -68,6 +68,6 @@ void ntk_popef_log(enum popef_log_level level, const char *format, ...)
     va_end(args);
     size_t length = ntk_str_clean(line, sizeof line - 1);
     line[length++] = '\n';
-    ssize_t written = write(log_fd, line, length); /* no caller to report to */
+    ssize_t written = write(log_fd, line, length); /* a failure cannot be reported */
     (void)written;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_model - the parts of a reader for one executable, and checks that they fit together. */
+/* popef_model - collects the parts of one executable from a reader, and checks that they fit
+ * together. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/formats/popef/popef_private.h"
 
-#define LIST_BYTES 256 /* of names in a message */
+#define LIST_BYTES 256 /* maximum length of a list of names in a message */
 
 struct popef_model {
     const struct popef_executable *executable;
@@ -43,7 +44,7 @@ static int check_links(const struct popef_reader *reader, struct popef_error *er
     return ret;
 }
 
-/* The possible names, as many as fit into a message. */
+/* Lists the possible names, as many as fit into a message. */
 static const char *executables_list(const struct popef_reader *reader, const char *before, char *to,
                                     size_t bytes)
 {
@@ -98,7 +99,8 @@ static int metadata_choose(const struct popef_reader *reader, const char *execut
     return 0;
 }
 
-/* A feed describes one tensor, with or without the dimensions for replicas and repeats. */
+/* Whether a feed matches its anchor: it describes one tensor, with or without the dimensions for
+ * replicas and repeats. */
 static bool feed_fits(const struct popef_feed *feed, const struct popef_anchor *anchor,
                       int64_t replication_factor)
 {

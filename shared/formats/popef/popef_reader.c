@@ -8,26 +8,26 @@
 #include "shared/base/vec.h"
 #include "shared/formats/popef/popef_private.h"
 
-/* One after the other: another encoding is one more row. */
+/* Tried in order; a new encoding is one more row. */
 static const struct ntk_popef_encoding *const encodings[] = { &ntk_popef_opef1 };
 
-/* Lists of a part; unknown blobs come last. */
+/* Indices of a part's lists; unknown blobs come last. */
 enum list { LIST_UNKNOWN = POPEF_BLOB_OPAQUE + 1, LIST_COUNT };
 
-/* Data from one file. Records and texts are in the arena, so pointers to them stay valid. */
+/* Data from one file. Records and texts are in an arena, so pointers to them stay valid. */
 struct part {
     struct ntk_popef_file *file;
     struct ntk_popef_arena arena;
-    struct ntk_vec lists[LIST_COUNT]; /* of pointers to records, by type */
-    struct ntk_map names[LIST_COUNT]; /* of executables, tensors, feeds */
+    struct ntk_vec lists[LIST_COUNT]; /* elements are pointers to records, by type */
+    struct ntk_map names[LIST_COUNT]; /* names of executables, tensors and feeds */
 };
 
 struct popef_reader {
-    struct ntk_vec parts; /* of pointers */
-    size_t bytes;         /* of their arenas */
+    struct ntk_vec parts; /* elements are pointers to struct part */
+    size_t bytes;         /* total size of the parts' arenas */
 };
 
-/* The part of the machine's memory that parsing leaves free, and the interval of checks. */
+/* Amount of the machine's memory that parsing leaves free, and the interval of checks. */
 #define MEMORY_BYTES_LEFT ((uint64_t)128 << 20)
 #define MEMORY_BYTES_STEP ((size_t)32 << 20)
 
@@ -117,7 +117,7 @@ static size_t count(const struct popef_reader *reader, size_t list)
     return sum;
 }
 
-/* Names of these are unique across all files. */
+/* Adds a name that must be unique across all files. */
 static int add_name(const struct popef_reader *reader, struct part *part, enum popef_blob_type type,
                     const char *name, void *record, uint64_t offset, struct popef_error *err)
 {
@@ -142,7 +142,7 @@ static const size_t record_bytes[LIST_COUNT] = {
 static void record_fill(void *record, const struct ntk_popef_head *head,
                         const struct ntk_popef_info *info)
 {
-    struct popef_blob *blob = record; /* the first member of each */
+    struct popef_blob *blob = record; /* the first member of each record */
 
     *blob = head->blob;
     blob->name = info->name ? info->name : "";
@@ -312,7 +312,7 @@ const char *popef_reader_file_name(const struct popef_reader *reader, size_t ind
                : NULL;
 }
 
-/* Same, for each list: its length, and the record at an index. */
+/* For each list: its length, and the record at an index. */
 #define LIST(name, type, list)                                                          \
     size_t popef_reader_##name##_count(const struct popef_reader *reader)               \
     {                                                                                   \

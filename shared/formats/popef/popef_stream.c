@@ -11,18 +11,18 @@
 
 struct popef_stream {
     struct ntk_popef_file *file;
-    uint64_t data_offset; /* in the file */
+    uint64_t data_offset; /* position in the file */
     uint64_t stored_bytes, full_bytes;
-    uint64_t taken;    /* of the stored bytes */
-    uint64_t position; /* of the full bytes */
+    uint64_t taken;    /* stored bytes that were read */
+    uint64_t position; /* position in the full data */
     bool is_compressed;
     bool is_begun;
-    bool is_ended; /* the zlib stream, with its checksum */
-    int failed;    /* sticks */
+    bool is_ended; /* the zlib stream, including its checksum, has ended */
+    int failed;    /* error that persists */
     struct popef_error error;
     z_stream inflater;
-    uint8_t *input; /* INPUT_BYTES */
-    char name[64];  /* for errors */
+    uint8_t *input; /* INPUT_BYTES bytes */
+    char name[64];  /* name in error messages */
 };
 
 int ntk_popef_stream_open(struct ntk_popef_file *file, const struct popef_blob *blob,
@@ -111,7 +111,7 @@ static int inflate_some(struct popef_stream *stream, uint8_t *out, size_t bytes_
             stream->is_ended = true;
         } else if (status == Z_MEM_ERROR) {
             return ntk_popef_no_memory(err);
-        } else if (status != Z_OK) { /* Z_BUF_ERROR: the stored bytes end before the stream */
+        } else if (status != Z_OK) { /* Z_BUF_ERROR: the stored bytes end before the stream does */
             return bad_compression(stream, err);
         }
     }
@@ -129,7 +129,8 @@ static int read_inflated(struct popef_stream *stream, uint8_t *to, size_t bytes_
     if (ret == 0 && given < bytes_count) {
         ret = bad_compression(stream, err);
     }
-    /* With the last byte: the stream has ended, its checksum is right, and nothing follows. */
+    /* Together with the last byte, check that the stream has ended, its checksum is right, and
+     * nothing follows. */
     if (ret == 0 && stream->position + bytes_count == stream->full_bytes) {
         ret = inflate_some(stream, &beyond, 1, &given, err);
         if (ret == 0 &&

@@ -20,19 +20,20 @@
 
 struct popef_blob_writer {
     struct popef_writer *writer;
-    struct popef_blob_writer *next; /* the writer's blobs that are not closed */
+    struct popef_blob_writer *next; /* list of the writer's blob writers that are not closed */
 };
 
 /* The blob that is being written. */
 struct active {
-    struct popef_blob_writer *blob; /* NULL: metadata, which no caller has, or none */
+    /* NULL for metadata, which has no blob writer, or if there is no active blob */
+    struct popef_blob_writer *blob;
     bool is_open;
     uint32_t type;
     char *name;
-    uint64_t offset; /* of its header */
+    uint64_t offset; /* position of its header */
     uint64_t info_bytes;
     uint64_t stored_bytes, full_bytes;
-    bool has_expected; /* full_bytes that it must have at the end */
+    bool has_expected; /* full_bytes must be reached at the end */
     uint64_t expected_bytes;
     bool is_compressed;
     z_stream deflater;
@@ -42,16 +43,16 @@ struct popef_writer {
     char *path;
     int fd;
     bool is_fd_ours;
-    bool is_new; /* appending made the file */
+    bool is_new; /* appending created the file */
     struct ntk_fs_replace replace;
-    uint64_t begin;  /* of the file when it was opened: an abort restores it */
-    uint64_t offset; /* position in the file of the buffer's content */
-    uint8_t *buffer; /* BUFFER_BYTES */
+    uint64_t begin;  /* size of the file when it was opened, which an abort restores */
+    uint64_t offset; /* position of the buffer's content in the file */
+    uint8_t *buffer; /* BUFFER_BYTES bytes */
     size_t buffered;
     struct active active;
     struct popef_blob_writer *blobs;
-    struct ntk_map names[POPEF_BLOB_OPAQUE + 1]; /* of executables, tensors, feeds */
-    int failed;                                  /* persists: the file cannot be trusted any more */
+    struct ntk_map names[POPEF_BLOB_OPAQUE + 1]; /* names of executables, tensors and feeds */
+    int failed; /* error that persists: the file can no longer be trusted */
 };
 
 static int cannot_write(struct popef_writer *writer, int error, struct popef_error *err)
@@ -90,7 +91,7 @@ static int put(struct popef_writer *writer, const void *bytes, size_t bytes_coun
             return ret;
         }
     }
-    if (bytes_count >= BUFFER_BYTES) { /* large data is not copied */
+    if (bytes_count >= BUFFER_BYTES) { /* write large data without copying it */
         int ret = ntk_fs_pwrite(writer->fd, bytes, bytes_count, writer->offset);
 
         if (ret < 0) {
@@ -112,7 +113,7 @@ static int change(struct popef_writer *writer, uint64_t offset, const void *byte
         memcpy(writer->buffer + (offset - writer->offset), bytes, bytes_count);
         return 0;
     }
-    int ret = flush(writer, err); /* they may be in both */
+    int ret = flush(writer, err); /* the bytes may be partly in the buffer */
     if (ret == 0 && (ret = ntk_fs_pwrite(writer->fd, bytes, bytes_count, offset)) < 0) {
         ret = cannot_write(writer, -ret, err);
     }
@@ -130,7 +131,7 @@ static void active_end(struct popef_writer *writer)
     writer->active = (struct active){ 0 };
 }
 
-/* Restores the state before it. */
+/* Restores the state before the active blob. */
 static void active_take_back(struct popef_writer *writer)
 {
     struct active *active = &writer->active;
@@ -270,7 +271,7 @@ static int put_start(struct popef_writer *writer, uint32_t type, const struct nt
     return ret;
 }
 
-/* Finishes the previous blob; out_blob NULL: no data is written. */
+/* Finishes the previous blob and begins a new one. out_blob NULL: no data is written. */
 static int begin(struct popef_writer *writer, uint32_t type, const struct ntk_popef_info *info,
                  bool compress, struct popef_blob_writer **out_blob, struct popef_error *err)
 {
@@ -376,7 +377,7 @@ int popef_writer_create_feed_data(struct popef_writer *writer,
 int popef_writer_write_metadata(struct popef_writer *writer, const struct popef_metadata *metadata,
                                 struct popef_error *err)
 {
-    /* The writer only reads it. */
+    /* The cast is safe because the writer only reads the metadata. */
     struct ntk_popef_info info = { .metadata = (struct popef_metadata *)metadata };
     int ret = begin(writer, POPEF_BLOB_METADATA, &info, false, NULL, err);
 
@@ -467,7 +468,8 @@ void popef_writer_abort(struct popef_writer *writer)
         if (writer->is_new) {
             (void)unlink(writer->path);
         } else {
-            int ret = ftruncate(writer->fd, (off_t)writer->begin); /* no caller to report to */
+            /* a failure cannot be reported */
+            int ret = ftruncate(writer->fd, (off_t)writer->begin);
             (void)ret;
         }
     }
@@ -500,7 +502,7 @@ int popef_writer_close(struct popef_writer *writer, struct popef_error *err)
     return ret;
 }
 
-/* The names of a valid file, to which more is added. */
+/* Reads the names in a valid file to which blobs are appended. */
 static int names_read(struct popef_writer *writer, struct popef_error *err)
 {
     struct popef_reader *reader = NULL;
