@@ -50,6 +50,7 @@ static const struct ntk_opt_program program = {
              "diff [OPTION]... BEFORE AFTER\n"
              "baseline save|check [OPTION]... BASELINE CAPTURE...\n"
              "show-session -s FILE.ntff [OPTION]...\n"
+             "show-session -d FOLDER [OPTION]...\n"
 #ifdef NTK_PROFILE_DAEMON
              "start-session -s FILE.ntff [-a ADDRESS] MODEL-ID\n"
              "stop-session -s FILE.ntff\n"

@@ -30,7 +30,7 @@
 
 /* The request as text, for the arguments of a program. */
 struct wish {
-    bool is_look;
+    bool is_look, is_idle;
     char job[256]; /* "": pid */
     char user[16]; /* uid; "": any */
     char pid[24];
@@ -107,6 +107,7 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     uint64_t number, user, at, executions, timeout_ms, size;
 
     wish->is_look = ntk_http_request_query_get(request, "look") != NULL;
+    wish->is_idle = ntk_http_request_query_get(request, "idle") != NULL;
     wish->status = 400;
     if (!job == !pid) {
         wish->said = "no process: use job=NAME or pid=PID";
@@ -257,6 +258,9 @@ static int start(struct ntk_captures_http *captures, const struct wish *wish, st
 
         for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
             argv[count++] = (char *)rest[i];
+        }
+        if (wish->is_idle) {
+            argv[count++] = (char *)"--idle";
         }
     }
     argv[count] = NULL;

@@ -94,24 +94,26 @@ static uint64_t start_of_execution(const struct ntk_system_trace *trace, uint64_
     return 0;
 }
 
-uint64_t ntk_capture_place_triggered(const char *path, const struct ntk_system_trace *const *traces,
-                                     size_t count)
+bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *const *traces,
+                           size_t count, struct ntk_capture_triggered *out_capture)
 {
     unsigned long long execution;
     unsigned pid;
-    unsigned nc;
-    uint64_t start_ns = 0;
+    unsigned core; /* of the machine */
 
-    if (sscanf(ntk_str_base_name(path), "pid_%u_nc_%u_exec_%llu.ntff", &pid, &nc, &execution) !=
+    if (sscanf(ntk_str_base_name(path), "pid_%u_nc_%u_exec_%llu.ntff", &pid, &core, &execution) !=
         3) {
-        return 0;
+        return false;
     }
-    for (size_t i = 0; i < count && start_ns == 0; i++) {
+    *out_capture =
+        (struct ntk_capture_triggered){ .pid = pid, .execution = execution, .nc = UINT32_MAX };
+    for (size_t i = 0; i < count && out_capture->start_ns == 0; i++) {
         const NtkNtracePb__Info *info = traces[i]->info;
 
         if (info && info->process_id == pid && !traces[i]->is_vendor) {
-            start_ns = start_of_execution(traces[i], execution);
+            out_capture->nc = core >= info->first_core ? core - info->first_core : UINT32_MAX;
+            out_capture->start_ns = start_of_execution(traces[i], execution);
         }
     }
-    return start_ns;
+    return true;
 }

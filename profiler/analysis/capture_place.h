@@ -19,9 +19,16 @@
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                            uint32_t nc, const char **out_reason);
-/* The same of a capture that `neuron-profile trigger` requested, by its name: the start of that
- * execution in the trace of its process, which is in another folder. 0: no trace has it. */
-uint64_t ntk_capture_place_triggered(const char *path, const struct ntk_system_trace *const *traces,
-                                     size_t count);
+/* A capture that `neuron-profile trigger` requested, by its name. The trace of its process is in
+ * another folder. */
+struct ntk_capture_triggered {
+    uint32_t pid;
+    uint64_t execution; /* the first one */
+    uint32_t nc;        /* of the process; UINT32_MAX: no trace of the process */
+    uint64_t start_ns;  /* of that execution, since 1970; 0: no trace has it */
+};
+/* False: the name is another. */
+bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *const *traces,
+                           size_t count, struct ntk_capture_triggered *out_capture);
 
 #endif

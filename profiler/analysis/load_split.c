@@ -94,6 +94,7 @@ static void load_fill(struct ntk_split_load *load, const struct ntk_system_trace
 
 struct pass {
     struct cover loads, device;
+    bool has_allocs, has_copies;
     uint64_t first_ns, last_ns, first_run_ns;
     struct ntk_sorter works;
     struct ntk_long_list items;
@@ -106,6 +107,8 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace, si
     bool is_copy = strcmp(span->type, "dmem_buf_copyin") == 0;
     bool is_alloc = strcmp(span->type, "nrt_dma_mem_alloc") == 0;
 
+    pass->has_allocs = pass->has_allocs || is_alloc;
+    pass->has_copies = pass->has_copies || is_copy;
     pass->first_ns = pass->first_ns ? pass->first_ns : span->start_ns;
     if (!span->is_partial) {
         pass->last_ns = span->end_ns > pass->last_ns ? span->end_ns : pass->last_ns;
@@ -174,11 +177,13 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
     }
     /* For a part, the start is that of its window. */
     bool has_begin = trace->info && trace->begin_ns && trace->begin_ns == trace->info->begin_ns &&
-                     pass.first_ns >= trace->begin_ns;
+                     pass.first_ns > trace->begin_ns;
     *out_split = (struct ntk_load_split){
         .count = pass.items.count,
         .items = pass.items.items,
         .list = pass.items,
+        .has_allocs = pass.has_allocs,
+        .has_copies = pass.has_copies,
         .has_begin = has_begin,
         .has_run = pass.first_run_ns > 0,
         .first_event_ns = has_begin ? pass.first_ns - trace->begin_ns : 0,

@@ -25,6 +25,9 @@ struct ntk_load_split {
     size_t count;
     struct ntk_split_load *items; /* by start */
     struct ntk_long_list list;    /* which they are in */
+    /* Whether the trace records these events at all: else the counts of loads are unknown, not 0. A
+     * recording from outside has neither. */
+    bool has_allocs, has_copies;
     /* Start-up. */
     bool has_begin, has_run;  /* else one of the next two is unknown */
     uint64_t first_event_ns;  /* since the start of the inspection */

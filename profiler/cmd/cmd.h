@@ -72,6 +72,9 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
 /* "run" for "/tmp/run.ntff". NULL: out of memory; the caller frees it. */
 char *ntk_profile_name(const char *path);
+/* Takes an input that is given without -s or -d: a folder, or else a capture, whether it exists or
+ * not. */
+void ntk_profile_take_input(const char *path, const char **session, const char **folder);
 /* The capture of -s: the file, or the only capture of a folder. NULL after printing a message; the
  * caller frees it. */
 char *ntk_profile_session_path(const char *given);

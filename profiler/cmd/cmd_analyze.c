@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_analyze_names.h"
@@ -306,6 +306,10 @@ static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace *
             fprintf(stderr, "neuron-profile: %s\n", *warning);
             *out_code = 1;
         }
+        if (ntk_system_trace_is_absent(traces[count])) {
+            ntk_system_trace_close(traces[count]);
+            continue;
+        }
         count++;
     }
     return count;
@@ -350,6 +354,12 @@ static int run_folder(char *const *names, int name_count)
         code = ntk_profile_fail(&err);
     } else {
         count = is_whole ? traces_open(&paths, traces, &code) : 0;
+        if (is_whole && count == 0 && code == 0) {
+            ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET,
+                        "%s: no trace of host activity, only captures: analyze one with -s",
+                        arg_folder);
+            code = ntk_profile_fail(&err);
+        }
         is_cut = traces_cut(traces, count);
         code = is_cut ? code : 1;
     }
@@ -408,18 +418,19 @@ static int check_options(int name_count, char **names)
     return 0;
 }
 
-/* An input before the names, without -s or -d; a word that is an analysis is not an input. */
+/* An input before the names, without -s or -d; a word that is an analysis is not an input. No
+ * analysis has a dot or a slash in its name. */
 static int take_input(int first, int argc, char **argv)
 {
     struct ntk_analyze_near near;
-    struct stat status;
 
     if (arg_session || arg_folder || first == argc ||
         !ntk_analyze_wrong(false, argv[first], &near) ||
-        !ntk_analyze_wrong(true, argv[first], &near) || stat(argv[first], &status) != 0) {
+        !ntk_analyze_wrong(true, argv[first], &near) ||
+        (access(argv[first], F_OK) != 0 && !strpbrk(argv[first], "./"))) {
         return first;
     }
-    *(S_ISDIR(status.st_mode) ? &arg_folder : &arg_session) = argv[first];
+    ntk_profile_take_input(argv[first], &arg_session, &arg_folder);
     return first + 1;
 }
 

@@ -181,6 +181,13 @@ char *ntk_profile_name(const char *path)
     return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
 }
 
+void ntk_profile_take_input(const char *path, const char **session, const char **folder)
+{
+    struct stat status;
+
+    *(stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? folder : session) = path;
+}
+
 char *ntk_profile_session_path(const char *given)
 {
     struct ntk_vec files = { 0 };

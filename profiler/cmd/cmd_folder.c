@@ -27,18 +27,24 @@ struct loaded {
     struct ntk_vec profiles; /* of struct ntk_profile, one per capture; else empty */
 };
 
-/* Its time 0 on the host's clock; 0: unknown. */
-static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc,
-                                 const struct ntk_vec *traces)
+/* Its time 0 on the host's clock, if it is known; and what only the name has. */
+static void capture_locate(const struct loaded *loaded, const struct ntk_vec *traces,
+                           struct ntk_system_capture *capture)
 {
     struct ntk_ntff *ntff = NULL;
-    uint64_t start_ns = 0;
+    struct ntk_capture_triggered triggered;
 
-    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        start_ns = ntk_capture_place(loaded->trace, &loaded->tables, ntff, nc, NULL);
+    if (ntk_ntff_open(capture->path, &ntff, NULL) == 0) {
+        capture->start_ns =
+            ntk_capture_place(loaded->trace, &loaded->tables, ntff, capture->nc, NULL);
         ntk_ntff_close(ntff);
     }
-    return start_ns ? start_ns : ntk_capture_place_triggered(path, traces->items, traces->count);
+    if (ntk_capture_triggered(capture->path, traces->items, traces->count, &triggered)) {
+        capture->start_ns = capture->start_ns ? capture->start_ns : triggered.start_ns;
+        capture->nc = triggered.nc;
+        capture->exec_id = triggered.execution;
+        capture->process_id = triggered.pid;
+    }
 }
 
 /* An unreadable one is reported and omitted: 1. */
@@ -50,7 +56,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
     struct ntk_system_capture capture = { .path = path,
                                           .nc = ntk_session_core_of(path),
                                           .is_session = strstr(path, "_session_") != NULL };
-    capture.start_ns = capture_start_ns(loaded, path, capture.nc, traces);
+    capture_locate(loaded, traces, &capture);
     bool is_wanted = capture.nc == UINT32_MAX || ntk_cut_has_core(capture.nc);
     if (!is_wanted || (capture.start_ns && !ntk_cut_of_placed(filter, capture.start_ns, &part))) {
         return 0;
@@ -71,12 +77,14 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
     }
     capture.version = profile.ntff->version;
     capture.model_id = profile.ntff->model_id;
-    capture.process_id = profile.ntff->process_id;
+    capture.process_id = profile.ntff->process_id ? profile.ntff->process_id : capture.process_id;
     capture.has_window = profile.ntff->has_window;
     capture.window_start_ns = profile.ntff->window_start_ps / 1000;
     capture.window_end_ns = profile.ntff->window_end_ps / 1000;
     capture.has_total = profile.trace->has_total && profile.trace->total_ps > 0;
     capture.total_ns = capture.has_total ? (uint64_t)profile.trace->total_ps / 1000 : 0;
+    capture.has_instructions = !profile.trace->is_cut.instructions;
+    capture.has_packets = !profile.trace->is_cut.packets;
     for (size_t c = 0; c < profile.trace->core_count; c++) {
         capture.instruction_count += profile.trace->cores[c].instruction_count;
         capture.packet_count += profile.trace->cores[c].packet_count;

@@ -91,6 +91,7 @@ struct run {
     struct ntk_ring_registry *registry;
     struct observed observed[PROCESSES_MAX];
     size_t count;
+    int code; /* 1: a process is not observed, after a message */
 };
 
 /* Whether a process still runs. */
@@ -132,34 +133,46 @@ static int begin(struct run *run, struct ntk_err *err)
 {
     struct ntk_ring_options ring = { .from = NTK_RING_FROM_NOW };
     struct ntk_ring_poll poll_result;
+    size_t omitted = 0;
+    size_t failed = 0;
     int ret = ntk_ring_registry_open(&ring, &run->registry, err);
 
     ret = ret < 0 ? ret : ntk_ring_registry_poll(run->registry, &poll_result, err);
     for (size_t i = 0; ret == 0 && i < ntk_ring_registry_count(run->registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(run->registry, i);
-        struct observed *observed = &run->observed[run->count];
+        struct ntk_ring_process process;
         struct ntk_host_observe_options observe = { .segment = segment,
                                                     .method = wanted_method(),
                                                     .rate = (uint32_t)arg_rate,
                                                     .duration_ns = arg_duration_ns };
 
-        ntk_ring_segment_process(segment, &observed->process);
+        ntk_ring_segment_process(segment, &process);
         if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE ||
-            !ntk_profile_job_has(arg_job, arg_pid, segment, &observed->process)) {
+            !ntk_profile_job_has(arg_job, arg_pid, segment, &process)) {
             continue;
         }
-        ret = ntk_host_observation_begin(&observe, &observed->observation, err);
-        if (ret < 0) {
-            break;
+        if (run->count == PROCESSES_MAX) {
+            omitted++;
+            continue;
+        }
+        struct observed *observed = &run->observed[run->count];
+        observed->process = process;
+        if (ntk_host_observation_begin(&observe, &observed->observation, err) < 0) {
+            run->code = ntk_profile_fail(err); /* the others of a job are observed */
+            failed++;
+            continue;
         }
         (void)poll_all(run); /* each begin takes a while */
         run->count++;
         ret = arg_record ? record_begin(observed, err) : 0;
-        if (run->count == PROCESSES_MAX) {
-            break;
-        }
     }
-    if (ret == 0 && run->count == 0) {
+    if (omitted > 0) {
+        fprintf(stderr,
+                "neuron-profile: observing %u of %zu processes of the job: use --pid for others\n",
+                PROCESSES_MAX, PROCESSES_MAX + omitted);
+        run->code = 1;
+    }
+    if (ret == 0 && run->count + failed == 0) {
         ret = ntk_profile_job_err_not_found(arg_job, arg_pid, &poll_result, err);
     }
     return ret;
@@ -267,9 +280,10 @@ static int answer(struct run *run, struct ntk_err *err)
     if (arg_pprof && ret == 0) {
         ret = ntk_host_flame_pprof(answers, run->count, arg_pprof, err);
     }
-    int code = ret < 0 ? ntk_profile_fail(err) : ntk_profile_put(&out, arg_output);
+    int code = ret < 0 ? ntk_profile_fail(err) : 0;
+    int put = ntk_profile_put(&out, arg_output); /* also if another file cannot be written */
     ntk_buf_fini(&out);
-    return code ? code : recorded;
+    return code || put ? 1 : recorded;
 }
 
 int ntk_cmd_idle(int argc, char **argv)
@@ -292,8 +306,14 @@ int ntk_cmd_idle(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     int ret = begin(&run, &err);
-    ret = ret < 0 ? ret : observe(&run, &err);
-    int code = ret < 0 ? ntk_profile_fail(&err) : answer(&run, &err);
+    int code = run.code;
+    ret = ret < 0 || run.count == 0 ? ret : observe(&run, &err);
+    if (ret < 0) {
+        code = ntk_profile_fail(&err);
+    } else if (run.count > 0) {
+        int answered = answer(&run, &err);
+        code = answered ? answered : code;
+    }
     for (size_t i = 0; i < PROCESSES_MAX; i++) {
         ntk_host_observation_destroy(run.observed[i].observation);
         ntk_live_trace_destroy(run.observed[i].live);

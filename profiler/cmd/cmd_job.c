@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiler/system/live_trace.h"
+
 bool ntk_profile_job_has(const char *job, uint64_t pid, struct ntk_ring_segment *segment,
                          const struct ntk_ring_process *process)
 {
@@ -46,8 +48,5 @@ int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct nt
                            "where ranks meet%s",
                            job, unseen);
     }
-    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                       "process %llu not found: it has not initialized its runtime, or its hooks "
-                       "are disabled%s",
-                       (unsigned long long)pid, unseen);
+    return ntk_live_process_err_missing(pid, unseen, err);
 }

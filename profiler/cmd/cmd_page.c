@@ -207,9 +207,11 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     uint64_t start_ns = zero_ns ? capture_start(path, trace, tables) : 0;
     struct ntk_trace_part part = { 0 };
 
-    if (zero_ns && !start_ns) {
-        start_ns = ntk_capture_place_triggered(
-            path, (const struct ntk_system_trace *const *)shown->traces.items, shown->traces.count);
+    struct ntk_capture_triggered triggered;
+    if (zero_ns && !start_ns &&
+        ntk_capture_triggered(path, shown->traces.items, shown->traces.count, &triggered)) {
+        start_ns = triggered.start_ns;
+        nc = nc == UINT32_MAX ? triggered.nc : nc;
     }
 
     /* A capture days away from the trace does not belong to it; this also avoids an overflow

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
@@ -155,16 +155,16 @@ static char *statement_of(const char *operand)
     return NULL;
 }
 
-/* An input before the query, without -s or -d. */
+/* An input before the query, without -s or -d. A missing file is an input if a query follows; two
+ * words of a query without quotes are not. */
 static int take_input(int first, int argc, char **argv)
 {
-    struct stat status;
-
     if (arg_session || arg_folder || arg_tables || argc - first != 2 ||
-        stat(argv[first], &status) != 0) {
+        (access(argv[first], F_OK) != 0 && strcmp(argv[first + 1], "-") != 0 &&
+         !strchr(argv[first + 1], ' '))) {
         return first;
     }
-    *(S_ISDIR(status.st_mode) ? &arg_folder : &arg_session) = argv[first];
+    ntk_profile_take_input(argv[first], &arg_session, &arg_folder);
     return first + 1;
 }
 

@@ -42,7 +42,8 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile show-session",
-    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...",
+    .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...\n"
+             "[-d] FOLDER [OPTION]...",
     .summary =
         "Lists the contents of a capture, from any machine: cores, engines, opcodes, memory.",
     .options = options,
@@ -80,6 +81,9 @@ int ntk_cmd_show_session(int argc, char **argv)
 
     if (first < 0) {
         return ntk_opt_exit_code(first);
+    }
+    if (first < argc && !arg_session && !arg_folder) {
+        ntk_profile_take_input(argv[first++], &arg_session, &arg_folder);
     }
     if (first < argc) {
         return ntk_opt_argument_error(&program, NULL, argv[first]);

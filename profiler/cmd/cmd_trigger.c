@@ -17,6 +17,7 @@
 #include "profiler/cmd/cmd_job.h"
 #include "profiler/cmd/cmd_trigger_around.h"
 #include "profiler/cmd/cmd_trigger_hosts.h"
+#include "profiler/cmd/cmd_trigger_text.h"
 #include "shared/base/order.h"
 #include "shared/base/progress.h"
 #include "profiler/system/trigger.h"
@@ -471,14 +472,16 @@ static int record(struct asking *asking, struct ntk_err *err)
 static void put_text(const struct ntk_trigger_target *target, const char *before)
 {
     char rank[32] = "";
+    char range[NTK_TRIGGER_RANGE_BYTES];
 
     if (target->rank >= 0) {
         (void)snprintf(rank, sizeof rank, ", rank %lld", (long long)target->rank);
     }
-    printf("process %u (%s)%s: executions %llu to %llu in %u file%s, earlier events in %s\n",
-           target->pid, target->command, rank, (unsigned long long)target->recorded_first,
-           (unsigned long long)target->recorded_last, target->file_count,
-           target->file_count == 1 ? "" : "s", before ? before : "none");
+    printf("process %u (%s)%s: %s in %u file%s, earlier events in %s\n", target->pid,
+           target->command, rank,
+           ntk_trigger_executions_text(target->recorded_first, target->recorded_last, range,
+                                       sizeof range),
+           target->file_count, target->file_count == 1 ? "" : "s", before ? before : "none");
 }
 
 static void put_who(const struct ntk_trigger_target *target, struct ntk_json *json)
@@ -704,6 +707,18 @@ static const struct asking *first_good(const struct askings *askings)
     return NULL;
 }
 
+static bool has_files(const struct askings *askings)
+{
+    for (size_t i = 0; i < askings->count; i++) {
+        for (size_t t = 0; t < askings->of[i]->count; t++) {
+            if (askings->of[i]->targets[t].file_count > 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The exit code. */
 static int ask(struct askings *askings)
 {
@@ -748,6 +763,9 @@ static int ask(struct askings *askings)
         ntk_json_key_u64(&json, "execution", good->now);
         ntk_json_key_double(&json, "executions_per_second", good->per_second);
     } else {
+        if (!arg_json && has_files(askings)) {
+            ntk_trigger_say_next(arg_folder, arg_idle);
+        }
         ntk_json_key_text(&json, "folder", good->folder);
         ntk_json_key_u64(&json, "first_execution", good->first);
         ntk_json_key_u64(&json, "execution_count", arg_count);
@@ -783,9 +801,8 @@ int ntk_cmd_trigger(int argc, char **argv)
         return ntk_opt_usage_error(&program, "no process: use --pid PID or --job NAME%s",
                                    arg_job ? ", not both" : "");
     }
-    if (arg_idle && (arg_look || arg_hosts.count > 0)) {
-        return ntk_opt_usage_error(&program, "--idle and %s are mutually exclusive",
-                                   arg_look ? "--look" : "--host");
+    if (arg_idle && arg_look) {
+        return ntk_opt_usage_error(&program, "--idle and --look are mutually exclusive");
     }
     if (arg_hosts.count == 0 && (remote.token_file || remote.ca_file)) {
         return ntk_opt_usage_error(&program, "--token-file and --ca-file require --host");
@@ -809,6 +826,7 @@ int ntk_cmd_trigger(int argc, char **argv)
                                                          .keep_bytes = arg_bytes,
                                                          .folder = arg_folder,
                                                          .only_look = arg_look,
+                                                         .idle = arg_idle,
                                                          .json = arg_json,
                                                          .is_interrupted = &is_interrupted };
         int code = ntk_trigger_hosts(&hosts);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_trigger_text.h"
+#include "profiler/output/answers/output_hostwork.h"
 #include "shared/base/progress.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -37,6 +39,7 @@ struct host {
     json_t *state;      /* its last reported state */
     struct ntk_err err; /* "": no error */
     uint64_t fetched_files;
+    bool has_host_threads; /* a fetched file has them */
     char folder[PATH_MAX]; /* where files are; "": none */
 };
 
@@ -168,6 +171,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
                            (unsigned long long)first, (unsigned long long)options->executions,
                            (unsigned long long)(options->timeout_ns / NTK_NS_PER_MS),
                            (unsigned long long)options->keep_bytes);
+        ntk_buf_add_text(&path, options->idle ? "&idle=1" : "");
     }
     if (!ntk_buf_ok(&path)) {
         (void)ntk_err_no_memory(&host->err);
@@ -444,6 +448,14 @@ static void fetch(struct host *host, const struct ntk_trigger_hosts_options *opt
             return;
         }
         host->fetched_files++;
+        host->has_host_threads =
+            host->has_host_threads ||
+            strcmp(ntk_str_base_name(text_of(file, "name")), NTK_HOSTWORK_FILE) == 0;
+    }
+    if (options->idle && !host->has_host_threads) {
+        (void)ntk_err_set(&host->err, -ENODATA, NTK_ERR_NO_OFFSET,
+                          "no record of host threads: the agent is older, or may not trace the "
+                          "processes (see its log)");
     }
 }
 
@@ -459,6 +471,7 @@ static void put_processes(struct host *host, const struct ntk_trigger_hosts_opti
     {
         char command[64];
         char error[400];
+        char range[NTK_TRIGGER_RANGE_BYTES];
         json_t *rank = json_object_get(process, "rank");
         uint64_t first = number_of(process, "first_execution");
         uint64_t last = number_of(process, "last_execution");
@@ -494,8 +507,7 @@ static void put_processes(struct host *host, const struct ntk_trigger_hosts_opti
             if (json_is_integer(rank)) {
                 printf(", rank %lld", (long long)json_integer_value(rank));
             }
-            printf(": executions %llu to %llu\n", (unsigned long long)first,
-                   (unsigned long long)last);
+            printf(": %s\n", ntk_trigger_executions_text(first, last, range, sizeof range));
         }
         if (!options->only_look && !is_whole) {
             *code = 1;
@@ -512,6 +524,8 @@ static int tell(struct host *hosts, const struct ntk_trigger_hosts_options *opti
 {
     struct ntk_buf out = { 0 };
     struct ntk_json json;
+    bool has_files = false;
+    bool has_host_threads = false;
     int code = 0;
 
     ntk_json_init(&json, &out, true);
@@ -534,6 +548,8 @@ static int tell(struct host *hosts, const struct ntk_trigger_hosts_options *opti
         ntk_json_text(&json, host->fetched_files > 0 ? host->folder : NULL);
         ntk_json_key_text(&json, "error", host->err.text);
         ntk_json_object_end(&json);
+        has_files = has_files || host->fetched_files > 0;
+        has_host_threads = has_host_threads || host->has_host_threads;
         if (host->fetched_files > 0 && !options->json) {
             printf("%s: %llu files in %s\n", host->name, (unsigned long long)host->fetched_files,
                    host->folder);
@@ -551,6 +567,9 @@ static int tell(struct host *hosts, const struct ntk_trigger_hosts_options *opti
         code = 1;
     }
     ntk_buf_fini(&out);
+    if (has_files && !options->json) {
+        ntk_trigger_say_next(options->folder, has_host_threads);
+    }
     return code;
 }
 

@@ -38,6 +38,7 @@ struct ntk_trigger_hosts_options {
     uint64_t keep_bytes; /* per process */
     const char *folder;  /* with a subfolder for each host */
     bool only_look;
+    bool idle; /* also record what host threads do */
     bool json;
     const volatile sig_atomic_t *is_interrupted;
 };

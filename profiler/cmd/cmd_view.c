@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
@@ -294,6 +293,10 @@ static int check_page_options(bool is_page)
             &program,
             "--output-file and --output-format page are mutually exclusive: the page is served");
     }
+    if (is_page && arg_no_page) {
+        return ntk_opt_usage_error(&program,
+                                   "--disable-ui and --output-format page are mutually exclusive");
+    }
     if (arg_compare && !arg_session) {
         return ntk_opt_usage_error(&program, "--compare requires -s");
     }
@@ -398,15 +401,11 @@ static int view_folder(bool is_json)
 /* Takes an argument without an option: a capture, or a folder of captures. 0, or the exit code. */
 static int take_operand(int count, char **operands)
 {
-    struct stat status;
-
     if (count > 1 || (count == 1 && (arg_session || arg_folder))) {
         return ntk_opt_argument_error(&program, NULL, operands[arg_session || arg_folder ? 0 : 1]);
     }
-    if (count == 1 && stat(operands[0], &status) == 0 && S_ISDIR(status.st_mode)) {
-        arg_folder = operands[0];
-    } else if (count == 1) {
-        arg_session = operands[0];
+    if (count == 1) {
+        ntk_profile_take_input(operands[0], &arg_session, &arg_folder);
     }
     return 0;
 }

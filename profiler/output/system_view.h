@@ -13,10 +13,12 @@ struct ntk_system_capture {
     uint64_t model_id;
     uint32_t nc; /* from the file name; UINT32_MAX if not recorded */
     bool has_window;
-    uint64_t process_id;                     /* from the capture; 0: none */
+    uint64_t process_id;                     /* from the capture or its name; 0: none */
+    uint64_t exec_id;                        /* from the file name, of the first one; 0: none */
     uint64_t window_start_ns, window_end_ns; /* on the clock of the core */
     bool has_total;
     uint64_t total_ns;
+    bool has_instructions, has_packets; /* false: truncated */
     uint64_t instruction_count, packet_count;
     uint64_t start_ns; /* its time 0 on the host's clock; 0: unknown */
     bool is_session;   /* has all executions of the core, else the first one of its model */

@@ -203,6 +203,9 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
         return;
     }
     records->events++;
+    if (!records->first_ns || event->time_ns < records->first_ns) {
+        records->first_ns = event->time_ns;
+    }
     records->event[records->count] = *event;
     /* Events without a core are on the first. */
     records->nc[records->count++] =

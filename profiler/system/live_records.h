@@ -37,6 +37,7 @@ struct ntk_live_records {
     struct ntk_vec unwritten; /* of char *: names not yet in the file, in order */
     uint32_t type_count;      /* in the file */
     uint64_t events, events_max, beyond;
+    uint64_t first_ns; /* of the earliest event, since 1970; 0: none */
     uint64_t executions;
     uint64_t tracking_id;
     uint32_t first_logical, core_count;

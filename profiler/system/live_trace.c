@@ -2,6 +2,7 @@
 #include "profiler/system/live_trace.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ struct ntk_live_trace {
     struct ntk_err err; /* of the records */
     uint64_t begin_ns, realtime_ns, polled_ns;
     uint64_t lost; /* before */
+    bool from_oldest;
 };
 
 static int info_write(const struct ntk_live_records *records, const char *folder, uint64_t begin_ns,
@@ -135,6 +137,17 @@ static int info_write(const struct ntk_live_records *records, const char *folder
     return ret;
 }
 
+int ntk_live_process_err_missing(uint64_t pid, const char *more, struct ntk_err *err)
+{
+    bool exists = pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                       exists ? "process %llu has no readable hooks: its runtime has not started, "
+                                "or its hooks are disabled or not loaded%s"
+                              : "process %llu does not exist%s",
+                       (unsigned long long)pid, more);
+}
+
 static int registry_open(struct ntk_live_trace *trace, const struct ntk_live_trace_options *options,
                          struct ntk_err *err)
 {
@@ -150,8 +163,7 @@ static int registry_open(struct ntk_live_trace *trace, const struct ntk_live_tra
     records->segment = ntk_live_trace_segment(trace->registry, options->pid,
                                               options->has_owner ? &options->owner : NULL);
     if (!records->segment) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "process %u has no Neuron runtime to observe", options->pid);
+        return ntk_live_process_err_missing(options->pid, "", err);
     }
     ntk_ring_segment_process(records->segment, &records->process);
     return records->process.mode >= 2 ? 0
@@ -173,6 +185,7 @@ int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
     }
     records = &trace->records;
     trace->clock = options->clock;
+    trace->from_oldest = options->from_oldest;
     int ret = registry_open(trace, options, err);
     if (ret == 0) {
         trace->result.folder = folder_make(options->folder, options->pid, err);
@@ -237,8 +250,12 @@ int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host 
     if (ret < 0) {
         return ret;
     }
-    int saved =
-        info_write(records, trace->result.folder, trace->realtime_ns, ntk_clock_realtime_ns(), err);
+    /* Events from before the recording are part of it: it began with the first of them. */
+    bool begins_before =
+        trace->from_oldest && records->first_ns && records->first_ns < trace->realtime_ns;
+    int saved = info_write(records, trace->result.folder,
+                           begins_before ? records->first_ns : trace->realtime_ns,
+                           ntk_clock_realtime_ns(), err);
     if (saved < 0) {
         return saved;
     }

@@ -45,6 +45,8 @@ struct ntk_live_trace_result {
     bool has_ended; /* the process exited before the time was up */
 };
 
+/* -ENOENT with a message: the process has ended, or has no hooks; more: appended to it. */
+int ntk_live_process_err_missing(uint64_t pid, const char *more, struct ntk_err *err);
 /* -ENOENT: no such observed process; -ENODATA: it keeps no events; or errors of reading and
  * writing. */
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,

@@ -424,6 +424,12 @@ void ntk_system_trace_close(struct ntk_system_trace *trace)
     free(trace);
 }
 
+bool ntk_system_trace_is_absent(const struct ntk_system_trace *trace)
+{
+    return !trace->info && !trace->vendor && !trace->cpu && !trace->memory &&
+           trace->span_count == 0 && trace->record_count == 0 && trace->warnings.count == 0;
+}
+
 #define PASS_SPANS 65536U
 
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace)

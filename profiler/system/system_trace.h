@@ -173,6 +173,8 @@ struct ntk_system_trace {
 int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
                           struct ntk_err *err);
 void ntk_system_trace_close(struct ntk_system_trace *trace);
+/* Whether the folder has captures only, and no file of a trace. */
+bool ntk_system_trace_is_absent(const struct ntk_system_trace *trace);
 /* Returns memory of checked spans; the trace is unchanged. */
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace);
 /* The same, called with the index of each span of a pass. */

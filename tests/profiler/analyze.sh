@@ -209,6 +209,30 @@ analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
 analyze 2 -s a.ntff --what-if link=2
 
+# ---- a folder of captures without a trace: no figure of it, and the next step ----
+mkdir captures
+cp a.ntff captures/whole.ntff
+head -c 1000 a.ntff >captures/cut.ntff
+ends 1 neuron-profile view -d captures
+says printed 'Trace     none: the folder has only captures'
+grep -Eq 'recorded for|Events ' printed && complain "a folder without a trace has figures of one"
+grep -Eq '^cut.ntff .* - +-$' printed || complain "the truncated capture has counts"
+ends 1 neuron-profile view -d captures --output-format summary-json
+jq -e '.sessions[0] | has("begin_ns") or has("event_count") or (.captures | map(select(.file == "cut.ntff"))[0] | has("packet_count")) | not' printed >/dev/null ||
+    complain "JSON of a folder without a trace has figures of one"
+analyze 1 -d captures memory
+says err 'captures: no trace of host activity, only captures: analyze one with -s'
+# A file that does not exist is not the name of an analysis.
+analyze 1 absent.ntff idle
+says err "cannot open 'absent.ntff'"
+analyze 2 idel
+says err "did you mean 'idle'?"
+ends 0 neuron-profile show-session a.ntff
+cp printed session
+ends 0 neuron-profile show-session -s a.ntff
+cmp -s printed session || complain "show-session without -s prints something else"
+ends 2 neuron-profile view -s a.ntff --output-format page --disable-ui
+
 # ---- two ranks that execute, with captures: placed next to their ranks, or omitted with a message ----
 mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
@@ -288,8 +312,8 @@ analyze 0 a.ntff dma
 grep -q '^== DMA ==$' printed || complain "a capture without -s is not read"
 analyze 0 out memory
 grep -q '^== Device memory (memory) ==$' printed || complain "a folder without -d is not read"
-analyze 2 nosuch.ntff dma
-grep -q "unknown analysis 'nosuch.ntff'.*: --list shows the analyses; pass a capture with -s" err || complain "expected a message about nosuch.ntff"
+analyze 2 nosuch dma
+grep -q "unknown analysis 'nosuch'.*: --list shows the analyses; pass a capture with -s" err || complain "expected a message about nosuch"
 analyze 2 -s a.ntff engines
 grep -q "unknown analysis 'engines' (did you mean 'idle'?)" err || complain "the first word of a heading does not suggest its name"
 analyze 2 -s a.ntff 'On the chip'

@@ -42,6 +42,18 @@ static json_t *processes_read(const char *folder)
     return processes;
 }
 
+static void seconds_cell(struct ntk_text_table *table, const json_t *value)
+{
+    char text[NTK_UNITS_TEXT_BYTES];
+    double seconds = json_number_value(value);
+    bool is_time = json_is_number(value) && seconds >= 0 && seconds < 1e9;
+
+    ntk_text_table_text(
+        table, is_time ? ntk_units_duration(text, sizeof text,
+                                            (uint64_t)(seconds * (double)NTK_NS_PER_SECOND))
+                       : "-");
+}
+
 static void process_text(const json_t *process, struct ntk_text_table *table)
 {
     json_t *causes = json_object_get(process, "causes");
@@ -50,34 +62,60 @@ static void process_text(const json_t *process, struct ntk_text_table *table)
 
     json_array_foreach(causes, index, cause)
     {
-        char text[NTK_UNITS_TEXT_BYTES];
-
         if (index == 0) {
             ntk_text_table_format(table, "%lld",
                                   (long long)json_integer_value(json_object_get(process, "pid")));
+            seconds_cell(table, json_object_get(process, "observed_seconds"));
             ntk_text_table_format(table, "%.1f%%",
                                   json_number_value(json_object_get(process, "idle_percent")));
         } else {
             ntk_text_table_text(table, "");
             ntk_text_table_text(table, "");
+            ntk_text_table_text(table, "");
         }
         const char *name = json_string_value(json_object_get(cause, "cause"));
-        double seconds = json_number_value(json_object_get(cause, "seconds"));
-        bool is_time = seconds >= 0 && seconds < 1e9;
         ntk_text_table_text(table, name ? name : "-");
         ntk_text_table_format(table, "%.1f%%",
                               json_number_value(json_object_get(cause, "percent")));
-        ntk_text_table_text(
-            table, is_time ? ntk_units_duration(text, sizeof text,
-                                                (uint64_t)(seconds * (double)NTK_NS_PER_SECOND))
-                           : "-");
+        seconds_cell(table, json_object_get(cause, "seconds"));
+    }
+}
+
+/* The observation covers less time than the trace; the advice is that of neuron-profile idle. */
+static void advice_text(const json_t *process, struct ntk_buf *text)
+{
+    long long pid = (long long)json_integer_value(json_object_get(process, "pid"));
+    json_t *advice = json_object_get(process, "advice");
+    size_t index;
+    json_t *one;
+
+    json_array_foreach(advice, index, one)
+    {
+        const char *cause = json_string_value(json_object_get(one, "cause"));
+        const char *lines[][2] = {
+            { "evidence", json_string_value(json_object_get(one, "evidence")) },
+            { "advice", json_string_value(json_object_get(one, "advice")) },
+        };
+
+        ntk_buf_add_format(text, "%s%.0f%% of idle time of process %lld: ", index ? "" : "\n",
+                           json_number_value(json_object_get(one, "percent")), pid);
+        ntk_buf_add_clean(text, cause ? cause : "-");
+        ntk_buf_add_char(text, '\n');
+        for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+            if (lines[i][1]) {
+                ntk_buf_add_format(text, "  %s: ", lines[i][0]);
+                ntk_buf_add_clean(text, lines[i][1]);
+                ntk_buf_add_char(text, '\n');
+            }
+        }
     }
 }
 
 int ntk_output_host_threads(const struct ntk_system_asked *asked, struct ntk_buf *text,
                             struct ntk_json *json)
 {
-    static const char *const heads[] = { "PROCESS", "IDLE", "CAUSE", "SHARE OF IDLE", "TIME" };
+    static const char *const heads[] = { "PROCESS", "OBSERVED",      "IDLE",
+                                         "CAUSE",   "SHARE OF IDLE", "TIME" };
     json_t *all = json_array();
     struct ntk_text_table table;
     int ret = all ? 0 : -ENOMEM;
@@ -100,14 +138,18 @@ int ntk_output_host_threads(const struct ntk_system_asked *asked, struct ntk_buf
         size_t index;
         json_t *process;
 
-        ntk_buf_add_text(text, "Core idle time by host thread activity\n");
-        ntk_text_table_init(&table, 5, 1u << 2, heads);
+        ntk_buf_add_text(text, "Core idle time by host thread activity, while it was observed\n");
+        ntk_text_table_init(&table, 6, 1u << 3, heads);
         json_array_foreach(all, index, process)
         {
             process_text(process, &table);
         }
         ntk_text_table_put(&table, text);
         ntk_text_table_fini(&table);
+        json_array_foreach(all, index, process)
+        {
+            advice_text(process, text);
+        }
     }
     json_decref(all);
     return ret;

@@ -29,16 +29,17 @@ static void unit_cells(struct ntk_text_table *table, const struct ntk_work_unit 
 
 void ntk_output_matched_text(const struct ntk_output_matched *matched, struct ntk_buf *out)
 {
-    static const char *const heads[] = { "BEFORE", "BUSY US", "SHARE", "BECAME",
-                                         "AFTER",  "BUSY US", "SHARE" };
+    static const char *const heads[] = { "BEFORE", "SUM US", "SHARE", "BECAME",
+                                         "AFTER",  "SUM US", "SHARE" };
     const struct ntk_work_match *match = matched->match;
     struct ntk_text_table table;
 
     if (!ntk_work_match_tells(matched->before, matched->after, match)) {
         return;
     }
-    ntk_buf_add_text(out, "\nCorresponding parts, by shape, type and source of data. SHARE: share "
-                          "of a part's time that the other part covers\n");
+    ntk_buf_add_text(out, "\nCorresponding parts, by shape, type and source of data. SUM: of the "
+                          "instructions, with overlaps. SHARE: share of a\n"
+                          "part's sum that the other part covers\n");
     ntk_text_table_init(&table, 7, 1u << 0 | 1u << 3 | 1u << 4, heads);
     for (size_t i = 0; i < match->link_count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_work_link *link = &match->links[i];

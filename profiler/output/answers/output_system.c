@@ -52,7 +52,7 @@ const char *ntk_output_system_process(const struct ntk_system_trace *trace, char
 
 static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
 {
-    char time_text[32] = "-";
+    char time_text[32] = "-"; /* outside the years of the calendar */
     char duration[32];
     char instance[64];
     char process[NTK_SYSTEM_PROCESS_BYTES];
@@ -70,6 +70,10 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
         (void)strftime(time_text, sizeof time_text, "%Y-%m-%d %H:%M:%S", &utc);
     }
     ntk_buf_add_format(out, "Session   %s\n", trace->folder);
+    if (ntk_system_trace_is_absent(trace)) {
+        ntk_buf_add_text(out, "Trace     none: the folder has only captures\n");
+        return;
+    }
     if (trace->info) {
         ntk_str_copy_clean(instance, sizeof instance, trace->info->instance_type,
                            strlen(trace->info->instance_type));
@@ -90,10 +94,15 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     } else if (trace->span_count > 0) {
         ntk_buf_add_text(out, "Process   unknown: the folder has no trace_info.pb\n");
     }
-    ntk_buf_add_format(
-        out, "Time      %s UTC, recorded for %s", time_text,
-        ntk_units_duration(duration, sizeof duration,
-                           trace->end_ns > trace->begin_ns ? trace->end_ns - trace->begin_ns : 0));
+    if (trace->begin_ns > 0) {
+        ntk_buf_add_format(out, "Time      %s UTC, recorded for %s", time_text,
+                           ntk_units_duration(duration, sizeof duration,
+                                              trace->end_ns > trace->begin_ns
+                                                  ? trace->end_ns - trace->begin_ns
+                                                  : 0));
+    } else {
+        ntk_buf_add_text(out, "Time      unknown");
+    }
     if (last_ns > trace->begin_ns && last_ns < trace->end_ns) {
         ntk_buf_add_format(
             out, ", the last event ends after %s",
@@ -111,6 +120,16 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     }
 }
 
+/* Events of a core have no thread, and a thread that has ended may be unknown. */
+static void thread_cell(struct ntk_text_table *table, uint32_t thread_id)
+{
+    if (thread_id > 0) {
+        ntk_text_table_format(table, "%" PRIu32, thread_id);
+    } else {
+        ntk_text_table_text(table, "-");
+    }
+}
+
 static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *out)
 {
     static const char *const heads[] = { "THREAD",     "EVENT",     "SOURCE",   "COUNT",
@@ -122,7 +141,7 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
         const struct ntk_system_thread_row *row = &tables->thread_rows[i];
         uint64_t whole = row->count - row->partial_count;
 
-        ntk_text_table_format(&table, "%" PRIu32, row->thread_id);
+        thread_cell(&table, row->thread_id);
         ntk_text_table_text(&table, row->type);
         ntk_text_table_text(&table, row->is_hardware ? "neuron_hw" : "neuron_rt");
         ntk_text_table_format(&table, "%" PRIu64, row->count);
@@ -173,7 +192,7 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
         ntk_text_table_text(&table, execution->model);
         ntk_text_table_format(&table, "%" PRIu32, execution->nc);
-        ntk_text_table_format(&table, "%" PRIu32, execution->thread_id);
+        thread_cell(&table, execution->thread_id);
         ntk_text_table_us(&table, ntk_system_trace_after_ns(view->trace, execution->start_ns),
                           execution->start_ns >= view->trace->zero_ns);
         ntk_text_table_us(&table, execution->host_ns, is_whole);
@@ -195,6 +214,15 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
     if (tables->execution_count > count_max) {
         ntk_buf_add_format(out, "(%zu more executions: --output-format summary-json has all)\n",
                            tables->execution_count - count_max);
+    }
+}
+
+static void count_cell(struct ntk_text_table *table, uint64_t count, bool is_known)
+{
+    if (is_known) {
+        ntk_text_table_format(table, "%" PRIu64, count);
+    } else {
+        ntk_text_table_text(table, "-");
     }
 }
 
@@ -225,14 +253,15 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
         } else {
             ntk_text_table_text(&table, "-");
         }
-        if (execution) {
-            ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
+        if (execution || capture->exec_id) {
+            ntk_text_table_format(&table, "%" PRIu64,
+                                  execution ? execution->exec_id : capture->exec_id);
         } else {
             ntk_text_table_text(&table, capture->is_session ? "all" : "-");
         }
         ntk_text_table_us(&table, capture->total_ns, capture->has_total);
-        ntk_text_table_format(&table, "%" PRIu64, capture->instruction_count);
-        ntk_text_table_format(&table, "%" PRIu64, capture->packet_count);
+        count_cell(&table, capture->instruction_count, capture->has_instructions);
+        count_cell(&table, capture->packet_count, capture->has_packets);
     }
     ntk_buf_add_char(out, '\n');
     ntk_text_table_put(&table, out);
@@ -297,14 +326,18 @@ static void session_json(const struct ntk_system_view *view, struct ntk_json *js
     if (trace->vendor) {
         vendor_json(trace->vendor, view->shows_private, json);
     }
-    ntk_json_key_u64(json, "begin_ns", trace->begin_ns);
-    ntk_json_key_u64(json, "end_ns", trace->end_ns);
+    if (trace->begin_ns > 0) {
+        ntk_json_key_u64(json, "begin_ns", trace->begin_ns);
+        ntk_json_key_u64(json, "end_ns", trace->end_ns);
+    }
     if (trace->is_part) {
         ntk_json_key_bool(json, "is_part", true);
     }
-    ntk_json_key_u64(json, "event_count", trace->span_count);
-    ntk_json_key_u64(json, "partial_count", trace->partial_count);
-    ntk_json_key_u64(json, "lost_count", trace->lost);
+    if (!ntk_system_trace_is_absent(trace)) {
+        ntk_json_key_u64(json, "event_count", trace->span_count);
+        ntk_json_key_u64(json, "partial_count", trace->partial_count);
+        ntk_json_key_u64(json, "lost_count", trace->lost);
+    }
 }
 
 static void threads_json(const struct ntk_system_tables *tables, struct ntk_json *json)
@@ -330,6 +363,14 @@ static void threads_json(const struct ntk_system_tables *tables, struct ntk_json
     }
 }
 
+/* Steps that the trace does not record are missing, as they are "-" in the text. */
+static void key_if(struct ntk_json *json, const char *key, uint64_t value, bool is_known)
+{
+    if (is_known) {
+        ntk_json_key_u64(json, key, value);
+    }
+}
+
 static void executions_json(const struct ntk_system_tables *tables, struct ntk_json *json)
 {
     ntk_json_key_array_begin(json, "executions");
@@ -341,18 +382,19 @@ static void executions_json(const struct ntk_system_tables *tables, struct ntk_j
         ntk_json_key_text(json, "model_name", execution->model);
         ntk_json_key_u64(json, "model_id", execution->model_id);
         ntk_json_key_u64(json, "nc_idx", execution->nc);
-        ntk_json_key_u64(json, "thread_id", execution->thread_id);
+        key_if(json, "thread_id", execution->thread_id, execution->thread_id > 0);
         ntk_json_key_u64(json, "start_ns", execution->start_ns);
         ntk_json_key_bool(json, "is_partial", execution->is_partial);
-        ntk_json_key_u64(json, "host_ns", execution->host_ns);
-        ntk_json_key_u64(json, "check_ns", execution->check_ns);
-        ntk_json_key_u64(json, "queue_ns", execution->queue_ns);
-        ntk_json_key_u64(json, "wait_ns", execution->wait_ns);
-        ntk_json_key_u64(json, "after_ns", execution->after_ns);
-        ntk_json_key_u64(json, "device_ns", execution->device_ns);
+        key_if(json, "host_ns", execution->host_ns, !execution->is_partial);
+        key_if(json, "check_ns", execution->check_ns, execution->check_ns > 0);
+        key_if(json, "queue_ns", execution->queue_ns, execution->queue_ns > 0);
+        key_if(json, "wait_ns", execution->wait_ns, execution->wait_ns > 0);
+        key_if(json, "after_ns", execution->after_ns, execution->after_ns > 0);
+        key_if(json, "device_ns", execution->device_ns, execution->device_core_count > 0);
         ntk_json_key_u64(json, "device_core_count", execution->device_core_count);
-        ntk_json_key_u64(json, "nc_timestamp_ns", execution->device_start_ns);
-        ntk_json_key_u64(json, "cpu_timestamp_ns", execution->sync_host_ns);
+        key_if(json, "nc_timestamp_ns", execution->device_start_ns,
+               execution->has_clock || (!tables->is_vendor && execution->device_core_count > 0));
+        key_if(json, "cpu_timestamp_ns", execution->sync_host_ns, execution->sync_host_ns > 0);
         ntk_json_object_end(json);
     }
     ntk_json_array_end(json);
@@ -373,16 +415,20 @@ static void captures_json(const struct ntk_system_view *view, struct ntk_json *j
         if (capture->nc != UINT32_MAX) {
             ntk_json_key_u64(json, "nc_idx", capture->nc);
         }
-        if (execution) {
-            ntk_json_key_u64(json, "exec_id", execution->exec_id);
+        if (execution || capture->exec_id) {
+            ntk_json_key_u64(json, "exec_id", execution ? execution->exec_id : capture->exec_id);
         } else if (reason) {
             ntk_json_key_text(json, "not_joined", reason);
         }
         if (capture->has_total) {
             ntk_json_key_u64(json, "device_ns", capture->total_ns);
         }
-        ntk_json_key_u64(json, "instruction_count", capture->instruction_count);
-        ntk_json_key_u64(json, "packet_count", capture->packet_count);
+        if (capture->has_instructions) {
+            ntk_json_key_u64(json, "instruction_count", capture->instruction_count);
+        }
+        if (capture->has_packets) {
+            ntk_json_key_u64(json, "packet_count", capture->packet_count);
+        }
         ntk_json_object_end(json);
     }
     ntk_json_array_end(json);

@@ -203,6 +203,20 @@ static int startup_json(const struct ntk_system_trace *trace, const struct ntk_l
     return ret;
 }
 
+static void part_cells(struct ntk_text_table *table, bool is_known, uint64_t count, uint64_t bytes,
+                       uint64_t ns)
+{
+    if (is_known) {
+        ntk_cell_u64(table, count);
+        ntk_cell_bytes(table, bytes);
+        ntk_cell_host_us(table, ns);
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        ntk_text_table_text(table, "-");
+    }
+}
+
 static void startup_text(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
                          struct ntk_buf *text)
 {
@@ -242,13 +256,13 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
         ntk_text_table_text(&table, load->model[0] ? load->model : "-");
         ntk_cell_host_at(&table, trace, load->start_ns);
         ntk_cell_host_us(&table, load->duration_ns);
-        ntk_cell_u64(&table, load->alloc_count);
-        ntk_cell_bytes(&table, load->alloc_bytes);
-        ntk_cell_host_us(&table, load->alloc_ns);
-        ntk_cell_u64(&table, load->copy_count);
-        ntk_cell_bytes(&table, load->copy_bytes);
-        ntk_cell_host_us(&table, load->copy_ns);
-        ntk_cell_host_us(&table, load->rest_ns);
+        part_cells(&table, split->has_allocs, load->alloc_count, load->alloc_bytes, load->alloc_ns);
+        part_cells(&table, split->has_copies, load->copy_count, load->copy_bytes, load->copy_ns);
+        if (split->has_allocs || split->has_copies) {
+            ntk_cell_host_us(&table, load->rest_ns);
+        } else {
+            ntk_text_table_text(&table, "-");
+        }
     }
     if (split->count > 0) {
         ntk_text_table_put(&table, text);

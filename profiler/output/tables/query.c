@@ -12,6 +12,7 @@
 #include "profiler/output/tables/tables.h"
 #include "shared/base/progress.h"
 #include "shared/base/json.h"
+#include "shared/base/suggest.h"
 #include "shared/base/text_table.h"
 
 struct query {
@@ -59,11 +60,57 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
     return SQLITE_OK;
 }
 
+static bool has_table(const struct ntk_table *tables, size_t count, const char *name)
+{
+    bool has = false;
+
+    for (size_t t = 0; t < count; t++) {
+        has = has || sqlite3_stricmp(tables[t].name, name) == 0;
+    }
+    return has;
+}
+
+/* "no such table: NAME", with the place of the table or the name that was meant. */
+static int table_error(const struct query *query, const char *text, const char *name,
+                       struct ntk_err *err)
+{
+    struct ntk_suggest near = ntk_suggest_begin(name);
+    size_t capture_count;
+    size_t folder_count;
+    const struct ntk_table *of_captures = ntk_tables_schema(&capture_count);
+    const struct ntk_table *of_folders = ntk_tables_system(&folder_count);
+    bool is_of_folder = query->tables == of_folders;
+
+    if (is_of_folder && has_table(of_captures, capture_count, name)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s in a folder; captures have it: pass one with -s", text);
+    }
+    if (!is_of_folder && has_table(of_folders, folder_count, name)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s in a capture; folders of inspections have it: pass one with -d",
+                           text);
+    }
+    for (size_t t = 0; t < query->table_count; t++) {
+        ntk_suggest_add(&near, query->tables[t].name);
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "%s%s; 'neuron-profile query --tables%s' lists the tables", text,
+                       ntk_suggest_text(&near), is_of_folder ? " -d FOLDER" : "");
+}
+
 static int sql_error(const struct query *query, struct ntk_err *err)
 {
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "%s; 'neuron-profile query --tables' lists the tables",
-                       sqlite3_errmsg(query->db));
+    static const char no_table[] = "no such table: ";
+    static const char no_column[] = "no such column: ";
+    const char *text = sqlite3_errmsg(query->db);
+
+    if (strncmp(text, no_table, sizeof no_table - 1) == 0) {
+        return table_error(query, text, text + sizeof no_table - 1, err);
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s%s", text,
+                       strncmp(text, no_column, sizeof no_column - 1) == 0
+                           ? "; 'neuron-profile query --tables TABLE' lists the columns of a table"
+                           : "");
 }
 
 /* The next statement of a text, NULL after the last one: skips blanks, comments and lone

@@ -76,6 +76,11 @@ int ntk_rows_system_executions(const struct ntk_export *export, ntk_row_put *put
     return ret;
 }
 
+static int64_t i64_if(bool is_known, uint64_t value)
+{
+    return is_known ? ntk_rows_i64(value) : NTK_ABSENT_I64;
+}
+
 int ntk_rows_system_loads(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     int ret = 0;
@@ -96,13 +101,13 @@ int ntk_rows_system_loads(const struct ntk_export *export, ntk_row_put *put, voi
                 .model = text_or_absent(one->model),
                 .instance = instance_of(trace),
                 .is_partial = one->is_partial,
-                .alloc_count = ntk_rows_i64(one->alloc_count),
-                .alloc_bytes = ntk_rows_i64(one->alloc_bytes),
-                .alloc_ns = ntk_rows_i64(one->alloc_ns),
-                .copy_count = ntk_rows_i64(one->copy_count),
-                .copy_bytes = ntk_rows_i64(one->copy_bytes),
-                .copy_ns = ntk_rows_i64(one->copy_ns),
-                .rest_ns = ntk_rows_i64(one->rest_ns),
+                .alloc_count = i64_if(split.has_allocs, one->alloc_count),
+                .alloc_bytes = i64_if(split.has_allocs, one->alloc_bytes),
+                .alloc_ns = i64_if(split.has_allocs, one->alloc_ns),
+                .copy_count = i64_if(split.has_copies, one->copy_count),
+                .copy_bytes = i64_if(split.has_copies, one->copy_bytes),
+                .copy_ns = i64_if(split.has_copies, one->copy_ns),
+                .rest_ns = i64_if(split.has_allocs || split.has_copies, one->rest_ns),
             };
             ret = put(ctx, &row);
             if (ret < 0) {

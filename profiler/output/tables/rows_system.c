@@ -508,7 +508,8 @@ int ntk_rows_system_device_profiles(const struct ntk_export *export, ntk_row_put
             struct ntk_device_profile_row row = {
                 .name = ntk_str_base_name(capture->path),
                 .instance = ntk_rows_system_instance(folder->trace),
-                .process = ntk_rows_system_process(folder->trace),
+                .process = capture->process_id ? ntk_rows_i64(capture->process_id)
+                                               : ntk_rows_system_process(folder->trace),
                 .nc = capture->nc == UINT32_MAX ? NTK_ABSENT_I64 : capture->nc,
                 .session =
                     info && capture->is_session ? ntk_rows_i64(info->session_id) : NTK_ABSENT_I64,

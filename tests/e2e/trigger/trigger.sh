@@ -24,6 +24,7 @@ is_recorded() { rm -rf "$1" && neuron-profile trigger "${@:2}" -o "$1" >text 2>e
 # All of them: the same three executions each.
 wait_for is_recorded out --job $job --executions 3
 [ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "expected four files and four lines: $(cat text; ls out)"
+grep -q 'to see the timeline: neuron-profile view -d out$' err || fail "the next command is not named: $(cat err)"
 [ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "the files have different executions: $(ls out)"
 for i in 0 1 2 3; do
     greps "^process ${ranks[i]} (.*), rank $i: executions [0-9]* to [0-9]* in 1 file" text || fail "unexpected line for rank $i: $(cat text)"
@@ -45,6 +46,14 @@ before=$(jq -r '.processes[0].before' one.json)
 neuron-profile view -d "$before" --output-format json --output-file before.json
 [ "$(jq --argjson first "$first" '[.trace_event[] | select(.name == "nrt_execute" and .exec_id < $first)] | length' before.json)" -gt 3 ] ||
     fail "no events before execution $first"
+# The time of the recording is that of its events, not of reading the rings.
+neuron-profile view -d one --output-format summary-json --output-file before.json
+jq -e '.sessions[] | select(.executions != []) | .begin_ns <= ([.executions[].start_ns] | min) and .end_ns >= ([.executions[].start_ns] | max)' \
+    before.json >/dev/null || fail "the recording begins after its first event: $(jq -c '.sessions[] | {begin_ns, end_ns}' before.json)"
+# The name of a capture has its execution and process.
+jq -e --argjson first "$first" '[.sessions[].captures[].exec_id] == [$first]' before.json >/dev/null || fail "the capture has no execution: $(jq -c '.sessions[].captures' before.json)"
+neuron-profile query -d one --json 'SELECT process_id, nc_id FROM DeviceProfileList' >captures.json
+jq -e --argjson pid "${ranks[0]}" '. == [{"process_id": $pid, "nc_id": 0}]' captures.json >/dev/null || fail "the capture has no process: $(cat captures.json)"
 
 # One number for all processes, far enough ahead; how far depends on the load of the machine.
 echo 100 >ahead
@@ -69,7 +78,7 @@ refused() { wait_for is_refused "$@"; }
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
 refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
 refused "no process of job 'absent' found" --job absent
-refused 'process 1 not found' --pid 1
+refused 'process 1 has no readable hooks' --pid 1
 # A recording that comes too late is rejected: the requesting program gets the error at once, and requests a later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
@@ -108,7 +117,7 @@ if [ "$(id -u)" = 0 ]; then
     [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "no files of the requester's own process: $(ls own)"
     code=0
     as_other neuron-profile trigger --pid "$own" -o theirs/not >text 2>err || code=$?
-    [ $code = 1 ] && grep -q "process $own not found" err || fail "another user asks: unexpected exit code $code: $(cat text err)"
+    [ $code = 1 ] && grep -q "process $own has no readable hooks" err || fail "another user asks: unexpected exit code $code: $(cat text err)"
     kill "$own" "$(other)"
 fi
 

@@ -51,7 +51,17 @@ done
 # The text output has the same facts; also one process alone, by its number.
 are_recorded() { rm -rf readable && trigger "${hosts[@]}" -o readable >text 2>err && echo yes; }
 wait_for are_recorded
-for k in 0 1 2; do greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: executions [0-9]* to [0-9]*$" text || fail "machine $k: no line in the output: $(cat text)"; done
+for k in 0 1 2; do greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: execution [0-9]*$" text || fail "machine $k: no line in the output: $(cat text)"; done
+# With the host threads: one execution, and a file of them per process.
+idle_is_recorded() { rm -rf idle && trigger "${hosts[@]}" --idle -o idle >text 2>err && echo yes; }
+wait_for idle_is_recorded
+for k in 0 1 2; do
+    greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: execution [0-9]*$" text || fail "machine $k: no line in the output: $(cat text)"
+    jq -e --argjson pid "${ranks[k]}" '.processes[0].pid == $pid' idle/127.0.0.1_"$(port_of $k)"/*/*/idle.json >/dev/null || fail "machine $k: no host threads: $(find idle)"
+done
+grep -q 'neuron-profile analyze -d idle host-threads$' err || fail "the next command is not named: $(cat err)"
+neuron-profile analyze -d idle host-threads >text 2>err || fail "the host threads cannot be read: $(cat err)"
+for k in 0 1 2; do greps "^ *${ranks[k]} " text || fail "machine $k: no row of host threads: $(cat text)"; done
 is_recorded() { rm -rf one && neuron-profile trigger --pid "${ranks[1]}" --token-file token --host "127.0.0.1:$(port_of 1)" -o one >text 2>err && echo yes; }
 wait_for is_recorded
 
@@ -121,16 +131,18 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
 print(server.server_address[1], flush=True)
 server.serve_forever()
 END
-for word in id name dot size short shape noise rate; do
+# Last one that ignores the request for host threads, as an older agent does.
+for word in id name dot size short shape noise rate older; do
     python3 liar.py $word >liar.port &
     liar=$!
     has_liar() { [ -s liar.port ] && echo yes; }
     wait_for has_liar
     code=0
-    timeout "$patience" neuron-profile trigger --job train --host "127.0.0.1:$(cat liar.port)" -o "liar/deep/$word" >text 2>err || code=$?
+    timeout "$patience" neuron-profile trigger --job train --host "127.0.0.1:$(cat liar.port)" --idle -o "liar/deep/$word" >text 2>err || code=$?
     [ $code = 1 ] || fail "unexpected exit code with a peer that sends a false $word: $code: $(cat text err)"
     ! cat text err | greps $'\x1b' || fail "escape sequences of a peer reach the terminal"
     kill "$liar"
     rm liar.port
 done
+grep -q 'no record of host threads: the agent is older' err || fail "no message about an older agent: $(cat err)"
 [ -z "$(find liar . -name escaped -o -name .bashrc)" ] || fail "a file was written outside of the folder: $(find liar)"

@@ -64,10 +64,37 @@ static void each_load_is_split_as_generated(void **state)
     }
 }
 
+/* A recording from outside has loads, but neither allocations nor copies: unknown, not 0. */
+static void parts_of_loads_are_unknown_without_their_events(void **state)
+{
+    static const struct {
+        const char *script;
+        bool has_allocs, has_copies;
+    } traces[] = {
+        { "load 0-100 run 130-150", false, false },
+        { "load 0-100 copy 10-20:1", false, true },
+        { "alloc 0-1:8 load 20-100", true, false }, /* none in the load: 0 */
+        { "load 0-100 alloc 10-20:64 copy 20-50:64", true, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+        struct span_script s;
+        struct ntk_load_split split;
+
+        span_script_read(&s, traces[i].script);
+        assert_int_equal(ntk_analysis_load_split(&s.trace, &split), 0);
+        assert_int_equal(split.has_allocs, traces[i].has_allocs);
+        assert_int_equal(split.has_copies, traces[i].has_copies);
+        ntk_load_split_fini(&split);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_load_is_split_as_generated),
+        cmocka_unit_test(parts_of_loads_are_unknown_without_their_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,8 +100,19 @@ refused() {
     [ "$code" = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$1" err || fail "$2: unexpected output"
 }
 refused 'no such table: nowhere' 'SELECT * FROM nowhere'
-refused 'no such column: nowhere' 'SELECT nowhere FROM Instruction'
-refused 'syntax error' 'SELEC 1'
+refused "no such table: instructions (did you mean 'Instruction'?); 'neuron-profile query --tables' lists" 'SELECT * FROM instructions'
+refused 'no such table: Execution in a capture; folders of inspections have it: pass one with -d' 'SELECT * FROM Execution'
+refused "no such column: nowhere; 'neuron-profile query --tables TABLE' lists the columns" 'SELECT nowhere FROM Instruction'
+refused 'near "SELEC": syntax error' 'SELEC 1'
+! grep -q -- --tables err || fail "a syntax error names the list of tables"
+# A folder has other tables, and a missing file is not a word of the query.
+neuron-profile query -d folder 'SELECT * FROM Instruction' 2>err && fail "a folder has a table of captures"
+grep -qF 'no such table: Instruction in a folder; captures have it: pass one with -s' err || fail "a table of captures: $(cat err)"
+neuron-profile query -d folder 'SELECT * FROM nowhere' 2>err && fail "a folder has an unknown table"
+grep -qF "'neuron-profile query --tables -d FOLDER' lists the tables" err || fail "an unknown table of folders: $(cat err)"
+code=0
+neuron-profile query absent.ntff 'SELECT 1' 2>err || code=$?
+[ $code = 1 ] && grep -qF "cannot open 'absent.ntff'" err || fail "a missing capture before the query: $code: $(cat err)"
 refused 'the query is empty' ' ; '
 refused 'the query is empty' ' -- nothing'
 refused 'only one SQL statement' 'SELECT 1; SELECT 2'

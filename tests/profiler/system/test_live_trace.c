@@ -275,7 +275,9 @@ static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
     assert_non_null(strstr(err.text, "NEURON_HOOKS=counters"));
     options.pid = 1;
     assert_int_equal(ntk_live_trace_record(&options, &result, &err), -ENOENT);
-    assert_string_equal(err.text, "process 1 has no Neuron runtime to observe");
+    assert_string_equal(err.text,
+                        "process 1 has no readable hooks: its runtime has not started, or "
+                        "its hooks are disabled or not loaded");
     assert_null(result.folder);
     observed_send(&child, 0);
     assert_int_equal(observed_finish(&child, 0), 0);

@@ -39,7 +39,7 @@ for method in $methods; do
 done
 
 ends 1 neuron-profile idle --pid 4194303
-says err "process 4194303 not found"
+says err "process 4194303 does not exist"
 # A process is not found because its segment has another version.
 started "$job" sleep
 cp "$(segment)" "$NEURON_HOOKS_DIR/4194302-1"
@@ -59,7 +59,7 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$memory" "$NEURON_HOOKS_DIR"
     chmod 644 "$NEURON_HOOKS_DIR"/*-*
     ends 1 as_user 65534 neuron-profile idle --pid $pid --for 1s
-    grep -q -e "may not trace process $pid" -e "process $pid not found" err || complain "another user was accepted: $(cat err)"
+    grep -q -e "may not trace process $pid" -e "process $pid has no readable hooks" err || complain "another user was accepted: $(cat err)"
     stop
 
     # Without privileges only the states in /proc are available.
