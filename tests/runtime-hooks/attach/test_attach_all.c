@@ -61,7 +61,7 @@ static int is_attached_again(void *ctx)
 
 /* The same process, but nothing of the previous program remains, and the kernel has no probe in it
  * if a thread other than the first called exec. */
-static void a_job_that_executes_another_program_is_attached_to_anew(void **state)
+static void a_job_is_attached_to_again_after_exec(void **state)
 {
     struct attach_fixture *f = *state;
     struct ntk_ring_model models[4];
@@ -95,7 +95,7 @@ static void a_job_that_executes_another_program_is_attached_to_anew(void **state
 static int run(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ATTACH_TEST(a_job_that_executes_another_program_is_attached_to_anew),
+        ATTACH_TEST(a_job_is_attached_to_again_after_exec),
     };
     int skipped = attach_prepare(argc, argv);
 

@@ -8,7 +8,7 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-static void a_job_that_runs_already_is_counted_from_then_on(void **state)
+static void a_running_job_is_counted_from_the_attachment_on(void **state)
 {
     struct attach_fixture *f = *state;
     struct ntk_ring_model models[4];
@@ -53,7 +53,7 @@ static void a_job_that_runs_already_is_counted_from_then_on(void **state)
     assert_int_equal(attach_end(f, 0), 0);
 }
 
-static void a_job_that_begins_later_is_known_whole(void **state)
+static void a_job_attached_before_its_start_is_counted_completely(void **state)
 {
     struct attach_fixture *f = *state;
     struct ntk_ring_model models[4];
@@ -151,7 +151,7 @@ static void calls_of_every_thread_are_counted_with_its_name(void **state)
     assert_int_equal(names.of_workers, 2400);
 }
 
-static void a_call_that_is_left_by_a_jump_counts_nowhere(void **state)
+static void a_call_left_by_longjmp_is_not_counted(void **state)
 {
     struct attach_fixture *f = *state;
     struct seen seen;
@@ -200,7 +200,7 @@ static int has_none_in_flight(void *ctx)
     return seen.in_flight == 0;
 }
 
-static void a_thread_that_ends_in_an_execution_keeps_no_core_busy(void **state)
+static void a_thread_that_exits_in_an_execution_leaves_no_core_busy(void **state)
 {
     struct attach_fixture *f = *state;
     struct seen seen;
@@ -223,11 +223,11 @@ static void a_thread_that_ends_in_an_execution_keeps_no_core_busy(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ATTACH_TEST(a_job_that_runs_already_is_counted_from_then_on),
-        ATTACH_TEST(a_job_that_begins_later_is_known_whole),
+        ATTACH_TEST(a_running_job_is_counted_from_the_attachment_on),
+        ATTACH_TEST(a_job_attached_before_its_start_is_counted_completely),
         ATTACH_TEST(calls_of_every_thread_are_counted_with_its_name),
-        ATTACH_TEST(a_call_that_is_left_by_a_jump_counts_nowhere),
-        ATTACH_TEST(a_thread_that_ends_in_an_execution_keeps_no_core_busy),
+        ATTACH_TEST(a_call_left_by_longjmp_is_not_counted),
+        ATTACH_TEST(a_thread_that_exits_in_an_execution_leaves_no_core_busy),
     };
     int skipped = attach_prepare(argc, argv);
 

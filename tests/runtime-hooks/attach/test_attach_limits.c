@@ -7,7 +7,7 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-static void events_without_room_are_counted_all_the_same(void **state)
+static void executions_are_counted_even_if_their_events_are_dropped(void **state)
 {
     static const char *const options[] = { "--buffer", "4096", "--max-cost", "100", NULL };
     struct attach_fixture *f = *state;
@@ -63,7 +63,7 @@ static int has_the_crowd(void *ctx)
     return counted_and_lost(ctx, &counted) == 5001;
 }
 
-static void executions_without_room_to_be_noted_are_lost_and_counted(void **state)
+static void executions_beyond_the_table_size_are_counted_as_lost(void **state)
 {
     struct attach_fixture *f = *state;
     uint64_t counted;
@@ -79,7 +79,7 @@ static void executions_without_room_to_be_noted_are_lost_and_counted(void **stat
     assert_int_equal(counted, 4097);
 }
 
-static void executions_that_are_too_short_are_given_up(void **state)
+static void too_short_executions_are_no_longer_observed(void **state)
 {
     struct attach_fixture *f = *state;
     struct expectation expected = { .f = f, .flag = NTK_PROCESS_NO_EXECUTIONS };
@@ -106,7 +106,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
 
 /* Calls of a thread that was inside an execution when observing stopped, from deeper in its
  * stack. */
-static void executions_that_are_given_up_hide_no_other_call(void **state)
+static void other_calls_are_observed_after_executions_no_longer_are(void **state)
 {
     struct attach_fixture *f = *state;
     struct expectation expected = { .f = f, .flag = NTK_PROCESS_NO_EXECUTIONS };
@@ -122,7 +122,7 @@ static void executions_that_are_given_up_hide_no_other_call(void **state)
     expect_tensors(f, 77);
 }
 
-static void executions_that_end_after_their_calls_are_not_counted(void **state)
+static void asynchronous_executions_are_not_counted(void **state)
 {
     struct attach_fixture *f = *state;
     struct expectation expected = { .f = f, .flag = NTK_PROCESS_NO_EXECUTIONS };
@@ -138,11 +138,11 @@ static void executions_that_end_after_their_calls_are_not_counted(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ATTACH_TEST(events_without_room_are_counted_all_the_same),
-        ATTACH_TEST(executions_without_room_to_be_noted_are_lost_and_counted),
-        ATTACH_TEST(executions_that_are_too_short_are_given_up),
-        ATTACH_TEST(executions_that_are_given_up_hide_no_other_call),
-        ATTACH_TEST(executions_that_end_after_their_calls_are_not_counted),
+        ATTACH_TEST(executions_are_counted_even_if_their_events_are_dropped),
+        ATTACH_TEST(executions_beyond_the_table_size_are_counted_as_lost),
+        ATTACH_TEST(too_short_executions_are_no_longer_observed),
+        ATTACH_TEST(other_calls_are_observed_after_executions_no_longer_are),
+        ATTACH_TEST(asynchronous_executions_are_not_counted),
     };
     int skipped = attach_prepare(argc, argv);
 

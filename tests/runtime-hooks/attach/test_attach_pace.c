@@ -6,7 +6,7 @@
 
 #define BEGIN_NS (3600 * NTK_NS_PER_SECOND)
 
-static void a_process_without_libnrt_is_checked_less_and_less_often(void **state)
+static void a_process_without_libnrt_is_checked_at_growing_intervals(void **state)
 {
     static const uint64_t waits_s[] = { 1, 2, 4, 8, 8, 8 };
     struct ntk_attach_pace pace = { 0 };
@@ -25,7 +25,7 @@ static void a_process_without_libnrt_is_checked_less_and_less_often(void **state
 }
 
 /* Observing an execution costs 1 us of the 5 us of an execution: 20 %. */
-static void the_cost_of_observing_is_judged_over_time(void **state)
+static void the_observation_cost_is_judged_after_enough_executions_or_time(void **state)
 {
     static const struct {
         uint64_t before; /* executions at the previous verdict */
@@ -63,7 +63,7 @@ static void the_cost_of_observing_is_judged_over_time(void **state)
     }
 }
 
-static void a_cost_at_the_limit_is_allowed(void **state)
+static void an_observation_cost_at_the_limit_is_allowed(void **state)
 {
     static const struct {
         uint64_t execution_ns;
@@ -84,9 +84,9 @@ static void a_cost_at_the_limit_is_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_without_libnrt_is_checked_less_and_less_often),
-        cmocka_unit_test(the_cost_of_observing_is_judged_over_time),
-        cmocka_unit_test(a_cost_at_the_limit_is_allowed),
+        cmocka_unit_test(a_process_without_libnrt_is_checked_at_growing_intervals),
+        cmocka_unit_test(the_observation_cost_is_judged_after_enough_executions_or_time),
+        cmocka_unit_test(an_observation_cost_at_the_limit_is_allowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-static void a_job_that_is_let_go_has_its_own_code(void **state)
+static void detaching_restores_the_code_of_the_job(void **state)
 {
     struct attach_fixture *f = *state;
 
@@ -38,7 +38,7 @@ static int code_is_restored(void *ctx)
     return job_code_is_its_own(ctx);
 }
 
-static void a_job_has_its_own_code_when_the_program_is_killed(void **state)
+static void killing_the_attached_program_restores_the_code_of_the_job(void **state)
 {
     struct attach_fixture *f = *state;
     pid_t writer;
@@ -68,7 +68,7 @@ static void a_job_has_its_own_code_when_the_program_is_killed(void **state)
     assert_int_equal(job_end(f), 0);
 }
 
-static void a_job_that_is_killed_ends_its_segment(void **state)
+static void the_segment_of_a_killed_job_is_marked_as_ended(void **state)
 {
     struct attach_fixture *f = *state;
 
@@ -135,9 +135,9 @@ static void processes_that_cannot_be_attached_to_are_reported(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ATTACH_TEST(a_job_that_is_let_go_has_its_own_code),
-        ATTACH_TEST(a_job_has_its_own_code_when_the_program_is_killed),
-        ATTACH_TEST(a_job_that_is_killed_ends_its_segment),
+        ATTACH_TEST(detaching_restores_the_code_of_the_job),
+        ATTACH_TEST(killing_the_attached_program_restores_the_code_of_the_job),
+        ATTACH_TEST(the_segment_of_a_killed_job_is_marked_as_ended),
         ATTACH_TEST(two_programs_never_attach_to_one_job),
         ATTACH_TEST(processes_that_cannot_be_attached_to_are_reported),
     };

@@ -56,7 +56,7 @@ static int positive_pad(int pad)
     return pad / 2;
 }
 
-static void convolutions(void **state)
+static void convolutions_match_the_reference(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof conv_cases / sizeof *conv_cases; i++) {
@@ -121,7 +121,7 @@ static void convolutions(void **state)
     }
 }
 
-static void transposed_convolutions(void **state)
+static void transposed_convolutions_match_the_reference(void **state)
 {
     static const struct {
         struct shape in;
@@ -171,7 +171,7 @@ static void transposed_convolutions(void **state)
     }
 }
 
-static void depthwise_convolutions(void **state)
+static void depthwise_convolutions_match_the_reference(void **state)
 {
     struct shape in_shape = { 2, 140, 9, 8 };
     struct shape out_shape = { 2, 140, 4, 6 };
@@ -205,7 +205,7 @@ static void depthwise_convolutions(void **state)
 }
 
 /* Method: an image of bytes, its mean per channel or per place, and a factor per channel. */
-static void first_convolutions(void **state)
+static void first_layer_convolutions_match_the_reference(void **state)
 {
     (void)state;
     for (int by_place = 0; by_place < 2; by_place++) {
@@ -257,7 +257,7 @@ static void first_convolutions(void **state)
     }
 }
 
-static void dense_layers(void **state)
+static void dense_layers_match_the_reference(void **state)
 {
     static const struct {
         struct shape in;
@@ -304,7 +304,7 @@ static void dense_layers(void **state)
 }
 
 /* Method: hand-made 8-bit integers, so that every product and sum is exact. */
-static void convolutions_in_integers(void **state)
+static void integer_convolutions_match_the_reference(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 3; kind++) { /* stored like that; made on the device; by channel */
@@ -353,9 +353,12 @@ static void convolutions_in_integers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(convolutions),           CLIENTS_TEST(transposed_convolutions),
-        CLIENTS_TEST(depthwise_convolutions), CLIENTS_TEST(first_convolutions),
-        CLIENTS_TEST(dense_layers),           CLIENTS_TEST(convolutions_in_integers),
+        CLIENTS_TEST(convolutions_match_the_reference),
+        CLIENTS_TEST(transposed_convolutions_match_the_reference),
+        CLIENTS_TEST(depthwise_convolutions_match_the_reference),
+        CLIENTS_TEST(first_layer_convolutions_match_the_reference),
+        CLIENTS_TEST(dense_layers_match_the_reference),
+        CLIENTS_TEST(integer_convolutions_match_the_reference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

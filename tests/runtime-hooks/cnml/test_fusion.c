@@ -262,7 +262,7 @@ static void large(struct graph *g)
     (void)pool_add(g, b, CNML_POOL_MAX);
 }
 
-static void fused_is_as_one_by_one(void **state)
+static void fused_operators_match_separate_operators(void **state)
 {
     void (*const builds[])(struct graph *) = { small, residual, large };
 
@@ -319,7 +319,7 @@ static void fused_is_as_one_by_one(void **state)
 }
 
 /* A tensor that leaves the fusion and is also used inside; IO in the order of the client. */
-static void tensors_between_operators_may_be_outputs_too(void **state)
+static void intermediate_tensors_may_be_outputs_of_a_fusion(void **state)
 {
     struct graph apart = { 0 };
     struct graph fused = { 0 };
@@ -368,7 +368,7 @@ static void tensors_between_operators_may_be_outputs_too(void **state)
 }
 
 /* Compiled instructions are in host memory: each forward copies them to the device. */
-static void every_forward_brings_its_instructions(void **state)
+static void every_forward_call_copies_its_instructions_to_the_device(void **state)
 {
     struct graph g = { 0 };
     cnrtQueue_t queue = NULL;
@@ -393,9 +393,9 @@ static void every_forward_brings_its_instructions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(tensors_between_operators_may_be_outputs_too),
-        CLIENTS_TEST(every_forward_brings_its_instructions),
-        CLIENTS_TEST(fused_is_as_one_by_one),
+        CLIENTS_TEST(intermediate_tensors_may_be_outputs_of_a_fusion),
+        CLIENTS_TEST(every_forward_call_copies_its_instructions_to_the_device),
+        CLIENTS_TEST(fused_operators_match_separate_operators),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

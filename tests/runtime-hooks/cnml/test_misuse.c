@@ -36,7 +36,7 @@ static void relu_free(struct relu *relu)
     data_free(&relu->out);
 }
 
-static void tensors_that_cannot_be(void **state)
+static void invalid_tensors_are_rejected(void **state)
 {
     cnmlTensor_t tensor = NULL;
     cnmlCpuTensor_t cpu = NULL;
@@ -68,7 +68,7 @@ static void tensors_that_cannot_be(void **state)
     OK(cnmlDestroyTensor(&tensor));
 }
 
-static void constants_that_are_not_bound(void **state)
+static void missing_and_invalid_constants_are_rejected(void **state)
 {
     struct data in = data_make(CNML_TENSOR, CNML_DATA_FLOAT16, shape, numbers(36, 1));
     struct data out = data_result(CNML_DATA_FLOAT16, (struct shape){ 1, 2, 3, 3 });
@@ -101,7 +101,7 @@ static void constants_that_are_not_bound(void **state)
     data_free(&filter);
 }
 
-static void shapes_that_do_not_fit(void **state)
+static void mismatched_shapes_are_rejected(void **state)
 {
     struct data in = data_make(CNML_TENSOR, CNML_DATA_FLOAT16, shape, numbers(36, 1));
     struct data small = data_result(CNML_DATA_FLOAT16, (struct shape){ 1, 4, 2, 3 });
@@ -154,7 +154,7 @@ static void shapes_that_do_not_fit(void **state)
     data_free(&bytes);
 }
 
-static void calls_in_the_wrong_order(void **state)
+static void calls_in_the_wrong_order_are_rejected(void **state)
 {
     struct relu relu = relu_make();
     int64_t sizes[3];
@@ -175,7 +175,7 @@ static void calls_in_the_wrong_order(void **state)
     relu_free(&relu);
 }
 
-static void forwards_with_wrong_memory(void **state)
+static void forward_calls_with_invalid_memory_are_rejected(void **state)
 {
     struct relu relu = relu_make();
     cnrtInvokeFuncParam_t how = { .end = CNRT_PARAM_END };
@@ -223,7 +223,7 @@ static void forwards_with_wrong_memory(void **state)
     relu_free(&relu);
 }
 
-static void fusions_that_cannot_be(void **state)
+static void invalid_fusions_are_rejected(void **state)
 {
     struct relu first = relu_make();
     struct data end = data_result(CNML_DATA_FLOAT16, shape);
@@ -277,7 +277,7 @@ static void fusions_that_cannot_be(void **state)
 
 /* Method: destroys everything that a client may destroy after compilation, then calls the
  * forward. */
-static void compiled_operators_run_alone(void **state)
+static void compiled_operators_run_after_their_inputs_are_destroyed(void **state)
 {
     struct data in = data_make(CNML_TENSOR, CNML_DATA_FLOAT16, shape, numbers(36, 1));
     struct data filter =
@@ -366,7 +366,7 @@ static void a_saved_operator_runs_without_the_library(void **state)
     relu_free(&relu);
 }
 
-static void calls_before_initialisation_have_no_device(void **state)
+static void calls_before_initialisation_report_no_device(void **state)
 {
     struct data in;
     struct data out;
@@ -391,15 +391,15 @@ static void calls_before_initialisation_have_no_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(tensors_that_cannot_be),
-        CLIENTS_TEST(constants_that_are_not_bound),
-        CLIENTS_TEST(shapes_that_do_not_fit),
-        CLIENTS_TEST(calls_in_the_wrong_order),
-        CLIENTS_TEST(forwards_with_wrong_memory),
-        CLIENTS_TEST(fusions_that_cannot_be),
-        CLIENTS_TEST(compiled_operators_run_alone),
+        CLIENTS_TEST(invalid_tensors_are_rejected),
+        CLIENTS_TEST(missing_and_invalid_constants_are_rejected),
+        CLIENTS_TEST(mismatched_shapes_are_rejected),
+        CLIENTS_TEST(calls_in_the_wrong_order_are_rejected),
+        CLIENTS_TEST(forward_calls_with_invalid_memory_are_rejected),
+        CLIENTS_TEST(invalid_fusions_are_rejected),
+        CLIENTS_TEST(compiled_operators_run_after_their_inputs_are_destroyed),
         CLIENTS_TEST(a_saved_operator_runs_without_the_library),
-        CLIENTS_TEST(calls_before_initialisation_have_no_device),
+        CLIENTS_TEST(calls_before_initialisation_report_no_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

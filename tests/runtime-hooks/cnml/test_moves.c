@@ -7,7 +7,7 @@
 #include "tests/runtime-hooks/cnml/clients.h"
 #include "tests/support/unit.h"
 
-static void turned_and_reshaped(void **state)
+static void transpose_and_reshape_operators_match_the_reference(void **state)
 {
     struct shape shape = { 2, 3, 5, 7 };
     struct shape turned = { 2, 3, 7, 5 };
@@ -52,7 +52,7 @@ static void turned_and_reshaped(void **state)
 }
 
 /* Method: concat restores what split took apart. */
-static void split_and_joined(void **state)
+static void concat_restores_the_input_of_split(void **state)
 {
     static const struct {
         int mode;
@@ -127,8 +127,8 @@ static void split_and_joined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(turned_and_reshaped),
-        CLIENTS_TEST(split_and_joined),
+        CLIENTS_TEST(transpose_and_reshape_operators_match_the_reference),
+        CLIENTS_TEST(concat_restores_the_input_of_split),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools, means and padding on the device, each against its definition, implemented a second time in
- * references.c, and against the library's own host function if there is one to call.
+ * Pooling, root mean square and padding run on the device. Each result is compared with a second
+ * implementation in references.c and, where the library has a host function, with that function.
  */
 #include <stdlib.h>
 
@@ -101,7 +101,7 @@ static const struct pool_case pool_cases[] = {
       false },
 };
 
-static void pools(void **state)
+static void pooling_operators_match_the_reference(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof pool_cases / sizeof *pool_cases; i++) {
@@ -136,7 +136,7 @@ static void pools(void **state)
     }
 }
 
-static void root_mean_squares(void **state)
+static void root_mean_square_operators_match_the_reference(void **state)
 {
     struct shape in_shape = { 2, 6, 8, 8 };
     struct shape out_shape = { 2, 6, 4, 4 };
@@ -161,7 +161,7 @@ static void root_mean_squares(void **state)
     free(expected);
 }
 
-static void padding(void **state)
+static void padding_operators_match_the_reference(void **state)
 {
     struct shape in_shape = { 1, 48, 2, 2 };
     struct shape out_shape = { 1, 48, 4, 4 };
@@ -195,9 +195,9 @@ static void padding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(pools),
-        CLIENTS_TEST(root_mean_squares),
-        CLIENTS_TEST(padding),
+        CLIENTS_TEST(pooling_operators_match_the_reference),
+        CLIENTS_TEST(root_mean_square_operators_match_the_reference),
+        CLIENTS_TEST(padding_operators_match_the_reference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

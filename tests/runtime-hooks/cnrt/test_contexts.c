@@ -33,7 +33,7 @@ static cnrtModel_t model_of(void **state)
     return model;
 }
 
-static void a_context_runs_its_function_on_its_device(void **state)
+static void a_runtime_context_runs_its_function_on_its_device(void **state)
 {
     static float x[TEST_MODEL_ELEMENTS];
     static float y[TEST_MODEL_ELEMENTS];
@@ -126,7 +126,7 @@ static void an_invocation_with_mismatched_arguments_is_rejected(void **state)
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
 }
 
-static void a_model_shows_its_contents(void **state)
+static void functions_and_sizes_of_a_model_can_be_queried(void **state)
 {
     struct cards *cards = *state;
     cnrtModel_t model = model_of(state);
@@ -163,7 +163,7 @@ static void a_model_shows_its_contents(void **state)
     free(path);
 }
 
-static void a_bare_neff_is_a_model_of_one_function(void **state)
+static void a_neff_file_loads_as_a_model_with_one_function(void **state)
 {
     struct cards *cards = *state;
     size_t bytes = 0;
@@ -181,7 +181,7 @@ static void a_bare_neff_is_a_model_of_one_function(void **state)
     assert_non_null(function_of(model, "subnet0"));
 }
 
-static void a_file_that_is_not_a_model_is_refused(void **state)
+static void a_file_that_is_not_a_model_is_rejected(void **state)
 {
     struct cards *cards = *state;
     size_t bytes = 0;
@@ -219,11 +219,11 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(a_context_runs_its_function_on_its_device),
+        CARDS(a_runtime_context_runs_its_function_on_its_device),
         CARDS(an_invocation_with_mismatched_arguments_is_rejected),
-        CARDS(a_model_shows_its_contents),
-        CARDS(a_bare_neff_is_a_model_of_one_function),
-        CARDS(a_file_that_is_not_a_model_is_refused),
+        CARDS(functions_and_sizes_of_a_model_can_be_queried),
+        CARDS(a_neff_file_loads_as_a_model_with_one_function),
+        CARDS(a_file_that_is_not_a_model_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static int push(cnrtQueue_t queue, const struct adder *adder, void *x, void *y, 
     return ntk_cnrt_task_push(queue, &task);
 }
 
-static void a_file_computes_on_every_cluster(void **state)
+static void a_program_file_runs_on_every_cluster(void **state)
 {
     struct adder adder;
     cnrtQueue_t queue = NULL;
@@ -91,7 +91,7 @@ static void a_pointer_may_lie_inside_its_allocation(void **state)
     ntk_cnrt_program_drop(adder.program);
 }
 
-static void memory_that_is_freed_stays_until_its_tasks_have_ended(void **state)
+static void freed_memory_is_kept_until_its_tasks_have_finished(void **state)
 {
     struct adder adder;
     cnrtQueue_t queue = NULL;
@@ -158,7 +158,7 @@ static void tasks_of_many_queues_share_the_clusters(void **state)
     ntk_cnrt_program_drop(adder.program);
 }
 
-static void files_that_are_not_programs_are_refused(void **state)
+static void a_file_that_is_not_a_program_is_rejected(void **state)
 {
     const struct ntk_cnrt_program_options options = { .file = "no program", .file_bytes = 10 };
     struct ntk_cnrt_program *program = NULL;
@@ -167,7 +167,7 @@ static void files_that_are_not_programs_are_refused(void **state)
     assert_null(program);
 }
 
-static void a_fault_of_a_core_comes_with_the_synchronisation(void **state)
+static void a_core_fault_is_reported_by_the_next_synchronisation(void **state)
 {
     struct adder adder;
     cnrtQueue_t queue = NULL;
@@ -191,13 +191,13 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(a_file_computes_on_every_cluster),
+        CARDS(a_program_file_runs_on_every_cluster),
         CARDS(a_pointer_may_lie_inside_its_allocation),
-        CARDS(memory_that_is_freed_stays_until_its_tasks_have_ended),
+        CARDS(freed_memory_is_kept_until_its_tasks_have_finished),
         CARDS(an_operator_on_a_different_device_uses_that_devices_memory),
         CARDS(tasks_of_many_queues_share_the_clusters),
-        CARDS(files_that_are_not_programs_are_refused),
-        CARDS(a_fault_of_a_core_comes_with_the_synchronisation),
+        CARDS(a_file_that_is_not_a_program_is_rejected),
+        CARDS(a_core_fault_is_reported_by_the_next_synchronisation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

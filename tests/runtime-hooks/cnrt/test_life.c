@@ -92,7 +92,7 @@ static void devices_are_limited_to_the_visible_ones(void **state)
     assert_int_equal(cnrtInit(0), CNRT_RET_ERR_INVALID);
 }
 
-static void a_machine_without_a_name_is_one_of_cards(void **state)
+static void the_default_machine_has_one_card(void **state)
 {
     unsigned int count = 0;
 
@@ -103,7 +103,7 @@ static void a_machine_without_a_name_is_one_of_cards(void **state)
     cnrtDestroy();
 }
 
-static void a_fake_device_is_good_for_nothing_that_needs_one(void **state)
+static void calls_that_need_a_device_fail_on_the_fake_device(void **state)
 {
     unsigned int count = 9;
     cnrtDev_t dev = 0;
@@ -220,7 +220,7 @@ static void objects_destroyed_by_another_thread_return_an_error_code(void **stat
     }
 }
 
-static void handles_that_never_were_are_refused(void **state)
+static void unknown_handles_are_rejected(void **state)
 {
     char somewhere[64] = { 0 };
     void *const wrong[] = { NULL, somewhere, (void *)8, (void *)UINTPTR_MAX };
@@ -255,7 +255,7 @@ static void handles_that_never_were_are_refused(void **state)
     assert_int_equal(cnrtDestroyQueue((cnrtQueue_t)((char *)queue + 8)), CNRT_RET_ERR_QUEUE);
 }
 
-static void a_function_of_this_generation_runs(void **state)
+static void a_function_runs_through_the_v2_interface(void **state)
 {
     static float x[TEST_MODEL_ELEMENTS];
     static float y[TEST_MODEL_ELEMENTS];
@@ -329,7 +329,7 @@ static int child(cnrtQueue_t queue, void *device)
     return 0;
 }
 
-static void the_child_of_a_fork_begins_anew(void **state)
+static void a_forked_child_must_initialise_the_library_again(void **state)
 {
     cnrtQueue_t queue = NULL;
     void *device = NULL;
@@ -359,7 +359,7 @@ static void the_child_of_a_fork_begins_anew(void **state)
     unsetenv("MLU_VISIBLE_DEVICES");
 }
 
-static void devices_of_another_process_are_busy(void **state)
+static void devices_used_by_another_process_are_busy(void **state)
 {
     int status = 0;
     int ready[2];
@@ -391,14 +391,14 @@ int main(void)
         CARDS(calls_before_the_library_is_opened_fail),
         CARDS(the_library_opens_and_closes_any_number_of_times),
         CARDS(devices_are_limited_to_the_visible_ones),
-        CARDS(a_machine_without_a_name_is_one_of_cards),
-        CARDS(a_fake_device_is_good_for_nothing_that_needs_one),
+        CARDS(the_default_machine_has_one_card),
+        CARDS(calls_that_need_a_device_fail_on_the_fake_device),
         CARDS(threads_have_their_own_devices_and_errors),
         CARDS(objects_destroyed_by_another_thread_return_an_error_code),
-        CARDS(handles_that_never_were_are_refused),
-        CARDS(a_function_of_this_generation_runs),
-        CARDS(the_child_of_a_fork_begins_anew),
-        CARDS(devices_of_another_process_are_busy),
+        CARDS(unknown_handles_are_rejected),
+        CARDS(a_function_runs_through_the_v2_interface),
+        CARDS(a_forked_child_must_initialise_the_library_again),
+        CARDS(devices_used_by_another_process_are_busy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void *device_make(size_t bytes)
     return pointer;
 }
 
-static void bytes_come_back_as_they_went(void **state)
+static void copied_bytes_read_back_unchanged(void **state)
 {
     char *device = device_make(BYTES);
     char *other = device_make(BYTES);
@@ -41,7 +41,7 @@ static void bytes_come_back_as_they_went(void **state)
     assert_int_equal(cnrtMemcpy(to, device, 0, CNRT_MEM_TRANS_DIR_DEV2HOST), 0);
 }
 
-static void a_copy_that_cannot_be_has_its_code(void **state)
+static void an_invalid_copy_returns_its_error_code(void **state)
 {
     char *device = device_make(BYTES);
     char host[BYTES];
@@ -84,7 +84,7 @@ static void a_copy_that_cannot_be_has_its_code(void **state)
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
 }
 
-static void memory_that_is_freed_is_memory_no_more(void **state)
+static void freed_memory_is_rejected(void **state)
 {
     char *device = device_make(BYTES);
     void *array[3] = { device_make(1), device_make(2), NULL };
@@ -117,7 +117,7 @@ static void memory_that_is_freed_is_memory_no_more(void **state)
     assert_int_equal(cnrtMallocHost(&host, 0, CNRT_MEMTYPE_DEFAULT), CNRT_RET_ERR_INVALID);
 }
 
-static void a_full_device_reports_an_error_and_another_has_room(void **state)
+static void a_full_device_does_not_affect_another_device(void **state)
 {
     const size_t gib = (size_t)1 << 30;
     void *pointers[20];
@@ -163,7 +163,7 @@ static void many_allocations_are_distinguished(void **state)
     }
 }
 
-static void copies_of_a_queue_keep_its_order(void **state)
+static void copies_in_a_queue_run_in_order(void **state)
 {
     char *device = device_make(BYTES);
     char first[BYTES];
@@ -190,7 +190,7 @@ static void copies_of_a_queue_keep_its_order(void **state)
     }
 }
 
-static void a_channel_is_the_thread_s_until_it_takes_another_device(void **state)
+static void selecting_a_device_resets_the_memory_channel(void **state)
 {
     cnrtChannelType_t channel = CNRT_CHANNEL_TYPE_3;
     cnrtDev_t dev = 0;
@@ -213,13 +213,13 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(bytes_come_back_as_they_went),
-        CARDS(a_copy_that_cannot_be_has_its_code),
-        CARDS(memory_that_is_freed_is_memory_no_more),
-        CARDS(a_full_device_reports_an_error_and_another_has_room),
+        CARDS(copied_bytes_read_back_unchanged),
+        CARDS(an_invalid_copy_returns_its_error_code),
+        CARDS(freed_memory_is_rejected),
+        CARDS(a_full_device_does_not_affect_another_device),
         CARDS(many_allocations_are_distinguished),
-        CARDS(copies_of_a_queue_keep_its_order),
-        CARDS(a_channel_is_the_thread_s_until_it_takes_another_device),
+        CARDS(copies_in_a_queue_run_in_order),
+        CARDS(selecting_a_device_resets_the_memory_channel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

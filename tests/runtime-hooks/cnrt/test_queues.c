@@ -28,7 +28,7 @@ static cnrtQueue_t queue_make(void)
     return queue;
 }
 
-static void a_fast_queue_is_done_while_a_slow_one_is_not(void **state)
+static void a_queue_does_not_wait_for_a_slower_queue(void **state)
 {
     cnrtQueue_t slow = queue_make();
     cnrtQueue_t fast = queue_make();
@@ -66,7 +66,7 @@ static void note(void *ctx)
     numbered->order->seen[atomic_fetch_add(&numbered->order->next, 1)] = numbered->number;
 }
 
-static void tasks_of_one_queue_run_in_order(void **state)
+static void tasks_in_a_queue_run_in_order(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -89,7 +89,7 @@ static void tasks_of_one_queue_run_in_order(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void a_duration_is_in_microseconds(void **state)
+static void the_duration_between_notifiers_is_in_microseconds(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -126,7 +126,7 @@ static void a_duration_is_in_microseconds(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void a_queue_waits_for_a_notifier_of_another(void **state)
+static void a_queue_waits_for_a_notifier_in_another_queue(void **state)
 {
     cnrtQueue_t first = queue_make();
     cnrtQueue_t second = queue_make();
@@ -151,7 +151,7 @@ static void a_queue_waits_for_a_notifier_of_another(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void the_error_of_a_task_comes_with_the_next_synchronisation_and_once(void **state)
+static void a_task_error_is_reported_once_by_the_next_synchronisation(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -169,7 +169,7 @@ static void the_error_of_a_task_comes_with_the_next_synchronisation_and_once(voi
     ntk_cnrt_program_drop(program);
 }
 
-static void a_device_has_so_many_queues_and_another_one_its_own(void **state)
+static void the_queue_limit_applies_to_each_device(void **state)
 {
     static cnrtQueue_t queues[4094];
     cnrtQueue_t more = NULL;
@@ -192,7 +192,7 @@ static void a_device_has_so_many_queues_and_another_one_its_own(void **state)
     }
 }
 
-static void synchronising_a_device_waits_for_its_queues_and_no_others(void **state)
+static void synchronising_a_device_waits_only_for_its_queues(void **state)
 {
     cnrtQueue_t here = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -216,7 +216,7 @@ static void synchronising_a_device_waits_for_its_queues_and_no_others(void **sta
     ntk_cnrt_program_drop(program);
 }
 
-static void a_task_gets_cores_of_the_clusters_it_may_have(void **state)
+static void a_task_runs_only_on_cores_of_its_allowed_clusters(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -235,7 +235,7 @@ static void a_task_gets_cores_of_the_clusters_it_may_have(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters(void **state)
+static void tasks_of_several_queues_run_in_parallel_on_free_clusters(void **state)
 {
     struct ntk_cnrt_program *program = cards_program("op");
     struct cards_task held[4];
@@ -346,7 +346,7 @@ static unsigned recorded_queues(const struct cards *cards)
     return (unsigned)WEXITSTATUS(status);
 }
 
-static void records_name_the_queue_by_a_number_that_is_taken_again(void **state)
+static void queue_numbers_in_records_are_reused(void **state)
 {
     struct ntk_cnrt_program *program = cards_program("op");
     cnrtQueue_t queues[3] = { queue_make(), queue_make(), queue_make() };
@@ -369,17 +369,17 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(a_fast_queue_is_done_while_a_slow_one_is_not),
-        CARDS(tasks_of_one_queue_run_in_order),
-        CARDS(a_duration_is_in_microseconds),
-        CARDS(a_queue_waits_for_a_notifier_of_another),
-        CARDS(the_error_of_a_task_comes_with_the_next_synchronisation_and_once),
-        CARDS(a_device_has_so_many_queues_and_another_one_its_own),
-        CARDS(synchronising_a_device_waits_for_its_queues_and_no_others),
-        CARDS(a_task_gets_cores_of_the_clusters_it_may_have),
-        CARDS(tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters),
+        CARDS(a_queue_does_not_wait_for_a_slower_queue),
+        CARDS(tasks_in_a_queue_run_in_order),
+        CARDS(the_duration_between_notifiers_is_in_microseconds),
+        CARDS(a_queue_waits_for_a_notifier_in_another_queue),
+        CARDS(a_task_error_is_reported_once_by_the_next_synchronisation),
+        CARDS(the_queue_limit_applies_to_each_device),
+        CARDS(synchronising_a_device_waits_only_for_its_queues),
+        CARDS(a_task_runs_only_on_cores_of_its_allowed_clusters),
+        CARDS(tasks_of_several_queues_run_in_parallel_on_free_clusters),
         CARDS(queues_run_their_tasks_before_the_library_closes),
-        CARDS(records_name_the_queue_by_a_number_that_is_taken_again),
+        CARDS(queue_numbers_in_records_are_reused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void a_stream_reports_whether_it_is_busy(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void events_mark_how_long_a_task_takes(void **state)
+static void events_measure_the_duration_of_a_task(void **state)
 {
     struct ntk_cnrt_program *program = cards_program("op");
     struct cards_task task = { .code = 0 };
@@ -72,7 +72,7 @@ static void events_mark_how_long_a_task_takes(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void a_device_has_its_thousand_streams(void **state)
+static void a_device_has_at_most_1024_streams(void **state)
 {
     static cnrtStream_t streams[1024];
     cnrtStream_t more = NULL;
@@ -90,7 +90,7 @@ static void a_device_has_its_thousand_streams(void **state)
     assert_int_equal(cnrtCreateStream(NULL), CNRT_RET_ERR_INVALID);
 }
 
-static void the_facts_of_a_device_are_reported(void **state)
+static void device_properties_are_reported(void **state)
 {
     cnrtHardwareVersion_t version = { 0 };
     unsigned long mib = 0;
@@ -148,7 +148,7 @@ static void a_function_is_invoked_on_a_stream(void **state)
     free(path);
 }
 
-static void numbers_of_this_generation_mean_its_own(void **state)
+static void invalid_directions_memory_types_and_batches_are_rejected(void **state)
 {
     void *device = NULL;
     void *host = NULL;
@@ -167,9 +167,12 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(a_stream_reports_whether_it_is_busy), CARDS(events_mark_how_long_a_task_takes),
-        CARDS(a_device_has_its_thousand_streams),   CARDS(the_facts_of_a_device_are_reported),
-        CARDS(a_function_is_invoked_on_a_stream),   CARDS(numbers_of_this_generation_mean_its_own),
+        CARDS(a_stream_reports_whether_it_is_busy),
+        CARDS(events_measure_the_duration_of_a_task),
+        CARDS(a_device_has_at_most_1024_streams),
+        CARDS(device_properties_are_reported),
+        CARDS(a_function_is_invoked_on_a_stream),
+        CARDS(invalid_directions_memory_types_and_batches_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

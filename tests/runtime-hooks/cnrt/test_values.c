@@ -23,7 +23,7 @@ static float whole(uint16_t value)
     return result;
 }
 
-static void every_half_keeps_its_value_as_a_float(void **state)
+static void every_half_converts_to_float_and_back_unchanged(void **state)
 {
     for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
         float value = whole((uint16_t)bits);
@@ -55,7 +55,7 @@ static void halves_are_rounded_to_nearest_even(void **state)
     assert_int_equal(cnrtConvertHalfToFloat(NULL, 1), CNRT_RET_ERR_INVALID);
 }
 
-static void sizes_are_those_of_the_types(void **state)
+static void data_types_have_their_sizes(void **state)
 {
     assert_int_equal(cnrtDataTypeSize(CNRT_FLOAT16), 2);
     assert_int_equal(cnrtDataTypeSize(CNRT_FLOAT32), 4);
@@ -99,7 +99,7 @@ static void plain_casts_round_and_stay_in_range(void **state)
 }
 
 /* (q - offset) * 2^position / scale: one step is 2^-3 / 2 = 1/16. */
-static void quantised_numbers_follow_their_parameter(void **state)
+static void quantised_casts_use_the_quantisation_parameters(void **state)
 {
     float floats[] = { 0.0F, 0.25F, -1.0F, 1000.0F, -1000.0F };
     int8_t bytes[5];
@@ -155,7 +155,7 @@ static void an_invalid_cast_is_rejected(void **state)
     assert_int_equal(bytes[0], 7);
 }
 
-static void dimensions_change_their_order(void **state)
+static void transposed_data_has_the_requested_dimension_order(void **state)
 {
     float nchw[2 * 3 * 4 * 5];
     float nhwc[2 * 4 * 5 * 3];
@@ -199,7 +199,7 @@ static void dimensions_change_their_order(void **state)
                      CNRT_RET_ERR_INVALID);
 }
 
-static void codes_have_descriptions(void **state)
+static void status_codes_have_descriptions(void **state)
 {
     unsigned int version = 0;
 
@@ -215,14 +215,14 @@ static void codes_have_descriptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_keeps_its_value_as_a_float),
+        cmocka_unit_test(every_half_converts_to_float_and_back_unchanged),
         cmocka_unit_test(halves_are_rounded_to_nearest_even),
-        cmocka_unit_test(sizes_are_those_of_the_types),
+        cmocka_unit_test(data_types_have_their_sizes),
         cmocka_unit_test(plain_casts_round_and_stay_in_range),
-        cmocka_unit_test(quantised_numbers_follow_their_parameter),
+        cmocka_unit_test(quantised_casts_use_the_quantisation_parameters),
         cmocka_unit_test(an_invalid_cast_is_rejected),
-        cmocka_unit_test(dimensions_change_their_order),
-        cmocka_unit_test(codes_have_descriptions),
+        cmocka_unit_test(transposed_data_has_the_requested_dimension_order),
+        cmocka_unit_test(status_codes_have_descriptions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

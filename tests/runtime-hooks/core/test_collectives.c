@@ -161,7 +161,7 @@ static int run_gather(struct member *member, struct ntk_core_comm *comm)
     return ret;
 }
 
-static void a_gather_puts_every_rank_in_its_place(void **state)
+static void a_gather_stores_the_data_of_every_rank_at_its_position(void **state)
 {
     static const size_t counts[] = { 0, 1, 5, LARGE };
     struct member members[RANKS];
@@ -207,7 +207,7 @@ static int run_scatter(struct member *member, struct ntk_core_comm *comm)
     return ret;
 }
 
-static void sums_are_those_of_all_ranks(void **state)
+static void reductions_include_the_data_of_all_ranks(void **state)
 {
     static const size_t counts[] = { 1, 1025, LARGE };
     struct member members[RANKS];
@@ -270,7 +270,7 @@ static int run_kinds(struct member *member, struct ntk_core_comm *comm)
     return ret;
 }
 
-static void every_kind_of_element_keeps_its_arithmetic(void **state)
+static void reductions_use_the_arithmetic_of_the_element_type(void **state)
 {
     const uint64_t expected[8] = {
         (UINT64_C(1) << 63) + 2, /* maximum of 2^63 + 0..2, as unsigned numbers */
@@ -293,7 +293,7 @@ static void every_kind_of_element_keeps_its_arithmetic(void **state)
     }
 }
 
-static void a_group_is_a_world_of_its_own_order(void **state)
+static void a_group_of_ranks_gathers_in_the_order_of_the_group(void **state)
 {
     static const uint32_t group[2] = { 4, 1 };
     struct member members[2];
@@ -331,7 +331,7 @@ static int run_differently(struct member *member, struct ntk_core_comm *comm)
     return first == -EINVAL && second == 0 ? 0 : -1;
 }
 
-static void ranks_that_disagree_all_get_an_error_and_go_on(void **state)
+static void mismatched_operations_fail_on_all_ranks_and_later_ones_succeed(void **state)
 {
     struct member members[RANKS];
 
@@ -375,7 +375,7 @@ static int have_ended_an_hour_later(void *ctx)
     return atomic_load(&ended) == 2;
 }
 
-static void a_late_rank_ends_the_others_and_a_new_world_begins(void **state)
+static void a_rank_timeout_ends_the_operation_and_a_new_one_may_start(void **state)
 {
     struct fixture *f = *state;
     struct member members[RANKS];
@@ -406,7 +406,7 @@ static void a_late_rank_ends_the_others_and_a_new_world_begins(void **state)
     assert_int_equal(files_left(f), 0);
 }
 
-static void ranks_that_cannot_be_are_refused(void **state)
+static void invalid_rank_numbers_and_groups_are_rejected(void **state)
 {
     static const uint32_t twice[2] = { 1, 1 };
     static const uint32_t strange[2] = { 0, 9 };
@@ -432,13 +432,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_gather_puts_every_rank_in_its_place),
-        TEST(sums_are_those_of_all_ranks),
-        TEST(every_kind_of_element_keeps_its_arithmetic),
-        TEST(a_group_is_a_world_of_its_own_order),
-        TEST(ranks_that_disagree_all_get_an_error_and_go_on),
-        TEST(a_late_rank_ends_the_others_and_a_new_world_begins),
-        TEST(ranks_that_cannot_be_are_refused),
+        TEST(a_gather_stores_the_data_of_every_rank_at_its_position),
+        TEST(reductions_include_the_data_of_all_ranks),
+        TEST(reductions_use_the_arithmetic_of_the_element_type),
+        TEST(a_group_of_ranks_gathers_in_the_order_of_the_group),
+        TEST(mismatched_operations_fail_on_all_ranks_and_later_ones_succeed),
+        TEST(a_rank_timeout_ends_the_operation_and_a_new_one_may_start),
+        TEST(invalid_rank_numbers_and_groups_are_rejected),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

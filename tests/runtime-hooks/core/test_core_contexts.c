@@ -64,7 +64,7 @@ static uint64_t used(struct core_fixture *f)
     return memory.used_bytes;
 }
 
-static void each_execution_at_once_has_memory_from_the_load_on(void **state)
+static void memory_for_concurrent_executions_is_reserved_at_load(void **state)
 {
     static const struct {
         uint32_t depth, core_limit, context_count;
@@ -89,7 +89,7 @@ static void each_execution_at_once_has_memory_from_the_load_on(void **state)
 }
 
 /* Method: h1 and h2 are next to cores of the same stack, which has room for two of each. */
-static void a_model_without_memory_for_all_of_them_is_refused(void **state)
+static void a_load_without_memory_for_concurrent_executions_fails(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -140,7 +140,7 @@ static uint64_t rows_sum(const struct ntk_ring_segment *segment, enum ntk_memory
     return bytes;
 }
 
-static void monitors_see_the_memory_in_its_categories(void **state)
+static void execution_memory_is_recorded_by_category(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_ring_options options = { .folder = f->folder };
@@ -166,9 +166,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(each_execution_at_once_has_memory_from_the_load_on),
-        TEST(a_model_without_memory_for_all_of_them_is_refused),
-        cmocka_unit_test_setup_teardown(monitors_see_the_memory_in_its_categories,
+        TEST(memory_for_concurrent_executions_is_reserved_at_load),
+        TEST(a_load_without_memory_for_concurrent_executions_fails),
+        cmocka_unit_test_setup_teardown(execution_memory_is_recorded_by_category,
                                         core_fixture_prepare, core_fixture_teardown),
     };
 

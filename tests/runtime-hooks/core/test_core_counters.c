@@ -57,7 +57,7 @@ static void executions_are_summed_on_their_own_core(void **state)
 }
 
 /* The work, wait and idle time of an engine do not exceed the device time. */
-static void cycles_of_an_engine_are_parts_of_device_time(void **state)
+static void engine_cycles_do_not_exceed_the_device_time(void **state)
 {
     const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(2);
     struct core_fixture *f = *state;
@@ -78,7 +78,7 @@ static void cycles_of_an_engine_are_parts_of_device_time(void **state)
     core_adder_fini(&adder);
 }
 
-static void the_time_of_one_execution_is_reported(void **state)
+static void times_of_a_single_execution_are_reported(void **state)
 {
     struct ntk_core_execution_times times, again;
     struct core_fixture *f = *state;
@@ -99,7 +99,7 @@ static void the_time_of_one_execution_is_reported(void **state)
     core_adder_fini(&adder);
 }
 
-static void memory_of_a_model_is_freed_with_it(void **state)
+static void the_memory_of_a_model_is_freed_by_unloading(void **state)
 {
     struct ntk_core_device_memory before, with, after;
     struct ntk_core_model_memory model;
@@ -121,7 +121,7 @@ static void memory_of_a_model_is_freed_with_it(void **state)
 }
 
 /* Method: faults that only count. The tree belongs to the machine, and so do the counts. */
-static void errors_of_the_hardware_are_those_of_the_device(void **state)
+static void hardware_error_counts_belong_to_the_device(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_device_counts counts;
@@ -142,7 +142,7 @@ static void errors_of_the_hardware_are_those_of_the_device(void **state)
     core_adder_fini(&adder);
 }
 
-static void numbers_do_not_need_hooks(void **state)
+static void counters_are_available_without_hooks(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_model_memory model;
@@ -168,11 +168,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPEN(executions_are_summed_on_their_own_core),
-        OPEN(cycles_of_an_engine_are_parts_of_device_time),
-        OPEN(the_time_of_one_execution_is_reported),
-        OPEN(memory_of_a_model_is_freed_with_it),
-        SHUT(errors_of_the_hardware_are_those_of_the_device),
-        SHUT(numbers_do_not_need_hooks),
+        OPEN(engine_cycles_do_not_exceed_the_device_time),
+        OPEN(times_of_a_single_execution_are_reported),
+        OPEN(the_memory_of_a_model_is_freed_by_unloading),
+        SHUT(hardware_error_counts_belong_to_the_device),
+        SHUT(counters_are_available_without_hooks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static uint32_t threads_count(void)
     return count;
 }
 
-static void queues_take_turns_with_one_worker(void **state)
+static void one_worker_alternates_between_queues(void **state)
 {
     /* The running queue continues after the two that arrive meanwhile. */
     static const int expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1 };
@@ -69,7 +69,7 @@ static void queues_take_turns_with_one_worker(void **state)
     sem_destroy(&entered);
 }
 
-static void a_queue_that_hangs_does_not_hold_up_another(void **state)
+static void a_hanging_queue_does_not_block_another_queue(void **state)
 {
     struct queue_fixture *f = *state;
 
@@ -146,7 +146,7 @@ static void a_waiting_thread_runs_the_last_item_itself(void **state)
 }
 
 /* Method: the queue that helps is the last of three in line. */
-static void a_waiting_thread_leaves_the_other_queues_in_line(void **state)
+static void a_waiting_thread_runs_only_items_of_its_queue(void **state)
 {
     static const int expected[] = { 3, 1, 2 };
     struct queue_fixture *f = *state;
@@ -188,7 +188,7 @@ struct many {
     struct ntk_core_notifier *begin[QUEUES], *end[QUEUES];
 };
 
-static void queues_by_the_thousand_need_no_threads(void **state)
+static void thousands_of_queues_need_no_additional_threads(void **state)
 {
     struct queue_fixture *f = *state;
     struct many *many = calloc(1, sizeof *many);
@@ -241,7 +241,7 @@ static void queues_by_the_thousand_need_no_threads(void **state)
 }
 
 /* Every queue waits for the previous one. */
-static void queues_in_a_chain_of_four_thousand_run_through(void **state)
+static void a_chain_of_four_thousand_waiting_queues_completes(void **state)
 {
     struct queue_fixture *f = *state;
     struct many *many = calloc(1, sizeof *many);
@@ -319,7 +319,7 @@ static void *stress_thread(void *ctx)
     return NULL;
 }
 
-static void queues_keep_their_order_among_many_threads(void **state)
+static void queue_order_is_kept_with_many_threads(void **state)
 {
     static struct stress stress;
     struct queue_fixture *f = *state;
@@ -352,14 +352,14 @@ static void queues_keep_their_order_among_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        QUEUE_TEST(queues_take_turns_with_one_worker),
-        QUEUE_TEST(a_queue_that_hangs_does_not_hold_up_another),
+        QUEUE_TEST(one_worker_alternates_between_queues),
+        QUEUE_TEST(a_hanging_queue_does_not_block_another_queue),
         QUEUE_TEST(a_waiting_thread_runs_the_last_item_itself),
-        QUEUE_TEST(a_waiting_thread_leaves_the_other_queues_in_line),
+        QUEUE_TEST(a_waiting_thread_runs_only_items_of_its_queue),
         QUEUE_TEST(a_thread_that_waits_for_a_limited_time_does_not_help),
-        QUEUE_TEST(queues_by_the_thousand_need_no_threads),
-        QUEUE_TEST(queues_in_a_chain_of_four_thousand_run_through),
-        QUEUE_TEST(queues_keep_their_order_among_many_threads),
+        QUEUE_TEST(thousands_of_queues_need_no_additional_threads),
+        QUEUE_TEST(a_chain_of_four_thousand_waiting_queues_completes),
+        QUEUE_TEST(queue_order_is_kept_with_many_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

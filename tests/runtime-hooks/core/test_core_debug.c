@@ -30,7 +30,7 @@ static int push(uint32_t nc, uint32_t pipe, const char *text)
     return ntk_core_debug_push(nc, &event);
 }
 
-static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
+static void debug_events_are_received_in_order_per_core(void **state)
 {
     struct ntk_core_debug_record *record = NULL;
     int fd = -1;
@@ -67,7 +67,7 @@ static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
     assert_int_equal(ntk_core_debug_take(other, &record), -EBADF);
 }
 
-static void a_full_queue_drops_and_counts_new_entries(void **state)
+static void a_full_debug_queue_drops_and_counts_new_events(void **state)
 {
     struct ntk_core_debug_record *record = NULL;
     uint64_t lost = 0;
@@ -103,7 +103,7 @@ static void *pushes(void *ctx)
     return NULL;
 }
 
-static void threads_push_while_one_removes(void **state)
+static void debug_events_from_several_threads_are_all_received(void **state)
 {
     pthread_t threads[3];
     int taken = 0;
@@ -132,9 +132,9 @@ static void threads_push_while_one_removes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_out_in_order_on_the_core_that_pushed_them),
-        cmocka_unit_test(a_full_queue_drops_and_counts_new_entries),
-        cmocka_unit_test(threads_push_while_one_removes),
+        cmocka_unit_test(debug_events_are_received_in_order_per_core),
+        cmocka_unit_test(a_full_debug_queue_drops_and_counts_new_events),
+        cmocka_unit_test(debug_events_from_several_threads_are_all_received),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

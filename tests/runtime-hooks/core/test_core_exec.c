@@ -18,7 +18,7 @@
 #define THREADS 4
 #define ROUNDS 25
 
-static void an_execution_computes_the_results_of_the_program(void **state)
+static void an_execution_computes_the_results_of_its_program(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -59,7 +59,7 @@ static void a_tensor_counts_the_executions_that_wrote_it(void **state)
     core_adder_fini(&adder);
 }
 
-static void wrong_tensors_are_refused_and_write_nothing(void **state)
+static void invalid_tensors_are_rejected_without_writing(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_tensor *missing[2], *elsewhere[2], *small[2];
@@ -89,7 +89,7 @@ static void wrong_tensors_are_refused_and_write_nothing(void **state)
     core_adder_fini(&adder);
 }
 
-static void a_nan_ends_an_execution_only_where_that_was_asked_for(void **state)
+static void a_nan_fails_an_execution_only_if_requested(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -108,7 +108,7 @@ static void a_nan_ends_an_execution_only_where_that_was_asked_for(void **state)
     }
 }
 
-static void a_program_that_can_never_go_on_is_a_timeout_found_at_once(void **state)
+static void a_deadlocked_program_times_out_at_once(void **state)
 {
     const struct test_model_options model = { .deadlock = 1 };
     const struct ntk_core_load_options options = { .execution_timeout_ns = UINT64_C(600000000000) };
@@ -144,7 +144,7 @@ static void *job_run(void *ctx)
     return NULL;
 }
 
-static void threads_share_a_core_and_each_gets_its_own_results(void **state)
+static void threads_that_share_a_core_get_separate_results(void **state)
 {
     struct core_fixture *f = *state;
     struct job jobs[THREADS];
@@ -169,7 +169,7 @@ static void threads_share_a_core_and_each_gets_its_own_results(void **state)
 }
 
 /* The outcome of each fault of the table, in terms of core.h. */
-static void every_fault_ends_its_execution_as_the_table_says(void **state)
+static void every_fault_has_the_outcome_in_the_table(void **state)
 {
     static const struct {
         const char *name;
@@ -239,7 +239,7 @@ static int has_ecc(void *ctx)
 
 /* Method: a fault on one core after another. The heartbeat counts the rounds of the publisher, one
  * per second: when the fault appears in the tree, it must be unchanged. */
-static void a_fault_is_in_the_tree_before_the_next_round(void **state)
+static void a_fault_is_published_in_the_device_tree_at_once(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1,
                                               .machine.instance.value = "trn2.3xlarge",
@@ -264,7 +264,7 @@ static void a_fault_is_in_the_tree_before_the_next_round(void **state)
     core_fixture_close(f);
 }
 
-static void an_invalid_setting_opens_nothing_and_is_reported(void **state)
+static void an_invalid_setting_fails_the_open_with_a_message(void **state)
 {
     const struct ntk_core_options options[] = {
         { .lnc = 1, .faults = { "THE_FAULTS", "hbm-ue:at=0" } },
@@ -284,7 +284,7 @@ static void an_invalid_setting_opens_nothing_and_is_reported(void **state)
 }
 
 /* Method: every variable that a front may have read is set to something else. */
-static void the_environment_changes_nothing(void **state)
+static void the_core_does_not_read_environment_variables(void **state)
 {
     static const char *const variables[][2] = {
         { "NEURON_SOFT_INSTANCE", "abacus" },
@@ -315,7 +315,7 @@ static void the_environment_changes_nothing(void **state)
 }
 
 /* Method: a clock on which waits end at once shows how long the host waited. */
-static void a_paced_execution_takes_the_host_as_long_as_the_device(void **state)
+static void a_paced_execution_takes_device_time_on_the_host(void **state)
 {
     static const char *const faults[] = { NULL, "slow-hbm:from=1,factor=100",
                                           "pause:at=1,time=5ms" };
@@ -353,17 +353,17 @@ static void a_paced_execution_takes_the_host_as_long_as_the_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(an_execution_computes_the_results_of_the_program),
+        OPEN(an_execution_computes_the_results_of_its_program),
         OPEN(a_tensor_counts_the_executions_that_wrote_it),
-        OPEN(wrong_tensors_are_refused_and_write_nothing),
-        SHUT(a_nan_ends_an_execution_only_where_that_was_asked_for),
-        OPEN(a_program_that_can_never_go_on_is_a_timeout_found_at_once),
-        OPEN(threads_share_a_core_and_each_gets_its_own_results),
-        SHUT(every_fault_ends_its_execution_as_the_table_says),
-        SHUT(a_fault_is_in_the_tree_before_the_next_round),
-        SHUT(an_invalid_setting_opens_nothing_and_is_reported),
-        SHUT(the_environment_changes_nothing),
-        SHUT(a_paced_execution_takes_the_host_as_long_as_the_device),
+        OPEN(invalid_tensors_are_rejected_without_writing),
+        SHUT(a_nan_fails_an_execution_only_if_requested),
+        OPEN(a_deadlocked_program_times_out_at_once),
+        OPEN(threads_that_share_a_core_get_separate_results),
+        SHUT(every_fault_has_the_outcome_in_the_table),
+        SHUT(a_fault_is_published_in_the_device_tree_at_once),
+        SHUT(an_invalid_setting_fails_the_open_with_a_message),
+        SHUT(the_core_does_not_read_environment_variables),
+        SHUT(a_paced_execution_takes_device_time_on_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void faults_with_at_occur_once_and_with_every_repeatedly(void **state)
     assert_string_equal(text, "1111");
 }
 
-static void a_seed_draws_the_same_values_at_about_the_requested_rate(void **state)
+static void random_faults_repeat_with_a_seed_at_the_requested_rate(void **state)
 {
     static char a[10001], b[10001], other[10001];
     size_t count = 0;
@@ -91,7 +91,7 @@ static void executions_are_counted_on_all_cores_each_core_or_one_core(void **sta
     ntk_core_faults_destroy(faults);
 }
 
-static void faults_of_one_text_occur_in_its_order(void **state)
+static void faults_in_one_setting_occur_in_the_listed_order(void **state)
 {
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults = parse("sram-ue:every=2;mem-ecc-corrected:every=1,amount=9");
@@ -105,7 +105,7 @@ static void faults_of_one_text_occur_in_its_order(void **state)
     ntk_core_faults_destroy(faults);
 }
 
-static void slowness_has_an_amount_and_links_are_checked_separately(void **state)
+static void slowdown_factors_apply_and_slow_links_are_counted_separately(void **state)
 {
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults =
@@ -140,7 +140,7 @@ static void factors_of_several_faults_have_a_common_limit(void **state)
     assert_true(ntk_core_fault_factor_join(2, 3) == 6);
 }
 
-static void jitter_is_drawn_by_seed_below_its_time(void **state)
+static void jitter_depends_on_the_seed_and_is_below_its_limit(void **state)
 {
     struct ntk_core_faults *one = parse("jitter:from=1,time=10us,seed=5");
     struct ntk_core_faults *same = parse("jitter:from=1,time=10us,seed=5");
@@ -168,7 +168,7 @@ static void jitter_is_drawn_by_seed_below_its_time(void **state)
     ntk_core_faults_destroy(other);
 }
 
-static void an_invalid_text_is_rejected_with_its_position(void **state)
+static void an_invalid_fault_setting_is_rejected_with_its_position(void **state)
 {
     static const struct {
         const char *text;
@@ -257,13 +257,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_with_at_occur_once_and_with_every_repeatedly),
-        cmocka_unit_test(a_seed_draws_the_same_values_at_about_the_requested_rate),
+        cmocka_unit_test(random_faults_repeat_with_a_seed_at_the_requested_rate),
         cmocka_unit_test(executions_are_counted_on_all_cores_each_core_or_one_core),
-        cmocka_unit_test(faults_of_one_text_occur_in_its_order),
-        cmocka_unit_test(slowness_has_an_amount_and_links_are_checked_separately),
+        cmocka_unit_test(faults_in_one_setting_occur_in_the_listed_order),
+        cmocka_unit_test(slowdown_factors_apply_and_slow_links_are_counted_separately),
         cmocka_unit_test(factors_of_several_faults_have_a_common_limit),
-        cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
-        cmocka_unit_test(an_invalid_text_is_rejected_with_its_position),
+        cmocka_unit_test(jitter_depends_on_the_seed_and_is_below_its_limit),
+        cmocka_unit_test(an_invalid_fault_setting_is_rejected_with_its_position),
         cmocka_unit_test(too_many_faults_and_too_long_strings_are_rejected),
     };
 

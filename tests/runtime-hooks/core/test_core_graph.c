@@ -129,7 +129,7 @@ static uint64_t used(struct core_fixture *f)
     return memory.used_bytes;
 }
 
-static void a_parameter_has_the_value_of_the_file(void **state)
+static void a_parameter_node_has_the_value_in_the_file(void **state)
 {
     struct core_fixture *f = *state;
     uint64_t before[2];
@@ -149,7 +149,7 @@ static void a_parameter_has_the_value_of_the_file(void **state)
     }
 }
 
-static void parameters_that_cannot_be_are_refused(void **state)
+static void invalid_parameter_nodes_are_rejected(void **state)
 {
     static const struct {
         const char *member, *from, *to;
@@ -188,7 +188,7 @@ static void parameters_that_cannot_be_are_refused(void **state)
     free(neff);
 }
 
-static void a_neff_without_nodes_that_run_is_refused(void **state)
+static void a_neff_without_executable_nodes_is_rejected(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -231,7 +231,7 @@ static int child_runs(struct observed *side, void *ctx)
     return 0;
 }
 
-static void executions_only_on_the_host_are_counted_and_no_core_is_busy(void **state)
+static void host_only_executions_are_counted_without_core_busy_time(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_ring_options options = { .folder = f->folder };
@@ -272,7 +272,7 @@ static void a_host_only_capture_reports_why_core_data_is_missing(void **state)
     core_adder_fini(&adder);
 }
 
-static void the_host_alone_needs_leave(void **state)
+static void a_host_only_model_requires_permission_for_host_code(void **state)
 {
     const struct ntk_core_load_options options = { .features_mask = UINT64_MAX };
     struct core_fixture *f = *state;
@@ -288,12 +288,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(a_parameter_has_the_value_of_the_file),
-        TEST(parameters_that_cannot_be_are_refused),
-        TEST(a_neff_without_nodes_that_run_is_refused),
+        TEST(a_parameter_node_has_the_value_in_the_file),
+        TEST(invalid_parameter_nodes_are_rejected),
+        TEST(a_neff_without_executable_nodes_is_rejected),
         TEST(a_host_only_capture_reports_why_core_data_is_missing),
-        TEST(the_host_alone_needs_leave),
-        cmocka_unit_test_setup_teardown(executions_only_on_the_host_are_counted_and_no_core_is_busy,
+        TEST(a_host_only_model_requires_permission_for_host_code),
+        cmocka_unit_test_setup_teardown(host_only_executions_are_counted_without_core_busy_time,
                                         core_fixture_prepare, core_fixture_teardown),
     };
 

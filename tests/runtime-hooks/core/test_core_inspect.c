@@ -26,7 +26,7 @@ static uint64_t blocked_signals(const char *thread, const char *own)
     return strtoull(at + strlen("SigBlk:"), NULL, 16);
 }
 
-static void the_sampler_takes_no_signal_of_the_program(void **state)
+static void the_sampler_thread_blocks_signals_of_the_program(void **state)
 {
     static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM, SIGPROF };
     struct ntk_core_sampler *sampler = NULL;
@@ -60,7 +60,7 @@ static void the_sampler_takes_no_signal_of_the_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sampler_takes_no_signal_of_the_program),
+        cmocka_unit_test(the_sampler_thread_blocks_signals_of_the_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

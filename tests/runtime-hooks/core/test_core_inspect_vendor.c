@@ -188,7 +188,7 @@ static void equal(const json_t *own, const json_t *vendor, const char *key)
     }
 }
 
-static void one_recording_has_the_same_rows_in_both_layouts(void **state)
+static void a_recording_has_the_same_rows_in_both_layouts(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_core_trace_options options = { .core_count = 2,
@@ -313,7 +313,7 @@ static void runs_check(const struct ntk_system_trace *trace, const char *folder,
 }
 
 /* The clock of a core stops between executions and may start at any number. */
-static void device_events_have_the_time_of_their_core(void **state)
+static void device_events_use_the_clock_of_their_core(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_core_trace_options options = { .core_count = 2,
@@ -384,7 +384,7 @@ static void device_events_have_the_time_of_their_core(void **state)
 }
 
 /* Overwritten events show as missing numbers. */
-static void lost_events_are_lost_in_both_layouts(void **state)
+static void lost_events_are_missing_in_both_layouts(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_core_trace_options options = { .core_count = 1,
@@ -412,9 +412,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(function) \
     cmocka_unit_test_setup_teardown(function, core_fixture_setup, core_fixture_teardown)
-        TEST(one_recording_has_the_same_rows_in_both_layouts),
-        TEST(device_events_have_the_time_of_their_core),
-        TEST(lost_events_are_lost_in_both_layouts),
+        TEST(a_recording_has_the_same_rows_in_both_layouts),
+        TEST(device_events_use_the_clock_of_their_core),
+        TEST(lost_events_are_missing_in_both_layouts),
 #undef TEST
     };
 

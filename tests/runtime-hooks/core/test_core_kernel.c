@@ -61,7 +61,7 @@ static enum ntk_core_outcome run(struct core_fixture *f, struct ntk_core_kernel 
 }
 
 /* A trn1 core: 2 x 128 x 128 x 2.8 GHz, 128 lanes of 1.12 GHz, 410 GB/s. */
-static void a_run_lasts_as_long_as_its_work(void **state)
+static void the_duration_of_a_kernel_run_follows_from_its_work(void **state)
 {
     static const struct {
         struct ntk_core_kernel_work work;
@@ -95,7 +95,7 @@ static void a_run_lasts_as_long_as_its_work(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-static void every_core_of_a_run_counts(void **state)
+static void the_work_of_a_kernel_run_is_counted_on_every_core(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -112,7 +112,7 @@ static void every_core_of_a_run_counts(void **state)
 }
 
 /* A sync point has both clocks at the start, as for executions of models. */
-static void a_traced_run_has_a_sync_point(void **state)
+static void a_traced_kernel_run_has_a_sync_point(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -140,7 +140,7 @@ static void a_traced_run_has_a_sync_point(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-static void the_outcome_is_what_the_job_reports(void **state)
+static void a_kernel_run_has_the_outcome_reported_by_its_job(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -151,7 +151,7 @@ static void the_outcome_is_what_the_job_reports(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-static void a_run_that_cannot_be_is_refused(void **state)
+static void an_invalid_kernel_run_is_rejected(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -231,7 +231,7 @@ static void *meeting_run(void *ctx)
 
 /* Each takes the core that the other one left free: on a single core they would wait for each other
  * forever. */
-static void runs_take_cores_that_are_free(void **state)
+static void kernel_runs_use_free_cores(void **state)
 {
     struct core_fixture *f = *state;
     struct pair pair = { .inside = 0 };
@@ -293,12 +293,12 @@ int main(void)
 {
 #define CORE(test) cmocka_unit_test_setup_teardown(test, core_fixture_setup, core_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        CORE(a_run_lasts_as_long_as_its_work),
-        CORE(every_core_of_a_run_counts),
-        CORE(a_traced_run_has_a_sync_point),
-        CORE(the_outcome_is_what_the_job_reports),
-        CORE(a_run_that_cannot_be_is_refused),
-        CORE(runs_take_cores_that_are_free),
+        CORE(the_duration_of_a_kernel_run_follows_from_its_work),
+        CORE(the_work_of_a_kernel_run_is_counted_on_every_core),
+        CORE(a_traced_kernel_run_has_a_sync_point),
+        CORE(a_kernel_run_has_the_outcome_reported_by_its_job),
+        CORE(an_invalid_kernel_run_is_rejected),
+        CORE(kernel_runs_use_free_cores),
         cmocka_unit_test(a_handle_can_be_taken_only_after_it_is_published),
     };
 

@@ -63,7 +63,7 @@ static void a_model_shows_the_properties_in_its_file(void **state)
     ntk_core_model_unload(loaded);
 }
 
-static void models_without_a_core_go_where_fewest_are(void **state)
+static void models_without_a_requested_core_use_the_least_loaded_core(void **state)
 {
     static const uint32_t expected[] = { 0, 1, 0, 1 };
     const struct test_model_options model = { .name = NULL };
@@ -83,7 +83,7 @@ static void models_without_a_core_go_where_fewest_are(void **state)
     }
 }
 
-static void memory_of_a_model_comes_back_when_it_goes(void **state)
+static void the_memory_of_an_unloaded_model_is_freed(void **state)
 {
     const struct test_model_options model = { .tmp_bytes = UINT64_C(8) << 20 };
     struct core_fixture *f = *state;
@@ -126,7 +126,7 @@ static void a_model_that_does_not_fit_is_rejected_and_leaves_no_memory(void **st
     assert_int_equal(used(f), before);
 }
 
-static void a_refused_file_gets_every_reason_at_once(void **state)
+static void a_rejected_neff_gets_all_reasons_in_one_message(void **state)
 {
     static const char features[] =
         "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
@@ -216,7 +216,7 @@ static void a_rejection_names_the_settings_that_would_allow_a_file(void **state)
     free(neff);
 }
 
-static void a_file_cut_at_any_length_is_refused(void **state)
+static void a_truncated_neff_is_rejected(void **state)
 {
     const struct ntk_core_load_options options = { .features_mask = UINT64_MAX };
     const struct test_model_options model = { .name = NULL };
@@ -241,7 +241,7 @@ static void a_file_cut_at_any_length_is_refused(void **state)
     free(neff);
 }
 
-static void a_core_that_is_not_there_is_refused(void **state)
+static void loading_on_an_unknown_core_is_rejected(void **state)
 {
     const struct test_model_options model = { .name = NULL };
     const struct ntk_core_load_options three = { .core_count = 3, .features_mask = UINT64_MAX };
@@ -257,7 +257,7 @@ static void a_core_that_is_not_there_is_refused(void **state)
     free(neff);
 }
 
-static void copies_of_a_model_take_turns(void **state)
+static void copies_of_a_model_are_used_alternately(void **state)
 {
     const struct ntk_core_load_options two = { .core_count = 2 };
     struct core_fixture *f = *state;
@@ -275,7 +275,7 @@ static void copies_of_a_model_take_turns(void **state)
     core_adder_fini(&adder);
 }
 
-static void a_machine_opens_once_and_anew_after_it_was_closed(void **state)
+static void a_machine_can_be_opened_again_after_closing(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     const struct test_model_options model = { .name = NULL };
@@ -294,7 +294,7 @@ static void a_machine_opens_once_and_anew_after_it_was_closed(void **state)
     }
 }
 
-static void listeners_end_with_their_machine(void **state)
+static void closing_the_machine_closes_trace_and_debug_listeners(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     const struct ntk_core_trace_options trace = { .core_count = 2,
@@ -319,18 +319,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPEN(a_model_shows_the_properties_in_its_file),
-        OPEN(models_without_a_core_go_where_fewest_are),
-        OPEN(memory_of_a_model_comes_back_when_it_goes),
+        OPEN(models_without_a_requested_core_use_the_least_loaded_core),
+        OPEN(the_memory_of_an_unloaded_model_is_freed),
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_rejected_and_leaves_no_memory,
                                         core_fixture_prepare, core_fixture_teardown),
-        OPEN(a_refused_file_gets_every_reason_at_once),
+        OPEN(a_rejected_neff_gets_all_reasons_in_one_message),
         cmocka_unit_test_setup_teardown(a_rejection_names_the_settings_that_would_allow_a_file,
                                         core_fixture_prepare, core_fixture_teardown),
-        OPEN(a_file_cut_at_any_length_is_refused),
-        OPEN(a_core_that_is_not_there_is_refused),
-        OPEN(copies_of_a_model_take_turns),
-        OPEN(a_machine_opens_once_and_anew_after_it_was_closed),
-        OPEN(listeners_end_with_their_machine),
+        OPEN(a_truncated_neff_is_rejected),
+        OPEN(loading_on_an_unknown_core_is_rejected),
+        OPEN(copies_of_a_model_are_used_alternately),
+        OPEN(a_machine_can_be_opened_again_after_closing),
+        OPEN(closing_the_machine_closes_trace_and_debug_listeners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void notifiers_measure_the_work_between_them(void **state)
     ntk_core_notifier_destroy(NULL);
 }
 
-static void a_notifier_takes_its_place_in_order_and_depth(void **state)
+static void a_notifier_occupies_one_entry_of_its_queue(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *notifier = ntk_core_notifier_create(f->crew);
@@ -115,7 +115,7 @@ static void *notifier_wait_thread(void *ctx)
     return NULL;
 }
 
-static void waits_for_a_notifier_go_on_when_it_is_destroyed(void **state)
+static void destroying_a_notifier_ends_waits_for_it(void **state)
 {
     struct queue_fixture *f = *state;
     struct notifier_wait wait = { .notifier = ntk_core_notifier_create(f->crew), .ret = -1 };
@@ -135,9 +135,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         QUEUE_TEST(notifiers_measure_the_work_between_them),
-        QUEUE_TEST(a_notifier_takes_its_place_in_order_and_depth),
+        QUEUE_TEST(a_notifier_occupies_one_entry_of_its_queue),
         QUEUE_TEST(a_queue_waits_for_a_notifier_in_another),
-        QUEUE_TEST(waits_for_a_notifier_go_on_when_it_is_destroyed),
+        QUEUE_TEST(destroying_a_notifier_ends_waits_for_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void a_second_library_is_rejected_and_the_first_continues(void **state)
     free(log);
 }
 
-static void the_process_that_closes_makes_room_for_the_other(void **state)
+static void one_library_can_open_the_machine_after_the_other_closed_it(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -150,7 +150,7 @@ static void a_forked_child_may_open_its_own_machine(void **state)
 }
 
 /* Building a machine opens it for a moment, which would also drop the locks. */
-static void a_machine_that_is_open_is_neither_built_nor_removed(void **state)
+static void an_open_machine_cannot_be_rebuilt_or_removed(void **state)
 {
     const struct ntk_core_machine_options same = { .new_tree = false };
     struct core_fixture *f = *state;
@@ -166,9 +166,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
         TEST(a_second_library_is_rejected_and_the_first_continues),
-        TEST(the_process_that_closes_makes_room_for_the_other),
+        TEST(one_library_can_open_the_machine_after_the_other_closed_it),
         TEST(a_forked_child_may_open_its_own_machine),
-        TEST(a_machine_that_is_open_is_neither_built_nor_removed),
+        TEST(an_open_machine_cannot_be_rebuilt_or_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

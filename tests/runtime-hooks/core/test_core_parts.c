@@ -12,7 +12,7 @@
 #include "tests/support/unit.h"
 
 /* Method: random takes and releases next to a map of the owner of each 64-byte unit. */
-static void ranges_never_overlap_and_are_all_returned(void **state)
+static void allocated_ranges_never_overlap_and_are_all_returned(void **state)
 {
     enum { UNITS = 4096, BLOCKS = 200 };
     static unsigned char owned[UNITS];
@@ -73,7 +73,7 @@ static void destroy(struct ntk_core_handle *handle)
 
 static struct ntk_core_handle_pool pool = NTK_CORE_HANDLE_POOL_INIT(struct object, destroy);
 
-static void only_open_objects_can_be_taken(void **state)
+static void only_handles_of_open_objects_can_be_taken(void **state)
 {
     struct object *objects[300];
     struct object local;
@@ -129,7 +129,7 @@ static void *take_and_close(void *argument)
     return NULL;
 }
 
-static void one_of_many_closers_wins_and_the_object_is_freed_once(void **state)
+static void an_object_closed_by_many_threads_is_freed_once(void **state)
 {
     for (int round = 0; round < 200; round++) {
         struct race race = { .object = ntk_core_handle_create(&pool) };
@@ -152,9 +152,9 @@ static void one_of_many_closers_wins_and_the_object_is_freed_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_never_overlap_and_are_all_returned),
-        cmocka_unit_test(only_open_objects_can_be_taken),
-        cmocka_unit_test(one_of_many_closers_wins_and_the_object_is_freed_once),
+        cmocka_unit_test(allocated_ranges_never_overlap_and_are_all_returned),
+        cmocka_unit_test(only_handles_of_open_objects_can_be_taken),
+        cmocka_unit_test(an_object_closed_by_many_threads_is_freed_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static size_t run(struct core_fixture *f, struct pipeline *p, float first)
     return right;
 }
 
-static void each_subgraph_runs_on_its_own_core(void **state)
+static void each_subgraph_of_a_pipeline_runs_on_a_separate_core(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -137,7 +137,7 @@ static void each_subgraph_runs_on_its_own_core(void **state)
     }
 }
 
-static void copies_of_a_pipeline_take_turns(void **state)
+static void copies_of_a_pipeline_are_used_alternately(void **state)
 {
     struct core_fixture *f = *state;
     struct pipeline p = pipeline_load(f, 2, 0, 4);
@@ -156,7 +156,7 @@ static void copies_of_a_pipeline_take_turns(void **state)
 
 /* Method: constants that one model left in the state buffer would show in the results of the
  * other. */
-static void models_that_share_cores_find_their_pinned_constants(void **state)
+static void models_that_share_cores_keep_their_pinned_constants(void **state)
 {
     struct core_fixture *f = *state;
     struct pipeline one = pipeline_load(f, 2, 0, 0);
@@ -195,7 +195,7 @@ static void *rounds_run(void *argument)
 }
 
 /* Method: different numbers in every thread, so that a thread that gets another's would show. */
-static void inferences_in_a_pipeline_at_once_do_not_meet(void **state)
+static void concurrent_inferences_in_a_pipeline_do_not_mix_data(void **state)
 {
     struct core_fixture *f = *state;
     struct pipeline p = pipeline_load(f, CORES, 0, 0);
@@ -226,7 +226,7 @@ static uint64_t used(struct core_fixture *f)
     return memory[0].used_bytes + memory[1].used_bytes;
 }
 
-static void memory_between_subgraphs_comes_back(void **state)
+static void memory_between_subgraphs_is_freed_by_unloading(void **state)
 {
     struct core_fixture *f = *state;
     struct pipeline p = pipeline_load(f, CORES, 0, 0);
@@ -271,7 +271,7 @@ static uint64_t row_find(const struct ntk_ring_memory *rows, size_t count, uint1
     return bytes;
 }
 
-static void monitors_see_each_core_busy_and_the_memory_between_them(void **state)
+static void core_use_and_buffers_of_a_pipeline_are_recorded(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
     static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -316,7 +316,7 @@ static void monitors_see_each_core_busy_and_the_memory_between_them(void **state
 /* --- files that are rejected ------------------------------------------------------------------ */
 
 /* Method: a valid pipeline of four, in which one text is changed. */
-static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
+static void a_pipeline_with_mismatched_subgraphs_is_rejected(void **state)
 {
     static const struct {
         const char *member, *from, *to;
@@ -362,7 +362,7 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
 }
 
 /* Method: the second subgraph reads x too, and gives it a larger size than the first one does. */
-static void a_tensor_of_the_network_has_one_size(void **state)
+static void a_tensor_with_two_sizes_in_a_pipeline_is_rejected(void **state)
 {
     static const char *const changes[][3] = {
         { "sg01/", "\"h1\"", "\"x\"" },
@@ -387,7 +387,7 @@ static void a_tensor_of_the_network_has_one_size(void **state)
     free(neff);
 }
 
-static void a_pipeline_longer_than_the_machine_is_refused(void **state)
+static void a_pipeline_with_more_stages_than_cores_is_rejected(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_core_load_options from_two = { .nc = 2 }, of_four = { .core_count = 4 };
@@ -422,7 +422,7 @@ static void newer_generations_do_not_support_pipelines(void **state)
     free(neff);
 }
 
-static void a_pipeline_without_memory_between_is_refused_at_load(void **state)
+static void a_pipeline_without_memory_for_its_buffers_is_rejected(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -442,17 +442,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(each_subgraph_runs_on_its_own_core),
-        TEST(copies_of_a_pipeline_take_turns),
-        TEST(models_that_share_cores_find_their_pinned_constants),
-        TEST(inferences_in_a_pipeline_at_once_do_not_meet),
-        TEST(memory_between_subgraphs_comes_back),
-        TEST(a_pipeline_that_does_not_fit_together_is_refused),
-        TEST(a_tensor_of_the_network_has_one_size),
-        TEST(a_pipeline_longer_than_the_machine_is_refused),
+        TEST(each_subgraph_of_a_pipeline_runs_on_a_separate_core),
+        TEST(copies_of_a_pipeline_are_used_alternately),
+        TEST(models_that_share_cores_keep_their_pinned_constants),
+        TEST(concurrent_inferences_in_a_pipeline_do_not_mix_data),
+        TEST(memory_between_subgraphs_is_freed_by_unloading),
+        TEST(a_pipeline_with_mismatched_subgraphs_is_rejected),
+        TEST(a_tensor_with_two_sizes_in_a_pipeline_is_rejected),
+        TEST(a_pipeline_with_more_stages_than_cores_is_rejected),
         TEST(newer_generations_do_not_support_pipelines),
-        TEST(a_pipeline_without_memory_between_is_refused_at_load),
-        cmocka_unit_test_setup_teardown(monitors_see_each_core_busy_and_the_memory_between_them,
+        TEST(a_pipeline_without_memory_for_its_buffers_is_rejected),
+        cmocka_unit_test_setup_teardown(core_use_and_buffers_of_a_pipeline_are_recorded,
                                         core_fixture_prepare, core_fixture_teardown),
     };
 

@@ -13,7 +13,7 @@
 #include "tests/runtime-hooks/core/queue_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_full_queue_refuses_until_one_is_complete(void **state)
+static void a_full_queue_rejects_items_until_one_is_complete(void **state)
 {
     struct queue_fixture *f = *state;
     uint64_t number = 0;
@@ -69,7 +69,7 @@ static void own_queue_wait(struct ntk_core_queue *own)
     from_worker.is_worker = ntk_core_crew_is_worker();
 }
 
-static void a_full_queue_that_waits_takes_the_item_when_there_is_room(void **state)
+static void a_full_waiting_queue_accepts_an_item_once_there_is_room(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_queue *queue = ntk_core_queue_create(f->crew, 1, NTK_CORE_QUEUE_WAITS);
@@ -97,7 +97,7 @@ static void a_full_queue_that_waits_takes_the_item_when_there_is_room(void **sta
     assert_false(ntk_core_crew_is_worker());
 }
 
-static void numbers_that_were_never_submitted_are_refused(void **state)
+static void item_numbers_that_were_never_submitted_are_rejected(void **state)
 {
     struct queue_fixture *f = *state;
     int fd = eventfd(0, 0);
@@ -141,7 +141,7 @@ static void a_broken_queue_notifies_waiters_and_rejects_new_tasks(void **state)
     ntk_core_notifier_destroy(notifier);
 }
 
-static void a_stop_runs_queued_work(void **state)
+static void stopping_a_queue_runs_queued_items(void **state)
 {
     struct queue_fixture *f = *state;
 
@@ -174,7 +174,7 @@ static void own_queue_feed(struct ntk_core_queue *own)
     }
 }
 
-static void a_destroyed_queue_runs_its_queued_tasks(void **state)
+static void destroying_a_queue_runs_its_queued_items(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *notifier = ntk_core_notifier_create(f->crew);
@@ -196,7 +196,7 @@ static void a_destroyed_queue_runs_its_queued_tasks(void **state)
     ntk_core_notifier_destroy(notifier);
 }
 
-static void items_know_when_they_were_submitted_began_and_ended(void **state)
+static void times_of_submission_start_and_end_of_an_item_are_recorded(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_queue_item ends[DEPTH];
@@ -224,7 +224,7 @@ static void items_know_when_they_were_submitted_began_and_ended(void **state)
     assert_true(ends[DEPTH - 1].end_ns <= ntk_clock_monotonic_ns());
 }
 
-static void a_wait_ends_at_its_time_and_leaves_the_item_alone(void **state)
+static void a_wait_timeout_does_not_affect_the_item(void **state)
 {
     struct queue_fixture *f = *state;
     uint64_t before = ntk_clock_monotonic_ns();
@@ -241,14 +241,14 @@ static void a_wait_ends_at_its_time_and_leaves_the_item_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        QUEUE_TEST(a_full_queue_refuses_until_one_is_complete),
-        QUEUE_TEST(a_full_queue_that_waits_takes_the_item_when_there_is_room),
-        QUEUE_TEST(numbers_that_were_never_submitted_are_refused),
+        QUEUE_TEST(a_full_queue_rejects_items_until_one_is_complete),
+        QUEUE_TEST(a_full_waiting_queue_accepts_an_item_once_there_is_room),
+        QUEUE_TEST(item_numbers_that_were_never_submitted_are_rejected),
         QUEUE_TEST(a_broken_queue_notifies_waiters_and_rejects_new_tasks),
-        QUEUE_TEST(a_stop_runs_queued_work),
-        QUEUE_TEST(a_destroyed_queue_runs_its_queued_tasks),
-        QUEUE_TEST(items_know_when_they_were_submitted_began_and_ended),
-        QUEUE_TEST(a_wait_ends_at_its_time_and_leaves_the_item_alone),
+        QUEUE_TEST(stopping_a_queue_runs_queued_items),
+        QUEUE_TEST(destroying_a_queue_runs_its_queued_items),
+        QUEUE_TEST(times_of_submission_start_and_end_of_an_item_are_recorded),
+        QUEUE_TEST(a_wait_timeout_does_not_affect_the_item),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

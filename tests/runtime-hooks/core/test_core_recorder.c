@@ -19,7 +19,7 @@ static int start(struct core_fixture *f, uint64_t first, uint64_t count)
     return ntk_core_recorder_start(f->core, 0, NTK_CORE_RECORDER_TRIGGER, &options, &f->err);
 }
 
-static void a_recorder_has_the_requested_executions(void **state)
+static void a_recording_has_the_requested_executions(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -83,7 +83,7 @@ static void a_recording_uses_the_clock_of_its_core(void **state)
     free(path);
 }
 
-static void a_late_recorder_reports_that_it_is_late(void **state)
+static void recording_an_execution_that_already_started_fails(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -107,12 +107,12 @@ static void a_late_recorder_reports_that_it_is_late(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_recorder_has_the_requested_executions, core_fixture_setup,
-                                        core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_recording_has_the_requested_executions,
+                                        core_fixture_setup, core_fixture_teardown),
         cmocka_unit_test_setup_teardown(a_recording_uses_the_clock_of_its_core, core_fixture_setup,
                                         core_fixture_teardown),
-        cmocka_unit_test_setup_teardown(a_late_recorder_reports_that_it_is_late, core_fixture_setup,
-                                        core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(recording_an_execution_that_already_started_fails,
+                                        core_fixture_setup, core_fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int stop_all(void **state)
     return 0;
 }
 
-static void a_moment_has_one_time_and_keeps_its_order(void **state)
+static void trace_events_recorded_together_have_one_time_and_keep_their_order(void **state)
 {
     struct ntk_core_trace_span whole = { 0 };
     struct ntk_core_trace_span first = { 0 };
@@ -84,7 +84,7 @@ static void a_moment_has_one_time_and_keeps_its_order(void **state)
     }
 }
 
-static void ends_go_to_sinks_that_saw_the_begin(void **state)
+static void a_span_end_is_sent_only_to_sinks_with_its_start(void **state)
 {
     struct ntk_core_trace_span before = { 0 };
     struct ntk_core_trace_span between = { 0 };
@@ -111,7 +111,7 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
 }
 
 /* A kept name has its text at one address; another text is written there. */
-static void a_name_is_its_text_not_its_place(void **state)
+static void trace_names_are_compared_by_content_not_by_address(void **state)
 {
     static const char *const texts[] = { "first", "second", "first", "", "secondary" };
     char place[16];
@@ -134,7 +134,7 @@ static void a_name_is_its_text_not_its_place(void **state)
 }
 
 /* A capacity that is not a power of two, wrapped several times. */
-static void a_full_ring_has_the_newest_in_order(void **state)
+static void a_full_trace_ring_has_the_newest_events_in_order(void **state)
 {
     struct ntk_ntrace_event events[8];
     uint64_t position = 0;
@@ -176,7 +176,7 @@ static void *records(void *ctx)
 }
 
 /* Two threads on one lock, and one on another; another sink comes and goes meanwhile. */
-static void a_sink_loses_nothing_while_another_comes_and_goes(void **state)
+static void a_trace_sink_loses_no_events_while_another_starts_and_stops(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };
     pthread_t threads[3];
@@ -211,11 +211,11 @@ static void a_sink_loses_nothing_while_another_comes_and_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_moment_has_one_time_and_keeps_its_order),
-        TEST(ends_go_to_sinks_that_saw_the_begin),
-        TEST(a_name_is_its_text_not_its_place),
-        TEST(a_full_ring_has_the_newest_in_order),
-        TEST(a_sink_loses_nothing_while_another_comes_and_goes),
+        TEST(trace_events_recorded_together_have_one_time_and_keep_their_order),
+        TEST(a_span_end_is_sent_only_to_sinks_with_its_start),
+        TEST(trace_names_are_compared_by_content_not_by_address),
+        TEST(a_full_trace_ring_has_the_newest_events_in_order),
+        TEST(a_trace_sink_loses_no_events_while_another_starts_and_stops),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

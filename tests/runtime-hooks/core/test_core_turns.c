@@ -100,7 +100,7 @@ static size_t run(struct ntk_core_model *model, struct ntk_core_tensor **tensors
 
 /* --- their times ------------------------------------------------------------------------------ */
 
-static void nodes_take_turns_where_they_do_not_fit_together(void **state)
+static void nodes_share_cores_in_turns_if_cores_are_too_few(void **state)
 {
     static const struct {
         uint32_t core_limit;
@@ -156,7 +156,7 @@ static uint64_t used(struct core_fixture *f)
     return memory[0].used_bytes + memory[1].used_bytes;
 }
 
-static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state)
+static void nodes_that_share_cores_have_memory_on_the_same_device(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -213,7 +213,7 @@ static uint8_t *left_over_make(size_t *out_bytes)
     return bytes;
 }
 
-static void a_node_finds_no_data_of_the_previous_node(void **state)
+static void a_node_cannot_read_data_of_the_previous_node(void **state)
 {
     static uint8_t ones[PIPELINE_BYTES], zeros[PIPELINE_BYTES], got[PIPELINE_BYTES];
     struct core_fixture *f = *state;
@@ -261,7 +261,7 @@ static void *rounds_run(void *argument)
 }
 
 /* Method: two models on the same cores, and simultaneous callers of both. */
-static void callers_at_once_do_not_meet(void **state)
+static void concurrent_callers_do_not_mix_data(void **state)
 {
     struct core_fixture *f = *state;
     struct runner runners[2 * THREADS];
@@ -334,7 +334,7 @@ static uint64_t inferences_of(const struct core_fixture *f, uint32_t core)
 }
 
 /* Method: the driver counts per core, the segment per process. */
-static void switches_are_counted_and_an_execution_counts_once(void **state)
+static void node_switches_are_counted_and_executions_counted_once(void **state)
 {
     static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
     struct core_fixture *f = *state;
@@ -376,11 +376,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(nodes_take_turns_where_they_do_not_fit_together),
-        TEST(all_nodes_have_memory_next_to_the_cores_that_they_share),
-        TEST(a_node_finds_no_data_of_the_previous_node),
-        TEST(callers_at_once_do_not_meet),
-        cmocka_unit_test_setup_teardown(switches_are_counted_and_an_execution_counts_once,
+        TEST(nodes_share_cores_in_turns_if_cores_are_too_few),
+        TEST(nodes_that_share_cores_have_memory_on_the_same_device),
+        TEST(a_node_cannot_read_data_of_the_previous_node),
+        TEST(concurrent_callers_do_not_mix_data),
+        cmocka_unit_test_setup_teardown(node_switches_are_counted_and_executions_counted_once,
                                         core_fixture_prepare, core_fixture_teardown),
     };
 

@@ -76,7 +76,7 @@ static void state_spoil(void)
     free(path);
 }
 
-static void a_state_of_another_version_is_left_to_the_jobs_that_use_it(void **state)
+static void machine_state_of_another_version_is_kept_while_in_use(void **state)
 {
     struct observed other = observed_start(folder, job, NULL);
     struct ntk_core_soft *soft = NULL;
@@ -109,7 +109,7 @@ static int job_without_locks(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen(void **state)
+static void an_unseen_job_does_not_change_a_rebuilt_machine(void **state)
 {
     struct observed other = observed_start(folder, job_without_locks, NULL);
     struct ntk_core_soft *soft = NULL;
@@ -135,7 +135,7 @@ static int holder_of_setup(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void a_process_that_never_releases_the_setup_is_waited_for_until_the_limit(void **state)
+static void opening_waits_for_a_hanging_setup_until_the_limit(void **state)
 {
     char *path = test_scratch_path(folder, NTK_SOFT_LOCK_NAME);
     struct observed other = observed_start(folder, holder_of_setup, path);
@@ -193,7 +193,7 @@ static int fill_up(const char *place)
     return 0;
 }
 
-static void a_file_system_that_is_nearly_full_is_an_error_and_no_signal(void **state)
+static void a_nearly_full_file_system_is_an_error_without_a_signal(void **state)
 {
     int status = 0;
     pid_t child = fork();
@@ -230,7 +230,7 @@ static int as_other_user(void)
     return 0;
 }
 
-static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **state)
+static void a_second_user_of_a_shared_folder_gets_a_private_subfolder(void **state)
 {
     struct ntk_core_soft *soft = NULL;
     int status = 0;
@@ -252,7 +252,7 @@ static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **sta
 }
 
 /* Method: the name of a user that does not exist, made by root. */
-static void names_taken_by_another_user_are_not_used(void **state)
+static void folder_names_taken_by_another_user_are_not_used(void **state)
 {
     char *prefix = test_scratch_path(folder, "neuron-");
     char path[600];
@@ -290,12 +290,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_state_of_another_version_is_left_to_the_jobs_that_use_it),
-        TEST(a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen),
-        TEST(a_process_that_never_releases_the_setup_is_waited_for_until_the_limit),
-        TEST(a_file_system_that_is_nearly_full_is_an_error_and_no_signal),
-        TEST(the_second_user_of_a_shared_folder_has_a_machine_below_it),
-        TEST(names_taken_by_another_user_are_not_used),
+        TEST(machine_state_of_another_version_is_kept_while_in_use),
+        TEST(an_unseen_job_does_not_change_a_rebuilt_machine),
+        TEST(opening_waits_for_a_hanging_setup_until_the_limit),
+        TEST(a_nearly_full_file_system_is_an_error_without_a_signal),
+        TEST(a_second_user_of_a_shared_folder_gets_a_private_subfolder),
+        TEST(folder_names_taken_by_another_user_are_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

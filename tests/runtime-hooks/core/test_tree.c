@@ -62,7 +62,7 @@ static void build(const char *instance)
     }
 }
 
-static void a_built_machine_shows_its_properties(void **state)
+static void a_built_machine_has_its_properties_in_the_tree(void **state)
 {
     char link[256];
     char path[1024];
@@ -168,7 +168,7 @@ static void publish_in_steps(const char *instance, size_t devices_before, uint32
     ntk_core_soft_close(soft);
 }
 
-static void readers_find_a_whole_machine_or_none(void **state)
+static void readers_find_a_complete_machine_tree_or_none(void **state)
 {
     publish_in_steps("trn1.32xlarge", 0, 0);
     publish_in_steps("inf2.24xlarge", 16, 2);
@@ -237,7 +237,7 @@ static void a_build_returns_once_another_process_has_created_the_tree(void **sta
 
 /* Method: a process that was killed between the state and the tree, with half of the new tree
  * written. */
-static void leftovers_of_a_killed_process_are_not_taken_for_this_machine(void **state)
+static void an_incomplete_tree_of_a_killed_process_is_not_used(void **state)
 {
     const struct ntk_core_soft_options request = { .instance = "inf1.xlarge" };
     struct ntk_core_soft *soft = NULL;
@@ -260,7 +260,7 @@ static void leftovers_of_a_killed_process_are_not_taken_for_this_machine(void **
     assert_false(is_there("sys.new"));
 }
 
-static void the_new_layout_moves_stats(void **state)
+static void the_new_layout_has_statistics_in_the_telemetry_folder(void **state)
 {
     options.machine.new_tree = true;
     build("inf2.xlarge");
@@ -279,7 +279,7 @@ static uint64_t number(const char *path)
 
 #define CORE DEVICES "neuron0/neuron_core0/stats/memory_usage/"
 
-static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
+static void memory_files_are_updated_each_round_and_are_consistent(void **state)
 {
     static const char *const categories[] = {
         "collectives",          "constants",      "dma_rings",
@@ -343,7 +343,7 @@ static int tensor_shows(void *ctx)
            4096;
 }
 
-static void the_next_process_takes_over_when_the_publisher_is_killed(void **state)
+static void another_process_publishes_after_the_publisher_is_killed(void **state)
 {
     uint32_t cores[2] = { 0, 1 };
 
@@ -396,7 +396,7 @@ static bool will_show(const char *path, uint64_t value)
 #define TENSORS DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/tensors/"
 
 /* Method: another process holds 4,096 bytes and publishes; this one writes. */
-static void a_write_clears_one_counter_and_nothing_else(void **state)
+static void writing_to_a_counter_file_clears_only_this_counter(void **state)
 {
     uint32_t core = 1;
 
@@ -433,7 +433,7 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
 #define RESETS(device, core) \
     DEVICES "neuron" #device "/neuron_core" #core "/stats/other_info/reset_req_count/total"
 
-static void a_reset_counts_on_every_core_of_an_unused_device(void **state)
+static void a_reset_of_an_unused_device_is_counted_on_every_core(void **state)
 {
     uint32_t core = 1;
 
@@ -460,7 +460,7 @@ static void a_reset_counts_on_every_core_of_an_unused_device(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-static void files_written_while_no_process_runs_are_taken_by_the_next(void **state)
+static void files_written_without_a_publisher_are_handled_at_the_next_start(void **state)
 {
     struct ntk_core *core = NULL;
 
@@ -482,7 +482,7 @@ static void files_written_while_no_process_runs_are_taken_by_the_next(void **sta
 }
 
 /* Method: the tree is removed while its publisher runs. */
-static void a_tree_that_was_removed_comes_back(void **state)
+static void a_removed_tree_is_published_again(void **state)
 {
     uint32_t core = 1;
     char root[512];
@@ -524,7 +524,7 @@ static int folder_is_the_youngest(void *ctx)
 
 /* Readers walk a tree again when the time of its folder of devices changes; the counters of a large
  * machine come after its devices. */
-static void counters_that_come_later_change_the_time_of_the_folder(void **state)
+static void adding_counter_files_updates_the_folder_time(void **state)
 {
     uint32_t core = 1;
 
@@ -537,7 +537,7 @@ static void counters_that_come_later_change_the_time_of_the_folder(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-static void removal_is_refused_while_the_machine_is_used(void **state)
+static void removal_is_rejected_while_the_machine_is_in_use(void **state)
 {
     struct ntk_err err = { 0 };
     uint32_t core = 1;
@@ -563,20 +563,20 @@ int main(void)
 
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_built_machine_shows_its_properties),
+        TEST(a_built_machine_has_its_properties_in_the_tree),
         TEST(a_different_instance_type_rebuilds_the_tree),
-        TEST(readers_find_a_whole_machine_or_none),
+        TEST(readers_find_a_complete_machine_tree_or_none),
         TEST(a_build_returns_once_another_process_has_created_the_tree),
-        TEST(leftovers_of_a_killed_process_are_not_taken_for_this_machine),
-        TEST(the_new_layout_moves_stats),
-        TEST(memory_shows_at_close_of_a_round_and_sums_hold),
-        TEST(the_next_process_takes_over_when_the_publisher_is_killed),
-        TEST(a_write_clears_one_counter_and_nothing_else),
-        TEST(a_reset_counts_on_every_core_of_an_unused_device),
-        TEST(files_written_while_no_process_runs_are_taken_by_the_next),
-        TEST(a_tree_that_was_removed_comes_back),
-        TEST(counters_that_come_later_change_the_time_of_the_folder),
-        TEST(removal_is_refused_while_the_machine_is_used),
+        TEST(an_incomplete_tree_of_a_killed_process_is_not_used),
+        TEST(the_new_layout_has_statistics_in_the_telemetry_folder),
+        TEST(memory_files_are_updated_each_round_and_are_consistent),
+        TEST(another_process_publishes_after_the_publisher_is_killed),
+        TEST(writing_to_a_counter_file_clears_only_this_counter),
+        TEST(a_reset_of_an_unused_device_is_counted_on_every_core),
+        TEST(files_written_without_a_publisher_are_handled_at_the_next_start),
+        TEST(a_removed_tree_is_published_again),
+        TEST(adding_counter_files_updates_the_folder_time),
+        TEST(removal_is_rejected_while_the_machine_is_in_use),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

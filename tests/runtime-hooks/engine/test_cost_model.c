@@ -3,7 +3,7 @@
 #include "runtime-hooks/engine/cost_model.h"
 #include "tests/support/unit.h"
 
-static void every_generation_has_its_figures(void **state)
+static void every_core_generation_has_its_clock_and_memory_figures(void **state)
 {
     static const struct {
         const char *name;
@@ -41,7 +41,7 @@ static void every_generation_has_its_figures(void **state)
     assert_null(ntk_engine_core_spec_get(7));
 }
 
-static void operations_have_the_costs_of_the_table(void **state)
+static void operation_costs_match_the_table(void **state)
 {
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 1), 64);
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 512), 512);
@@ -60,13 +60,13 @@ static void operations_have_the_costs_of_the_table(void **state)
 }
 
 /* 64 elements: single float32 by the index at C = 8; fours of bfloat16 at C = 2.75 / 2. */
-static void a_local_gather_costs_more_for_short_rows(void **state)
+static void the_cost_of_a_local_gather_depends_on_the_row_length(void **state)
 {
     assert_int_equal(ntk_cost_local_gather_cycles(64, 1, 4), 150 + 8);
     assert_int_equal(ntk_cost_local_gather_cycles(64, 4, 2), 150 + 47);
 }
 
-static void cycles_become_time_by_the_clock_of_the_engine(void **state)
+static void cycles_are_converted_to_time_with_the_engine_clock(void **state)
 {
     const struct ntk_engine_core_spec *v2 = ntk_engine_core_spec_get(2);
 
@@ -75,7 +75,7 @@ static void cycles_become_time_by_the_clock_of_the_engine(void **state)
     assert_int_equal(ntk_cost_cycles_to_ps(v2, NTK_ENGINE_PE, 1), 357);
 }
 
-static void dma_is_slower_by_its_contiguous_run(void **state)
+static void dma_bandwidth_depends_on_the_length_of_contiguous_runs(void **state)
 {
     const struct ntk_engine_core_spec *v2 = ntk_engine_core_spec_get(2);
 
@@ -88,7 +88,7 @@ static void dma_is_slower_by_its_contiguous_run(void **state)
     assert_true(ntk_cost_dma_ps(v2, UINT64_C(1) << 40, 4096) > 0);
 }
 
-static void slower_costs_never_wrap(void **state)
+static void slowed_costs_never_overflow(void **state)
 {
     (void)state;
     assert_int_equal(ntk_cost_slower(1000, 0), 1000); /* 0 is 1 */
@@ -101,12 +101,12 @@ static void slower_costs_never_wrap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_generation_has_its_figures),
-        cmocka_unit_test(operations_have_the_costs_of_the_table),
-        cmocka_unit_test(a_local_gather_costs_more_for_short_rows),
-        cmocka_unit_test(cycles_become_time_by_the_clock_of_the_engine),
-        cmocka_unit_test(dma_is_slower_by_its_contiguous_run),
-        cmocka_unit_test(slower_costs_never_wrap),
+        cmocka_unit_test(every_core_generation_has_its_clock_and_memory_figures),
+        cmocka_unit_test(operation_costs_match_the_table),
+        cmocka_unit_test(the_cost_of_a_local_gather_depends_on_the_row_length),
+        cmocka_unit_test(cycles_are_converted_to_time_with_the_engine_clock),
+        cmocka_unit_test(dma_bandwidth_depends_on_the_length_of_contiguous_runs),
+        cmocka_unit_test(slowed_costs_never_overflow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

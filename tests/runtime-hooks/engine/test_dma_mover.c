@@ -129,7 +129,7 @@ static void a_copy_equals_the_naive_mover(void **state)
 }
 
 /* Method: channels next to each other in memory become separate rows, with gaps in the rows. */
-static void channels_become_rows_and_rows_channels(void **state)
+static void interleaved_channels_are_moved_to_rows_and_back(void **state)
 {
     for (unsigned channels = 1; channels <= 40; channels += 3) {
         for (unsigned width = 1; width <= 37; width += 4) {
@@ -205,7 +205,7 @@ static double fold(enum ntk_dma_fold f, double x, double y)
 
 /* Method: small integers as float32 and int32, so that every sum is exact and can be computed in
  * double. */
-static void folding_sources_equals_the_naive_sum(void **state)
+static void folded_sources_equal_the_naive_sum(void **state)
 {
     for (int round = 0; round < 1500; round++) {
         enum ntk_dma_fold f = (enum ntk_dma_fold)random_below(4);
@@ -298,7 +298,7 @@ static void folding_sources_equals_the_naive_sum(void **state)
 }
 
 /* Tiles one after another, each separately. */
-static void a_transpose_moves_every_element_to_its_exchanged_indices(void **state)
+static void a_transpose_moves_every_element_to_its_swapped_indices(void **state)
 {
     static uint8_t scratch[MEMORY_BYTES];
 
@@ -355,7 +355,7 @@ static void a_transpose_moves_every_element_to_its_exchanged_indices(void **stat
     }
 }
 
-static void dense_rows_become_one_run(void **state)
+static void contiguous_dimensions_are_merged_into_one_run(void **state)
 {
     struct ntk_dma_walk walk = { .dtype = NTK_DTYPE_UINT8,
                                  .dim_count = 4,
@@ -395,11 +395,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_equals_the_naive_mover),
-        cmocka_unit_test(channels_become_rows_and_rows_channels),
+        cmocka_unit_test(interleaved_channels_are_moved_to_rows_and_back),
         cmocka_unit_test(a_cast_equals_the_naive_mover),
-        cmocka_unit_test(folding_sources_equals_the_naive_sum),
-        cmocka_unit_test(a_transpose_moves_every_element_to_its_exchanged_indices),
-        cmocka_unit_test(dense_rows_become_one_run),
+        cmocka_unit_test(folded_sources_equal_the_naive_sum),
+        cmocka_unit_test(a_transpose_moves_every_element_to_its_swapped_indices),
+        cmocka_unit_test(contiguous_dimensions_are_merged_into_one_run),
         cmocka_unit_test(an_extent_that_overflows_is_rejected),
     };
 

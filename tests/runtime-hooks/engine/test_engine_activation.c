@@ -80,7 +80,7 @@ static double activation(enum ntk_isa_act f, double x, double alpha)
     return 0;
 }
 
-static void activation_functions_equal_their_definition(void **state)
+static void activation_functions_match_their_definition(void **state)
 {
     struct ops *s = *state;
 
@@ -219,7 +219,7 @@ static void activation_scales_shifts_reduces_and_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPS_TEST(activation_functions_equal_their_definition),
+        OPS_TEST(activation_functions_match_their_definition),
         OPS_TEST(activation_far_from_zero_neither_overflows_nor_returns_nan),
         OPS_TEST(activation_scales_shifts_reduces_and_rounds),
     };

@@ -110,7 +110,7 @@ static void a_transpose_of_any_order_equals_the_naive_mover(void **state)
     }
 }
 
-static void a_transpose_runs_at_nine_tenths_of_a_copy(void **state)
+static void a_dma_transpose_runs_at_90_percent_of_copy_speed(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -136,7 +136,7 @@ int main(void)
         DMA_TEST(a_copy_between_any_two_memories_equals_the_naive_mover),
         DMA_TEST(a_copy_converts_from_every_dtype_to_every_other),
         DMA_TEST(a_transpose_of_any_order_equals_the_naive_mover),
-        DMA_TEST(a_transpose_runs_at_nine_tenths_of_a_copy),
+        DMA_TEST(a_dma_transpose_runs_at_90_percent_of_copy_speed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void instructions_follow_pointers_and_descriptors_read_them(void **state)
         f->err.text, "Activation slot 0: source 0: pointer 6 refers to an object without memory");
 }
 
-static void a_table_is_reached_by_an_index_and_holds_variables_only(void **state)
+static void a_pointer_table_requires_an_index_and_contains_only_variables(void **state)
 {
     static uint32_t bad_list[] = { X, TABLE };
     struct engine_fixture *f = *state;
@@ -98,7 +98,7 @@ static int make_with(struct engine_fixture *f, enum ntk_isa_engine engine, enum 
     return engine_fixture_make(f);
 }
 
-static void descriptors_are_written_by_the_available_engine(void **state)
+static void descriptor_generation_requires_a_suitable_engine_and_queue(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -125,7 +125,7 @@ static void descriptors_are_written_by_the_available_engine(void **state)
 }
 
 /* Method: one waiter per semaphore of the set, for two instructions each. */
-static void an_instruction_without_a_semaphore_signals_those_of_its_queue_set(void **state)
+static void instructions_without_a_semaphore_signal_their_queue_set(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_neff_queue_set *set = &f->queue_sets[DYNAMIC];
@@ -172,7 +172,7 @@ static void on_dma(const struct ntk_engine_dma_event *event, void *ctx)
     starts->end_ps[starts->count++] = event->end_ps;
 }
 
-static void a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle(void **state)
+static void an_idle_queue_set_swaps_the_rings_of_its_instances(void **state)
 {
     static const char *names[] = { "ring0", "ring1" };
     struct engine_fixture *f = *state;
@@ -235,10 +235,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DMA_TEST(instructions_follow_pointers_and_descriptors_read_them),
-        DMA_TEST(a_table_is_reached_by_an_index_and_holds_variables_only),
-        DMA_TEST(descriptors_are_written_by_the_available_engine),
-        DMA_TEST(an_instruction_without_a_semaphore_signals_those_of_its_queue_set),
-        DMA_TEST(a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle),
+        DMA_TEST(a_pointer_table_requires_an_index_and_contains_only_variables),
+        DMA_TEST(descriptor_generation_requires_a_suitable_engine_and_queue),
+        DMA_TEST(instructions_without_a_semaphore_signal_their_queue_set),
+        DMA_TEST(an_idle_queue_set_swaps_the_rings_of_its_instances),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,7 @@ static void indirect_copies_of_every_kind_equal_the_naive_mover(void **state)
 }
 
 /* Method: sides far larger than any memory, by repetition: rejected, not attempted. */
-static void rows_that_repeat_do_not_ask_for_absurd_work(void **state)
+static void repeated_rows_larger_than_memory_are_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_INDIRECT_COPY);
@@ -264,7 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DMA_TEST(indirect_copies_of_every_kind_equal_the_naive_mover),
-        DMA_TEST(rows_that_repeat_do_not_ask_for_absurd_work),
+        DMA_TEST(repeated_rows_larger_than_memory_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

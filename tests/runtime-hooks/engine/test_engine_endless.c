@@ -6,7 +6,7 @@
 /* The limit is two hours of device time: simulating it would take longer than the test may. */
 #define HOURS_NS 7200000000000ULL
 
-static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
+static void a_loop_without_state_changes_times_out_at_the_limit(void **state)
 {
     static const char *const loops[] = {
         "l: compare_branch to=l\n",
@@ -39,7 +39,7 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
 }
 
 /* It reads the same memory each time, which never changes. With a writer the loop is simulated. */
-static void an_endless_polling_loop_stops_at_the_limit(void **state)
+static void an_endless_polling_loop_times_out_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -75,7 +75,7 @@ static void endless_loops_count_instructions_until_the_timeout(void **state)
     assert_true(f->result.instruction_count[NTK_ENGINE_SP] <= expected);
 }
 
-static void two_engines_that_play_ball_for_ever_are_seen_through(void **state)
+static void two_engines_that_signal_each_other_endlessly_time_out(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -91,7 +91,7 @@ static void two_engines_that_play_ball_for_ever_are_seen_through(void **state)
 
 /* It looks like an endless loop, but another engine ends it, so it must not be treated as
  * endless. */
-static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
+static void a_polling_loop_ends_when_another_engine_writes_the_value(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -107,7 +107,7 @@ static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
 }
 
 /* A counter that wraps around is a loop of 2^32 different rounds: the limit ends it. */
-static void a_loop_that_counts_for_ever_is_ended_by_the_limit(void **state)
+static void an_endless_counting_loop_times_out_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -121,12 +121,12 @@ static void a_loop_that_counts_for_ever_is_ended_by_the_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FLOW_TEST(a_loop_that_changes_nothing_is_ended_at_the_limit),
-        FLOW_TEST(an_endless_polling_loop_stops_at_the_limit),
+        FLOW_TEST(a_loop_without_state_changes_times_out_at_the_limit),
+        FLOW_TEST(an_endless_polling_loop_times_out_at_the_limit),
         FLOW_TEST(endless_loops_count_instructions_until_the_timeout),
-        FLOW_TEST(two_engines_that_play_ball_for_ever_are_seen_through),
-        FLOW_TEST(a_loop_that_waits_for_something_ends_when_it_comes),
-        FLOW_TEST(a_loop_that_counts_for_ever_is_ended_by_the_limit),
+        FLOW_TEST(two_engines_that_signal_each_other_endlessly_time_out),
+        FLOW_TEST(a_polling_loop_ends_when_another_engine_writes_the_value),
+        FLOW_TEST(an_endless_counting_loop_times_out_at_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/run_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_program_that_can_never_go_on_is_found_at_once(void **state)
+static void a_deadlocked_program_is_detected_at_once(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(100);
@@ -25,7 +25,7 @@ static void a_program_that_can_never_go_on_is_found_at_once(void **state)
 }
 
 /* Method: ACT waits for DVE, which waits for its own semaphore that is never signalled. */
-static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
+static void a_deadlock_is_reported_on_the_engine_that_others_wait_for(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(100);
@@ -49,7 +49,7 @@ static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
 }
 
 /* Method: two engines wait for each other: the first is named. */
-static void a_cycle_of_waiting_engines_is_reported_from_its_first_engine(void **state)
+static void a_deadlock_cycle_is_reported_on_its_first_engine(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(100);
@@ -66,7 +66,7 @@ static void a_cycle_of_waiting_engines_is_reported_from_its_first_engine(void **
     assert_int_equal(f->result.fault_engine, NTK_ENGINE_POOL);
 }
 
-static void a_run_ends_at_its_limit_of_device_time(void **state)
+static void a_run_times_out_at_its_device_time_limit(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(1400000);
@@ -82,7 +82,7 @@ static void a_run_ends_at_its_limit_of_device_time(void **state)
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_PE], 10);
 }
 
-static void device_time_of_five_seconds_costs_none_on_the_host(void **state)
+static void five_seconds_of_device_time_take_little_host_time(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(0);
@@ -113,7 +113,7 @@ static void an_empty_program_takes_no_time(void **state)
     assert_int_equal(info.slot_count[0], 2);
 }
 
-static void memory_that_does_not_fit_the_program_is_bad_input(void **state)
+static void variables_with_too_little_memory_are_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -132,7 +132,7 @@ static void memory_that_does_not_fit_the_program_is_bad_input(void **state)
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_BAD_INPUT);
 }
 
-static void a_vendors_binary_and_a_later_encoding_are_refused(void **state)
+static void vendor_binaries_and_later_encodings_are_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(1);
@@ -165,14 +165,14 @@ static void a_core_runs_only_programs_of_its_generation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(a_program_that_can_never_go_on_is_found_at_once),
-        RUN_TEST(a_deadlock_names_the_engine_that_the_others_wait_for),
-        RUN_TEST(a_cycle_of_waiting_engines_is_reported_from_its_first_engine),
-        RUN_TEST(a_run_ends_at_its_limit_of_device_time),
-        RUN_TEST(device_time_of_five_seconds_costs_none_on_the_host),
+        RUN_TEST(a_deadlocked_program_is_detected_at_once),
+        RUN_TEST(a_deadlock_is_reported_on_the_engine_that_others_wait_for),
+        RUN_TEST(a_deadlock_cycle_is_reported_on_its_first_engine),
+        RUN_TEST(a_run_times_out_at_its_device_time_limit),
+        RUN_TEST(five_seconds_of_device_time_take_little_host_time),
         RUN_TEST(an_empty_program_takes_no_time),
-        RUN_TEST(memory_that_does_not_fit_the_program_is_bad_input),
-        RUN_TEST(a_vendors_binary_and_a_later_encoding_are_refused),
+        RUN_TEST(variables_with_too_little_memory_are_rejected),
+        RUN_TEST(vendor_binaries_and_later_encodings_are_rejected),
         RUN_TEST(a_core_runs_only_programs_of_its_generation),
     };
 

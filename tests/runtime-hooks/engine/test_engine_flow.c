@@ -157,7 +157,7 @@ static void registers_load_and_store_every_width(void **state)
     }
 }
 
-static void each_engine_has_its_own_registers_that_begin_at_zero(void **state)
+static void each_engine_has_separate_registers_that_start_at_zero(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -176,7 +176,7 @@ static void each_engine_has_its_own_registers_that_begin_at_zero(void **state)
 }
 
 /* Fibonacci numbers: only a correct loop yields the 40th. */
-static void a_loop_runs_as_often_as_its_counter_says(void **state)
+static void a_loop_runs_the_number_of_rounds_in_its_counter(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -197,7 +197,7 @@ static void a_loop_runs_as_often_as_its_counter_says(void **state)
     assert_int_equal(f->result.busy_ns[NTK_ENGINE_SP], (2 + 40 * 6 + 3) * CYCLES_64_PS / 1000ULL);
 }
 
-static void the_number_of_rounds_may_come_from_memory(void **state)
+static void the_number_of_loop_rounds_may_be_read_from_memory(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -240,7 +240,7 @@ static void a_loop_may_start_any_number_of_transfers(void **state)
     assert_true(f->result.busy_ns[NTK_ENGINE_DMA] > 100000);
 }
 
-static void jumps_that_lead_nowhere_are_refused(void **state)
+static void jumps_outside_the_program_are_rejected(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -284,11 +284,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FLOW_TEST(every_register_operator_returns_its_defined_result),
         FLOW_TEST(registers_load_and_store_every_width),
-        FLOW_TEST(each_engine_has_its_own_registers_that_begin_at_zero),
-        FLOW_TEST(a_loop_runs_as_often_as_its_counter_says),
-        FLOW_TEST(the_number_of_rounds_may_come_from_memory),
+        FLOW_TEST(each_engine_has_separate_registers_that_start_at_zero),
+        FLOW_TEST(a_loop_runs_the_number_of_rounds_in_its_counter),
+        FLOW_TEST(the_number_of_loop_rounds_may_be_read_from_memory),
         FLOW_TEST(a_loop_may_start_any_number_of_transfers),
-        FLOW_TEST(jumps_that_lead_nowhere_are_refused),
+        FLOW_TEST(jumps_outside_the_program_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void functions_return_to_where_they_were_called(void **state)
     assert_int_equal(flow_output(f)[1], 200);
 }
 
-static void instructions_after_the_end_of_main_are_not_run(void **state)
+static void instructions_after_the_end_of_main_are_not_executed(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -52,7 +52,7 @@ static void instructions_after_the_end_of_main_are_not_run(void **state)
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 1);
 }
 
-static void calls_go_as_deep_as_the_core_remembers(void **state)
+static void calls_are_limited_to_the_depth_of_the_call_stack(void **state)
 {
     struct engine_fixture *f = *state;
     static const char *many[32];
@@ -101,7 +101,7 @@ static void group_of(struct engine_fixture *f, uint32_t id, const char *function
 }
 
 /* The same id means a different group in each function, and a function must not start another's. */
-static void groups_belong_to_the_function_that_starts_with_them(void **state)
+static void dma_groups_belong_to_the_function_they_are_declared_in(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -139,7 +139,7 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
 }
 
 /* Damages every byte of a program of loops and calls; it is rejected, or ends within its limit. */
-static void spoilt_jumps_end_or_are_refused(void **state)
+static void programs_with_corrupted_jumps_end_or_are_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     size_t refused = 0;
@@ -188,10 +188,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(functions_return_to_where_they_were_called),
-        FLOW_TEST(instructions_after_the_end_of_main_are_not_run),
-        FLOW_TEST(calls_go_as_deep_as_the_core_remembers),
-        FLOW_TEST(groups_belong_to_the_function_that_starts_with_them),
-        FLOW_TEST(spoilt_jumps_end_or_are_refused),
+        FLOW_TEST(instructions_after_the_end_of_main_are_not_executed),
+        FLOW_TEST(calls_are_limited_to_the_depth_of_the_call_stack),
+        FLOW_TEST(dma_groups_belong_to_the_function_they_are_declared_in),
+        FLOW_TEST(programs_with_corrupted_jumps_end_or_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void batch_statistics_return_mean_and_variance(void **state)
     }
 }
 
-static void eight_values_are_found_and_replaced_once_each(void **state)
+static void each_of_eight_values_is_found_and_replaced_once(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr find = select_instr(NTK_ISA_OP_NC_FIND_INDEX8, 8);
@@ -172,7 +172,7 @@ static void positions_of_nonzero_elements_are_listed_and_counted(void **state)
     }
 }
 
-static void bounds_of_sequences_skip_the_padding(void **state)
+static void sequence_bounds_exclude_padding(void **state)
 {
     static const float ids[] = { 1, 1, 1, 2, 2, 5, 0, 0 };
     static const int32_t first[] = { 0, 0, 0, 3, 3, 5, 8, 8 };
@@ -196,9 +196,9 @@ int main(void)
         SELECT_TEST(sixteen_partitions_share_the_indices_of_a_local_gather),
         SELECT_TEST(a_shuffle_permutes_each_quadrant_in_place),
         SELECT_TEST(batch_statistics_return_mean_and_variance),
-        SELECT_TEST(eight_values_are_found_and_replaced_once_each),
+        SELECT_TEST(each_of_eight_values_is_found_and_replaced_once),
         SELECT_TEST(positions_of_nonzero_elements_are_listed_and_counted),
-        SELECT_TEST(bounds_of_sequences_skip_the_padding),
+        SELECT_TEST(sequence_bounds_exclude_padding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

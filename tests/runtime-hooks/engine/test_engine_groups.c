@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/run_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_transfer_is_split_over_queues_and_waits_for_its_engine(void **state)
+static void a_transfer_is_split_over_queues_and_waits_for_a_busy_dma_engine(void **state)
 {
     struct engine_fixture *f = *state;
     struct run_log log;
@@ -47,7 +47,7 @@ static void a_transfer_is_split_over_queues_and_waits_for_its_engine(void **stat
                      (log.records[18].end_ps - log.records[1].start_ps) / 1000);
 }
 
-static void transfer_data_is_visible_on_completion_and_not_before(void **state)
+static void transfer_data_is_visible_only_after_completion(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -75,7 +75,7 @@ static void transfer_data_is_visible_on_completion_and_not_before(void **state)
     assert_int_equal(*(uint8_t *)engine_fixture_memory(f, early), 0);
 }
 
-static void groups_start_by_id_and_add_the_number_of_queues(void **state)
+static void dma_groups_are_started_by_id_and_signal_the_queue_count(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 4);
@@ -118,7 +118,7 @@ static void groups_start_by_id_and_add_the_number_of_queues(void **state)
     assert_int_equal(f->err.offset, 64);
 }
 
-static void descriptors_reach_the_state_buffer_by_partition_and_offset(void **state)
+static void descriptors_address_the_state_buffer_by_partition_and_offset(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -238,7 +238,7 @@ static void an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds(void 
                      NTK_RUN_OUT_OF_BOUNDS);
 }
 
-static void the_first_generation_copies_bytes_and_nothing_else(void **state)
+static void first_generation_dma_only_copies_bytes(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -281,12 +281,12 @@ static void the_first_generation_copies_bytes_and_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(a_transfer_is_split_over_queues_and_waits_for_its_engine),
-        RUN_TEST(transfer_data_is_visible_on_completion_and_not_before),
-        RUN_TEST(groups_start_by_id_and_add_the_number_of_queues),
-        RUN_TEST(descriptors_reach_the_state_buffer_by_partition_and_offset),
+        RUN_TEST(a_transfer_is_split_over_queues_and_waits_for_a_busy_dma_engine),
+        RUN_TEST(transfer_data_is_visible_only_after_completion),
+        RUN_TEST(dma_groups_are_started_by_id_and_signal_the_queue_count),
+        RUN_TEST(descriptors_address_the_state_buffer_by_partition_and_offset),
         RUN_TEST(an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds),
-        RUN_TEST(the_first_generation_copies_bytes_and_nothing_else),
+        RUN_TEST(first_generation_dma_only_copies_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

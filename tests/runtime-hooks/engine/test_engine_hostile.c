@@ -60,7 +60,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void every_byte_of_a_program_may_be_spoilt(void **state)
+static void a_program_with_any_corrupted_byte_ends_or_is_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     size_t sound = 0;
@@ -85,7 +85,7 @@ static void every_byte_of_a_program_may_be_spoilt(void **state)
     assert_true(refused > 10000 && ran > 100);
 }
 
-static void several_spoilt_bytes_of_one_slot_are_survived(void **state)
+static void a_slot_with_several_corrupted_bytes_ends_or_is_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     uint64_t random = 88172645463325252u;
@@ -117,7 +117,7 @@ static void several_spoilt_bytes_of_one_slot_are_survived(void **state)
     assert_true(refused > 1000);
 }
 
-static void programs_cut_anywhere_are_refused_or_shorter(void **state)
+static void a_truncated_program_is_rejected_or_ends_early(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -204,7 +204,7 @@ static void spoil_pattern(struct engine_fixture *f, struct ntk_neff_pattern *p)
     }
 }
 
-static void every_field_of_a_descriptor_may_be_spoilt(void **state)
+static void a_descriptor_with_any_corrupted_field_ends_or_is_rejected(void **state)
 {
     static const enum ntk_neff_transfer_op ops[] = {
         NTK_NEFF_TRANSFER_COPY,      NTK_NEFF_TRANSFER_CAST, NTK_NEFF_TRANSFER_ADD,
@@ -265,7 +265,7 @@ static void every_field_of_a_descriptor_may_be_spoilt(void **state)
     assert_null(f->program);
 }
 
-static void a_pointer_to_nothing_is_refused(void **state)
+static void a_pointer_to_an_object_without_memory_is_rejected(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -283,11 +283,11 @@ static void a_pointer_to_nothing_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_byte_of_a_program_may_be_spoilt),
-        TEST(several_spoilt_bytes_of_one_slot_are_survived),
-        TEST(programs_cut_anywhere_are_refused_or_shorter),
-        TEST(every_field_of_a_descriptor_may_be_spoilt),
-        TEST(a_pointer_to_nothing_is_refused),
+        TEST(a_program_with_any_corrupted_byte_ends_or_is_rejected),
+        TEST(a_slot_with_several_corrupted_bytes_ends_or_is_rejected),
+        TEST(a_truncated_program_is_rejected_or_ends_early),
+        TEST(a_descriptor_with_any_corrupted_field_ends_or_is_rejected),
+        TEST(a_pointer_to_an_object_without_memory_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "tests/runtime-hooks/engine/tiles_fixture.h"
 #include "tests/support/unit.h"
 
-static void dve_transpose_turns_squares_of_32(void **state)
+static void dve_transpose_transposes_squares_of_32(void **state)
 {
     static const enum ntk_dtype types[] = { NTK_DTYPE_FLOAT32, NTK_DTYPE_UINT16 };
     struct tiles *s = *state;
@@ -58,7 +58,7 @@ static int falling(const void *left, const void *right)
     return a[0] != b[0] ? (a[0] < b[0] ? 1 : -1) : (a[1] > b[1] ? 1 : -1);
 }
 
-static void topk_sorts_a_list_that_goes_through_16_partitions(void **state)
+static void topk_sorts_a_list_spread_over_16_partitions(void **state)
 {
     struct tiles *s = *state;
     static const unsigned sizes[][2] = { { 1, 1 }, { 16, 16 }, { 1000, 50 }, { 999, 999 } };
@@ -109,7 +109,7 @@ static void topk_sorts_a_list_that_goes_through_16_partitions(void **state)
     }
 }
 
-static void topk_puts_nan_first_and_keeps_to_its_list(void **state)
+static void topk_sorts_nan_first_and_stays_within_its_list(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TOPK);
@@ -212,7 +212,7 @@ static void dynamic_copies_follow_indices(void **state)
 }
 
 /* A fill value for integers is converted like any other number: nearest even, saturated. */
-static void fills_of_integers_are_rounded(void **state)
+static void integer_fill_values_are_rounded_and_saturated(void **state)
 {
     static const struct {
         float fill;
@@ -320,11 +320,11 @@ static void loaded_values_are_found_and_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TILES_TEST(dve_transpose_turns_squares_of_32),
-        TILES_TEST(topk_sorts_a_list_that_goes_through_16_partitions),
-        TILES_TEST(topk_puts_nan_first_and_keeps_to_its_list),
+        TILES_TEST(dve_transpose_transposes_squares_of_32),
+        TILES_TEST(topk_sorts_a_list_spread_over_16_partitions),
+        TILES_TEST(topk_sorts_nan_first_and_stays_within_its_list),
         TILES_TEST(dynamic_copies_follow_indices),
-        TILES_TEST(fills_of_integers_are_rounded),
+        TILES_TEST(integer_fill_values_are_rounded_and_saturated),
         TILES_TEST(shuffles_follow_a_loaded_mask),
         TILES_TEST(loaded_values_are_found_and_replaced),
     };

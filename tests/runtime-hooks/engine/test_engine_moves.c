@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/ops_fixture.h"
 #include "tests/support/unit.h"
 
-static void tensor_copy_converts_and_follows_patterns(void **state)
+static void tensor_copy_converts_types_and_follows_access_patterns(void **state)
 {
     static const enum ntk_dtype dtypes[] = { NTK_DTYPE_FLOAT32, NTK_DTYPE_BFLOAT16,
                                              NTK_DTYPE_FLOAT16, NTK_DTYPE_FLOAT8E4,
@@ -96,7 +96,7 @@ static void a_row_shifted_onto_itself_reads_before_it_writes(void **state)
     }
 }
 
-static void one_partition_can_be_read_for_all(void **state)
+static void one_partition_can_be_broadcast_to_all(void **state)
 {
     struct ops *s = *state;
     unsigned rows = 20;
@@ -206,7 +206,7 @@ static void reciprocal_and_max8_match_their_definition(void **state)
     }
 }
 
-static void a_nan_that_is_computed_is_a_numerical_error_and_outputs_are_valid(void **state)
+static void a_computed_nan_is_a_numerical_error_with_valid_outputs(void **state)
 {
     struct ops *s = *state;
     float *a = engine_fixture_memory(&s->f, s->a);
@@ -232,14 +232,14 @@ static void a_nan_that_is_computed_is_a_numerical_error_and_outputs_are_valid(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPS_TEST(tensor_copy_converts_and_follows_patterns),
+        OPS_TEST(tensor_copy_converts_types_and_follows_access_patterns),
         OPS_TEST(a_shift_by_one_partition_reads_before_it_writes),
         OPS_TEST(a_row_shifted_onto_itself_reads_before_it_writes),
-        OPS_TEST(one_partition_can_be_read_for_all),
+        OPS_TEST(one_partition_can_be_broadcast_to_all),
         OPS_TEST(memset_fills_floats_by_value_and_integers_by_bits),
         OPS_TEST(iota_counts_along_its_pattern_and_the_partitions),
         OPS_TEST(reciprocal_and_max8_match_their_definition),
-        OPS_TEST(a_nan_that_is_computed_is_a_numerical_error_and_outputs_are_valid),
+        OPS_TEST(a_computed_nan_is_a_numerical_error_with_valid_outputs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void nc_matmul_mx_multiplies_scaled_blocks(void **state)
     }
 }
 
-static void a_scale_that_is_not_a_number_spoils_its_block_only(void **state)
+static void a_nan_scale_affects_only_its_block(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr instr = tiles_mx_instr(NTK_DTYPE_FLOAT8E4, NTK_DTYPE_FLOAT8E4, 16, 8, 8);
@@ -96,7 +96,7 @@ static void a_scale_that_is_not_a_number_spoils_its_block_only(void **state)
 
 /* Each element is within half a step of its scaled original, and none exceeds the range of the
  * format. */
-static void quantize_mx_takes_the_scale_of_the_largest_of_a_block(void **state)
+static void quantize_mx_scales_a_block_by_its_largest_element(void **state)
 {
     static const struct {
         enum ntk_dtype dtype;
@@ -189,7 +189,7 @@ static void quantize_mx_marks_blocks_with_infinity_or_nan(void **state)
     }
 }
 
-static void mx_tiles_without_whole_blocks_are_refused(void **state)
+static void mx_tiles_with_incomplete_blocks_are_rejected(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr instr = tiles_mx_instr(NTK_DTYPE_FLOAT8E4, NTK_DTYPE_FLOAT8E4, 16, 8, 8);
@@ -224,10 +224,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TILES_TEST(nc_matmul_mx_multiplies_scaled_blocks),
-        TILES_TEST(a_scale_that_is_not_a_number_spoils_its_block_only),
-        TILES_TEST(quantize_mx_takes_the_scale_of_the_largest_of_a_block),
+        TILES_TEST(a_nan_scale_affects_only_its_block),
+        TILES_TEST(quantize_mx_scales_a_block_by_its_largest_element),
         TILES_TEST(quantize_mx_marks_blocks_with_infinity_or_nan),
-        TILES_TEST(mx_tiles_without_whole_blocks_are_refused),
+        TILES_TEST(mx_tiles_with_incomplete_blocks_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static uint32_t bits(enum ntk_isa_alu op, uint32_t a, uint32_t b, bool is_signed
     }
 }
 
-static void bit_operators_work_on_integer_bits(void **state)
+static void bitwise_operators_act_on_integer_bits(void **state)
 {
     struct ops *s = *state;
 
@@ -159,7 +159,7 @@ static void bit_operators_work_on_integer_bits(void **state)
     }
 }
 
-static void tensor_scalar_takes_two_steps_in_either_direction(void **state)
+static void tensor_scalar_applies_one_or_two_operators_in_either_order(void **state)
 {
     struct ops *s = *state;
 
@@ -208,7 +208,7 @@ static void tensor_scalar_takes_two_steps_in_either_direction(void **state)
     }
 }
 
-static void tensor_scalar_on_bits_takes_integer_scalars(void **state)
+static void bitwise_tensor_scalar_uses_integer_scalars(void **state)
 {
     struct ops *s = *state;
     uint16_t *a = engine_fixture_memory(&s->f, s->a);
@@ -235,7 +235,7 @@ static void tensor_scalar_on_bits_takes_integer_scalars(void **state)
     }
 }
 
-static void tensor_scalar_reduce_folds_the_row(void **state)
+static void tensor_scalar_reduce_reduces_each_row(void **state)
 {
     static const enum ntk_isa_alu folds[] = { NTK_ISA_ALU_ADD, NTK_ISA_ALU_MAXIMUM,
                                               NTK_ISA_ALU_MINIMUM, NTK_ISA_ALU_SUBTRACT,
@@ -316,7 +316,7 @@ static void scalar_tensor_tensor_combines_all_three(void **state)
     }
 }
 
-static void tensor_reduce_folds_the_innermost_dimensions(void **state)
+static void tensor_reduce_reduces_the_innermost_dimensions(void **state)
 {
     struct ops *s = *state;
 
@@ -363,12 +363,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPS_TEST(operators_combine_two_tiles),
-        OPS_TEST(bit_operators_work_on_integer_bits),
-        OPS_TEST(tensor_scalar_takes_two_steps_in_either_direction),
-        OPS_TEST(tensor_scalar_on_bits_takes_integer_scalars),
-        OPS_TEST(tensor_scalar_reduce_folds_the_row),
+        OPS_TEST(bitwise_operators_act_on_integer_bits),
+        OPS_TEST(tensor_scalar_applies_one_or_two_operators_in_either_order),
+        OPS_TEST(bitwise_tensor_scalar_uses_integer_scalars),
+        OPS_TEST(tensor_scalar_reduce_reduces_each_row),
         OPS_TEST(scalar_tensor_tensor_combines_all_three),
-        OPS_TEST(tensor_reduce_folds_the_innermost_dimensions),
+        OPS_TEST(tensor_reduce_reduces_the_innermost_dimensions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

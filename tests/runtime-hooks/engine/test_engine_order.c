@@ -4,7 +4,7 @@
 #include "tests/runtime-hooks/engine/run_fixture.h"
 #include "tests/support/unit.h"
 
-static void instructions_of_one_engine_follow_each_other(void **state)
+static void instructions_on_one_engine_run_in_order(void **state)
 {
     struct engine_fixture *f = *state;
     struct run_log log;
@@ -27,7 +27,7 @@ static void instructions_of_one_engine_follow_each_other(void **state)
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_DVE], 2);
 }
 
-static void engines_run_at_once_unless_semaphores_order_them(void **state)
+static void engines_run_concurrently_unless_semaphores_order_them(void **state)
 {
     struct engine_fixture *f = *state;
     struct run_log log;
@@ -145,7 +145,7 @@ static void event_semaphore_adds_subtracts_and_writes(void **state)
     assert_int_equal(f->result.busy_ns[NTK_ENGINE_SP], 0); /* waiting is not working */
 }
 
-static void a_range_of_semaphores_is_cleared_and_no_more(void **state)
+static void range_clear_clears_only_semaphores_in_the_range(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr set = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
@@ -174,12 +174,12 @@ static void a_range_of_semaphores_is_cleared_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(instructions_of_one_engine_follow_each_other),
-        RUN_TEST(engines_run_at_once_unless_semaphores_order_them),
+        RUN_TEST(instructions_on_one_engine_run_in_order),
+        RUN_TEST(engines_run_concurrently_unless_semaphores_order_them),
         RUN_TEST(a_wait_for_equal_passes_only_at_that_value),
         RUN_TEST(events_are_set_waited_for_and_cleared),
         RUN_TEST(event_semaphore_adds_subtracts_and_writes),
-        RUN_TEST(a_range_of_semaphores_is_cleared_and_no_more),
+        RUN_TEST(range_clear_clears_only_semaphores_in_the_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "tests/runtime-hooks/engine/pair_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_barrier_opens_when_both_have_come(void **state)
+static void a_barrier_opens_when_both_cores_have_reached_it(void **state)
 {
     struct pair *p = *state;
 
@@ -44,7 +44,7 @@ static void barriers_keep_loops_in_step(void **state)
         (CYCLES_64_PS + 9 * (10000000 + 3 * CYCLES_64_PS) + 3 * CYCLES_64_PS + 10000 + 999) / 1000);
 }
 
-static void barriers_of_other_numbers_do_not_meet(void **state)
+static void barriers_with_different_numbers_do_not_match(void **state)
 {
     struct pair *p = *state;
 
@@ -58,7 +58,7 @@ static void barriers_of_other_numbers_do_not_meet(void **state)
     }
 }
 
-static void waits_for_a_core_that_is_done_are_in_vain(void **state)
+static void waiting_at_a_barrier_for_a_finished_core_is_a_deadlock(void **state)
 {
     struct pair *p = *state;
 
@@ -71,7 +71,7 @@ static void waits_for_a_core_that_is_done_are_in_vain(void **state)
     assert_int_equal(p->results[1].engines_not_done, 1U << NTK_ENGINE_ACT);
 }
 
-static void a_barrier_of_a_core_that_is_alone_is_open(void **state)
+static void a_barrier_on_a_single_core_does_not_wait(void **state)
 {
     struct pair *p = *state;
 
@@ -129,7 +129,7 @@ static void a_program_for_a_pair_is_not_run_alone(void **state)
                         "the program requires a pair of cores, but runs on a single core");
 }
 
-static void cores_before_the_third_generation_know_no_partner(void **state)
+static void pair_instructions_require_cores_of_the_third_generation(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -161,7 +161,7 @@ static void cores_before_the_third_generation_know_no_partner(void **state)
                         "SP slot 0: DMA group 7 signals another core, which NCv2 does not support");
 }
 
-static void tiles_are_exchanged(void **state)
+static void two_cores_exchange_tiles(void **state)
 {
     struct pair *p = *state;
 
@@ -182,7 +182,7 @@ static void tiles_are_exchanged(void **state)
     }
 }
 
-static void a_core_may_receive_into_what_it_sends(void **state)
+static void a_core_may_receive_into_the_tile_that_it_sends(void **state)
 {
     struct pair *p = *state;
 
@@ -199,7 +199,7 @@ static void a_core_may_receive_into_what_it_sends(void **state)
 
 /* Different layouts and dtypes on both sides. On each pipe, the first exchange of one core meets
  * the first of the other, whatever the other pipe does. */
-static void exchanges_meet_by_pipe_and_convert(void **state)
+static void exchanges_are_matched_by_pipe_and_convert_types(void **state)
 {
     struct pair *p = *state;
 
@@ -222,7 +222,7 @@ static void exchanges_meet_by_pipe_and_convert(void **state)
     assert_memory_equal(pair_memory(p, 1, 2), pair_memory(p, 0, 1), 64);
 }
 
-static void an_exchange_without_an_answer_is_a_deadlock(void **state)
+static void an_exchange_without_a_partner_is_a_deadlock(void **state)
 {
     struct pair *p = *state;
 
@@ -234,7 +234,7 @@ static void an_exchange_without_an_answer_is_a_deadlock(void **state)
     assert_int_equal(p->results[1].outcome, NTK_RUN_OK);
 }
 
-static void tiles_that_do_not_fit_end_the_execution(void **state)
+static void exchanged_tiles_of_different_sizes_fail_the_execution(void **state)
 {
     struct pair *p = *state;
 
@@ -247,7 +247,7 @@ static void tiles_that_do_not_fit_end_the_execution(void **state)
 }
 
 /* Offers that are not accepted pile up only to a limit. */
-static void a_flood_of_exchanges_ends(void **state)
+static void pending_exchanges_are_limited(void **state)
 {
     struct pair *p = *state;
 
@@ -260,20 +260,20 @@ static void a_flood_of_exchanges_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_barrier_opens_when_both_have_come),
+        PAIR_TEST(a_barrier_opens_when_both_cores_have_reached_it),
         PAIR_TEST(barriers_keep_loops_in_step),
-        PAIR_TEST(barriers_of_other_numbers_do_not_meet),
-        PAIR_TEST(waits_for_a_core_that_is_done_are_in_vain),
-        PAIR_TEST(a_barrier_of_a_core_that_is_alone_is_open),
+        PAIR_TEST(barriers_with_different_numbers_do_not_match),
+        PAIR_TEST(waiting_at_a_barrier_for_a_finished_core_is_a_deadlock),
+        PAIR_TEST(a_barrier_on_a_single_core_does_not_wait),
         PAIR_TEST(a_group_signals_the_other_core_when_it_is_complete),
         PAIR_TEST(a_program_for_a_pair_is_not_run_alone),
-        PAIR_TEST(cores_before_the_third_generation_know_no_partner),
-        PAIR_TEST(tiles_are_exchanged),
-        PAIR_TEST(a_core_may_receive_into_what_it_sends),
-        PAIR_TEST(exchanges_meet_by_pipe_and_convert),
-        PAIR_TEST(an_exchange_without_an_answer_is_a_deadlock),
-        PAIR_TEST(tiles_that_do_not_fit_end_the_execution),
-        PAIR_TEST(a_flood_of_exchanges_ends),
+        PAIR_TEST(pair_instructions_require_cores_of_the_third_generation),
+        PAIR_TEST(two_cores_exchange_tiles),
+        PAIR_TEST(a_core_may_receive_into_the_tile_that_it_sends),
+        PAIR_TEST(exchanges_are_matched_by_pipe_and_convert_types),
+        PAIR_TEST(an_exchange_without_a_partner_is_a_deadlock),
+        PAIR_TEST(exchanged_tiles_of_different_sizes_fail_the_execution),
+        PAIR_TEST(pending_exchanges_are_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "tests/runtime-hooks/engine/pair_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_core_that_loops_for_ever_ends_the_pair_at_the_limit(void **state)
+static void an_endless_loop_on_one_core_ends_the_pair_at_the_limit(void **state)
 {
     struct pair *p = *state;
 
@@ -22,7 +22,7 @@ static void a_core_that_loops_for_ever_ends_the_pair_at_the_limit(void **state)
     assert_true(p->results[1].busy_ns[NTK_ENGINE_SP] > 3599000000000ULL);
 }
 
-static void a_fault_of_one_core_ends_the_other_too(void **state)
+static void a_fault_on_one_core_ends_both_cores(void **state)
 {
     struct pair *p = *state;
 
@@ -153,7 +153,7 @@ static void *job_run(void *arg)
     return NULL;
 }
 
-static void a_pair_has_one_timeline_in_twenty_runs_on_any_number_of_threads(void **state)
+static void a_core_pair_has_the_same_timeline_in_every_run(void **state)
 {
     struct pair *p = *state;
     struct job *jobs = calloc(21, sizeof *jobs);
@@ -186,7 +186,7 @@ static void a_pair_has_one_timeline_in_twenty_runs_on_any_number_of_threads(void
 }
 
 /* Independent cores take the same time as each alone. */
-static void cores_that_do_not_meet_do_not_slow_each_other(void **state)
+static void cores_without_synchronisation_do_not_slow_each_other(void **state)
 {
     struct pair *p = *state;
     uint64_t alone[2];
@@ -208,7 +208,7 @@ static void cores_that_do_not_meet_do_not_slow_each_other(void **state)
 }
 
 /* Damages every byte of a meeting on one core: rejected, or both cores end within the limit. */
-static void spoilt_partners_end_or_are_refused(void **state)
+static void pair_programs_with_corrupted_bytes_end_or_are_rejected(void **state)
 {
     struct pair *p = *state;
     size_t refused = 0;
@@ -241,11 +241,11 @@ static void spoilt_partners_end_or_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PAIR_TEST(a_core_that_loops_for_ever_ends_the_pair_at_the_limit),
-        PAIR_TEST(a_fault_of_one_core_ends_the_other_too),
-        PAIR_TEST(a_pair_has_one_timeline_in_twenty_runs_on_any_number_of_threads),
-        PAIR_TEST(cores_that_do_not_meet_do_not_slow_each_other),
-        PAIR_TEST(spoilt_partners_end_or_are_refused),
+        PAIR_TEST(an_endless_loop_on_one_core_ends_the_pair_at_the_limit),
+        PAIR_TEST(a_fault_on_one_core_ends_both_cores),
+        PAIR_TEST(a_core_pair_has_the_same_timeline_in_every_run),
+        PAIR_TEST(cores_without_synchronisation_do_not_slow_each_other),
+        PAIR_TEST(pair_programs_with_corrupted_bytes_end_or_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "tests/runtime-hooks/engine/tiles_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_loaded_stationary_tile_serves_later_products(void **state)
+static void a_loaded_stationary_tile_is_used_by_later_products(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_LOAD_STATIONARY);
@@ -73,7 +73,7 @@ static void stationary_tiles_are_zero_where_nothing_is_loaded(void **state)
 }
 
 /* Tiles are kept as float32 matrices, so every way to write into one must be noticed. */
-static void a_tile_that_changed_is_read_again(void **state)
+static void a_changed_stationary_tile_is_read_again(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr matmul = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
@@ -150,7 +150,7 @@ static void a_tile_that_changed_is_read_again(void **state)
 }
 
 /* A NaN in the first step of an accumulation is noticed, although only the last step is checked. */
-static void accumulations_keep_a_nan(void **state)
+static void a_nan_in_an_earlier_accumulation_step_is_reported(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr matmul = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
@@ -173,10 +173,10 @@ static void accumulations_keep_a_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TILES_TEST(a_loaded_stationary_tile_serves_later_products),
+        TILES_TEST(a_loaded_stationary_tile_is_used_by_later_products),
         TILES_TEST(stationary_tiles_are_zero_where_nothing_is_loaded),
-        TILES_TEST(a_tile_that_changed_is_read_again),
-        TILES_TEST(accumulations_keep_a_nan),
+        TILES_TEST(a_changed_stationary_tile_is_read_again),
+        TILES_TEST(a_nan_in_an_earlier_accumulation_step_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

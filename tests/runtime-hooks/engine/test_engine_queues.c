@@ -95,7 +95,7 @@ static size_t count_of(const void *memory, uint8_t value)
     return count;
 }
 
-static void pinned_groups_are_moved_when_the_model_starts_and_not_again(void **state)
+static void pinned_groups_are_transferred_only_when_the_model_starts(void **state)
 {
     struct engine_fixture *f = *state;
     struct pinned p = pinned_make(f);
@@ -123,7 +123,7 @@ static void pinned_groups_are_moved_when_the_model_starts_and_not_again(void **s
     assert_int_equal(count_of(engine_fixture_memory(f, p.y), 9), BYTES);
 }
 
-static void an_engine_without_instructions_also_has_pinned_groups(void **state)
+static void pinned_groups_of_an_engine_without_instructions_are_transferred(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t pinned = engine_fixture_queue(f, 1);
@@ -185,7 +185,7 @@ static void queue_note(const struct ntk_engine_dma_event *event, void *ctx)
 }
 
 /* Method: small groups that fit into one piece; checks their queue. */
-static void a_group_that_starts_a_section_goes_to_the_first_queue(void **state)
+static void the_first_group_of_a_section_uses_the_first_queue(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 8);
@@ -210,14 +210,14 @@ static void a_group_that_starts_a_section_goes_to_the_first_queue(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pinned_groups_are_moved_when_the_model_starts_and_not_again,
+        cmocka_unit_test_setup_teardown(pinned_groups_are_transferred_only_when_the_model_starts,
                                         setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(an_engine_without_instructions_also_has_pinned_groups,
-                                        setup_v1, teardown),
+        cmocka_unit_test_setup_teardown(
+            pinned_groups_of_an_engine_without_instructions_are_transferred, setup_v1, teardown),
         cmocka_unit_test_setup_teardown(queues_that_cannot_be_pinned_are_rejected, setup_v1,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_group_that_starts_a_section_goes_to_the_first_queue,
-                                        setup_v2, teardown),
+        cmocka_unit_test_setup_teardown(the_first_group_of_a_section_uses_the_first_queue, setup_v2,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static uint32_t xorwow(uint32_t v[6])
     return (v[5] += 362437) + v[4];
 }
 
-static void random_numbers_follow_from_the_state(void **state)
+static void random_numbers_are_determined_by_the_generator_state(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr set = ntk_isa_instr_make(NTK_ISA_OP_RAND_SET_STATE);
@@ -52,7 +52,7 @@ static void random_numbers_follow_from_the_state(void **state)
     }
 }
 
-static void a_seed_repeats_and_partitions_differ(void **state)
+static void a_seed_repeats_its_numbers_and_partitions_differ(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr seed = ntk_isa_instr_make(NTK_ISA_OP_SET_RNG_SEED);
@@ -94,7 +94,7 @@ static void a_seed_repeats_and_partitions_differ(void **state)
     assert_true(fabs(sum / (P * N) - 2) < 0.21);
 }
 
-static void dropout_zeroes_the_given_share(void **state)
+static void dropout_zeroes_the_requested_share_of_elements(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_DROPOUT, N);
@@ -118,9 +118,9 @@ static void dropout_zeroes_the_given_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SELECT_TEST(random_numbers_follow_from_the_state),
-        SELECT_TEST(a_seed_repeats_and_partitions_differ),
-        SELECT_TEST(dropout_zeroes_the_given_share),
+        SELECT_TEST(random_numbers_are_determined_by_the_generator_state),
+        SELECT_TEST(a_seed_repeats_its_numbers_and_partitions_differ),
+        SELECT_TEST(dropout_zeroes_the_requested_share_of_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

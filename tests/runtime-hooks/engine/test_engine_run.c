@@ -95,7 +95,7 @@ static void *run_job(void *arg)
     return NULL;
 }
 
-static void threads_that_share_a_program_see_one_timeline_and_one_result(void **state)
+static void threads_that_share_a_program_get_equal_timelines_and_results(void **state)
 {
     struct engine_fixture *f = *state;
     enum { THREADS = 4 };
@@ -129,7 +129,7 @@ static void threads_that_share_a_program_see_one_timeline_and_one_result(void **
     free(jobs);
 }
 
-static void a_reset_core_is_zero_again(void **state)
+static void the_memory_of_a_reset_core_is_zero(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 1);
@@ -163,7 +163,7 @@ static struct ntk_engine_result slow_run(struct engine_fixture *f, double comput
     return result;
 }
 
-static void a_slow_core_is_slow_where_it_is_and_computes_the_same(void **state)
+static void slowdown_factors_change_only_the_durations(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 1);
@@ -216,7 +216,7 @@ static void print_keep(const struct ntk_engine_print_event *event, void *ctx)
     printed->count++;
 }
 
-static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
+static void device_print_sends_the_tensor_to_its_listener(void **state)
 {
     static const char *names[] = { "x of layer 3" };
     struct engine_fixture *f = *state;
@@ -263,7 +263,7 @@ static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
 
 /* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz take 457143 ps; 64 KiB in runs of 512
  * bytes over 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
-static void an_opaque_program_takes_its_estimate_and_zeroes_its_outputs(void **state)
+static void an_opaque_program_takes_its_estimated_time_and_outputs_zeros(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -303,11 +303,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(the_timeline_is_the_same_in_twenty_runs),
-        RUN_TEST(threads_that_share_a_program_see_one_timeline_and_one_result),
-        RUN_TEST(a_reset_core_is_zero_again),
-        RUN_TEST(a_slow_core_is_slow_where_it_is_and_computes_the_same),
-        RUN_TEST(a_printed_tensor_reaches_the_client_that_asked_for_it),
-        RUN_TEST(an_opaque_program_takes_its_estimate_and_zeroes_its_outputs),
+        RUN_TEST(threads_that_share_a_program_get_equal_timelines_and_results),
+        RUN_TEST(the_memory_of_a_reset_core_is_zero),
+        RUN_TEST(slowdown_factors_change_only_the_durations),
+        RUN_TEST(device_print_sends_the_tensor_to_its_listener),
+        RUN_TEST(an_opaque_program_takes_its_estimated_time_and_outputs_zeros),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "tests/runtime-hooks/engine/select_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_scan_carries_its_state_along_the_row(void **state)
+static void a_scan_accumulates_along_the_row(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_TENSOR_TENSOR_SCAN, N);
@@ -56,7 +56,7 @@ static void a_cumulative_sum_starts_from_its_column_or_immediate(void **state)
     }
 }
 
-static void partitions_are_reduced_into_one(void **state)
+static void a_partition_reduction_combines_all_partitions(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_TENSOR_PARTITION_REDUCE, N);
@@ -75,7 +75,7 @@ static void partitions_are_reduced_into_one(void **state)
     assert_int_equal((int)s->d[ROW], 77);
 }
 
-static void exponential_subtracts_and_sums(void **state)
+static void exponential_subtracts_the_maximum_and_returns_the_sum(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_EXPONENTIAL, N);
@@ -96,7 +96,7 @@ static void exponential_subtracts_and_sums(void **state)
     }
 }
 
-static void a_predicated_copy_leaves_the_rest_alone(void **state)
+static void a_predicated_copy_leaves_unselected_elements_unchanged(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_TENSOR_COPY_PREDICATED, N);
@@ -133,7 +133,7 @@ static void a_predicated_copy_leaves_the_rest_alone(void **state)
     }
 }
 
-static void affine_select_makes_a_causal_mask(void **state)
+static void affine_select_applies_a_causal_mask(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_AFFINE_SELECT, N);
@@ -156,7 +156,7 @@ static void affine_select_makes_a_causal_mask(void **state)
     }
 }
 
-static void range_select_takes_places_between_bounds(void **state)
+static void range_select_selects_positions_within_bounds(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_RANGE_SELECT, N);
@@ -189,7 +189,7 @@ static void range_select_takes_places_between_bounds(void **state)
     }
 }
 
-static void select_reduce_takes_the_other_value_where_off(void **state)
+static void select_reduce_uses_the_other_value_where_the_predicate_is_false(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_SELECT_REDUCE, N);
@@ -218,14 +218,14 @@ static void select_reduce_takes_the_other_value_where_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SELECT_TEST(a_scan_carries_its_state_along_the_row),
+        SELECT_TEST(a_scan_accumulates_along_the_row),
         SELECT_TEST(a_cumulative_sum_starts_from_its_column_or_immediate),
-        SELECT_TEST(partitions_are_reduced_into_one),
-        SELECT_TEST(exponential_subtracts_and_sums),
-        SELECT_TEST(a_predicated_copy_leaves_the_rest_alone),
-        SELECT_TEST(affine_select_makes_a_causal_mask),
-        SELECT_TEST(range_select_takes_places_between_bounds),
-        SELECT_TEST(select_reduce_takes_the_other_value_where_off),
+        SELECT_TEST(a_partition_reduction_combines_all_partitions),
+        SELECT_TEST(exponential_subtracts_the_maximum_and_returns_the_sum),
+        SELECT_TEST(a_predicated_copy_leaves_unselected_elements_unchanged),
+        SELECT_TEST(affine_select_applies_a_causal_mask),
+        SELECT_TEST(range_select_selects_positions_within_bounds),
+        SELECT_TEST(select_reduce_uses_the_other_value_where_the_predicate_is_false),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

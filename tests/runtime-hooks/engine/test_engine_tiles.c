@@ -7,7 +7,7 @@
 #include "tests/runtime-hooks/engine/tiles_fixture.h"
 #include "tests/support/unit.h"
 
-static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
+static void activate2_applies_two_operators_a_function_and_a_reduction(void **state)
 {
     struct tiles *s = *state;
 
@@ -80,7 +80,7 @@ static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
 
 /* Method: numbers near the limits of the formats through an engine and through a casting transfer,
  * read back as bytes. */
-static void fp8_overflows_as_the_file_says(void **state)
+static void fp8_overflow_follows_the_rules_in_the_neff(void **state)
 {
     static const struct {
         enum ntk_dtype dtype;
@@ -130,7 +130,7 @@ static void fp8_overflows_as_the_file_says(void **state)
     }
 }
 
-static void fp8_rules_that_are_unknown_are_refused(void **state)
+static void unknown_fp8_rules_are_rejected(void **state)
 {
     struct tiles *s = *state;
 
@@ -147,7 +147,7 @@ static void fp8_rules_that_are_unknown_are_refused(void **state)
     assert_string_equal(s->f.err.text, "fp8_conversion_config: unsupported setting fp8_sns");
 }
 
-static void powers_of_tiles_are_for_pool_only(void **state)
+static void tile_powers_are_accepted_only_on_the_pool_engine(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
@@ -163,7 +163,7 @@ static void powers_of_tiles_are_for_pool_only(void **state)
 }
 
 /* Method: the only instruction of its engine, so the engine's busy time is its duration. */
-static void durations_follow_the_cost_model(void **state)
+static void instruction_durations_follow_the_cost_model(void **state)
 {
     struct tiles *s = *state;
     struct ntk_isa_instr topk = ntk_isa_instr_make(NTK_ISA_OP_TOPK);
@@ -201,11 +201,11 @@ static void durations_follow_the_cost_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TILES_TEST(activate2_takes_two_steps_a_function_and_a_reduction),
-        TILES_TEST(fp8_overflows_as_the_file_says),
-        TILES_TEST(fp8_rules_that_are_unknown_are_refused),
-        TILES_TEST(powers_of_tiles_are_for_pool_only),
-        TILES_TEST(durations_follow_the_cost_model),
+        TILES_TEST(activate2_applies_two_operators_a_function_and_a_reduction),
+        TILES_TEST(fp8_overflow_follows_the_rules_in_the_neff),
+        TILES_TEST(unknown_fp8_rules_are_rejected),
+        TILES_TEST(tile_powers_are_accepted_only_on_the_pool_engine),
+        TILES_TEST(instruction_durations_follow_the_cost_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static struct ntk_neff_transfer *transfer_begin(struct ops *s, enum ntk_neff_tra
     return t;
 }
 
-static void one_source_is_combined_with_the_destination(void **state)
+static void a_single_source_is_added_to_the_destination(void **state)
 {
     struct ops *s = *state;
     const float *a = engine_fixture_memory(&s->f, s->a);
@@ -76,7 +76,7 @@ static void one_source_is_combined_with_the_destination(void **state)
     }
 }
 
-static void a_list_of_sources_is_folded_and_written(void **state)
+static void a_list_of_sources_is_reduced_into_the_destination(void **state)
 {
     struct ops *s = *state;
     const float *a = engine_fixture_memory(&s->f, s->a);
@@ -96,7 +96,7 @@ static void a_list_of_sources_is_folded_and_written(void **state)
     }
 }
 
-static void a_transfer_casts_and_transposes(void **state)
+static void a_transfer_can_cast_and_transpose(void **state)
 {
     struct ops *s = *state;
     const float *a = engine_fixture_memory(&s->f, s->a);
@@ -134,7 +134,7 @@ static void a_transfer_casts_and_transposes(void **state)
 
 /* Method: a rotation of a row within one variable, as two overlapping dimensions that no memmove
  * can copy. */
-static void a_transfer_onto_its_own_source_reads_first(void **state)
+static void a_transfer_onto_its_source_reads_before_it_writes(void **state)
 {
     struct ops *s = *state;
     struct ntk_neff_transfer *t = transfer_begin(s, NTK_NEFF_TRANSFER_COPY, 256);
@@ -153,7 +153,7 @@ static void a_transfer_onto_its_own_source_reads_first(void **state)
 
 /* One of many sources overlaps: only that one is copied first, and the buffer has no room for more.
  * */
-static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
+static void a_sum_may_be_written_to_one_of_its_sources(void **state)
 {
     struct ops *s = *state;
     const float *a = engine_fixture_memory(&s->f, s->a);
@@ -176,11 +176,11 @@ static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPS_TEST(one_source_is_combined_with_the_destination),
-        OPS_TEST(a_list_of_sources_is_folded_and_written),
-        OPS_TEST(a_transfer_casts_and_transposes),
-        OPS_TEST(a_transfer_onto_its_own_source_reads_first),
-        OPS_TEST(a_sum_into_one_of_its_sources_is_the_sum),
+        OPS_TEST(a_single_source_is_added_to_the_destination),
+        OPS_TEST(a_list_of_sources_is_reduced_into_the_destination),
+        OPS_TEST(a_transfer_can_cast_and_transpose),
+        OPS_TEST(a_transfer_onto_its_source_reads_before_it_writes),
+        OPS_TEST(a_sum_may_be_written_to_one_of_its_sources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static uint32_t narrow(const struct format *f, float value)
     return load_bits(f, bytes);
 }
 
-static void every_value_widens_exactly(void **state)
+static void every_narrow_value_converts_to_float32_exactly(void **state)
 {
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
@@ -105,7 +105,7 @@ static void every_value_widens_exactly(void **state)
     }
 }
 
-static void every_value_survives_a_round_trip(void **state)
+static void every_narrow_value_round_trips_through_float32(void **state)
 {
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
@@ -157,7 +157,7 @@ static void rounding_is_to_nearest_even_at_every_boundary(void **state)
     }
 }
 
-static void values_that_are_too_large_saturate_or_become_infinite(void **state)
+static void too_large_values_saturate_or_become_infinite(void **state)
 {
     const float large[] = {
         448.1F, 500.0F, 6e4F, 65519.9F, 65520.0F, 1e5F, 1e30F, 3.4e38F, INFINITY
@@ -219,7 +219,7 @@ static long double integer_value(enum ntk_dtype dtype, const void *bytes)
     return low < 0 && raw >> (bits - 1) ? (long double)raw - ldexpl(1, bits) : (long double)raw;
 }
 
-static void floats_become_integers_by_nearest_even_and_saturate(void **state)
+static void floats_convert_to_integers_with_rounding_and_saturation(void **state)
 {
     static const float special[] = { 0.5F,
                                      1.5F,
@@ -281,7 +281,7 @@ static void floats_become_integers_by_nearest_even_and_saturate(void **state)
     }
 }
 
-static void integers_become_integers_by_value_and_saturate(void **state)
+static void integer_conversions_keep_the_value_or_saturate(void **state)
 {
     uint64_t random = 88172645463325252u;
 
@@ -312,7 +312,7 @@ static void integers_become_integers_by_value_and_saturate(void **state)
     }
 }
 
-static void wide_integers_become_the_nearest_float(void **state)
+static void wide_integers_convert_to_the_nearest_float(void **state)
 {
     const int64_t values[] = { 16777217, 16777219, -16777217, INT32_MAX, INT32_MIN, INT64_MAX };
 
@@ -324,7 +324,7 @@ static void wide_integers_become_the_nearest_float(void **state)
     }
 }
 
-static void strided_rows_equal_single_elements(void **state)
+static void strided_rows_convert_like_single_elements(void **state)
 {
     uint8_t from[2048];
     uint8_t packed[512];
@@ -363,7 +363,7 @@ static void strided_rows_equal_single_elements(void **state)
     }
 }
 
-static void only_a_written_nan_is_reported(void **state)
+static void a_nan_is_reported_only_if_written(void **state)
 {
     float row[100] = { 0 };
     uint8_t out[800];
@@ -380,15 +380,15 @@ static void only_a_written_nan_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_value_widens_exactly),
-        cmocka_unit_test(every_value_survives_a_round_trip),
+        cmocka_unit_test(every_narrow_value_converts_to_float32_exactly),
+        cmocka_unit_test(every_narrow_value_round_trips_through_float32),
         cmocka_unit_test(rounding_is_to_nearest_even_at_every_boundary),
-        cmocka_unit_test(values_that_are_too_large_saturate_or_become_infinite),
-        cmocka_unit_test(floats_become_integers_by_nearest_even_and_saturate),
-        cmocka_unit_test(integers_become_integers_by_value_and_saturate),
-        cmocka_unit_test(wide_integers_become_the_nearest_float),
-        cmocka_unit_test(strided_rows_equal_single_elements),
-        cmocka_unit_test(only_a_written_nan_is_reported),
+        cmocka_unit_test(too_large_values_saturate_or_become_infinite),
+        cmocka_unit_test(floats_convert_to_integers_with_rounding_and_saturation),
+        cmocka_unit_test(integer_conversions_keep_the_value_or_saturate),
+        cmocka_unit_test(wide_integers_convert_to_the_nearest_float),
+        cmocka_unit_test(strided_rows_convert_like_single_elements),
+        cmocka_unit_test(a_nan_is_reported_only_if_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void check(uint32_t rows, uint32_t columns, uint32_t depth, bool adds)
     free(b);
 }
 
-static void every_element_is_the_sum_in_order_of_depth(void **state)
+static void every_product_element_is_summed_in_depth_order(void **state)
 {
     struct ntk_rng rng;
 
@@ -121,7 +121,7 @@ static void every_element_is_the_sum_in_order_of_depth(void **state)
 }
 
 /* Converting a whole matrix of float16 gives the same result as row by row. */
-static void halves_are_packed_by_number(void **state)
+static void packed_halves_equal_halves_converted_row_by_row(void **state)
 {
     static uint16_t halves[DEPTH][COLUMNS];
     struct ntk_rng rng;
@@ -165,8 +165,8 @@ static void halves_are_packed_by_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_is_the_sum_in_order_of_depth),
-        cmocka_unit_test(halves_are_packed_by_number),
+        cmocka_unit_test(every_product_element_is_summed_in_depth_order),
+        cmocka_unit_test(packed_halves_equal_halves_converted_row_by_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

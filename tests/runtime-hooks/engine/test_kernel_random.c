@@ -62,7 +62,7 @@ static void check_mean(const struct format *f, float value)
     }
 }
 
-static void the_mean_of_many_roundings_is_the_value(void **state)
+static void the_mean_of_stochastic_roundings_is_the_value(void **state)
 {
     static const double shares[] = { 0, 0.5, 0.25, 0.75, 0.1, 0.9, 0.015625 };
 
@@ -84,7 +84,7 @@ static void the_mean_of_many_roundings_is_the_value(void **state)
 }
 
 /* All bit patterns of the narrow type: none changes, whatever the noise. */
-static void representable_values_stay(void **state)
+static void representable_values_are_unchanged_by_stochastic_rounding(void **state)
 {
     static uint16_t codes[65536];
     static float from[65536], to[65536];
@@ -109,7 +109,7 @@ static void representable_values_stay(void **state)
     }
 }
 
-static void unrounded_types_and_nans_are_unchanged(void **state)
+static void wide_types_and_nans_are_unchanged_by_stochastic_rounding(void **state)
 {
     const float from[] = { 1.1F, -3.3e38F, NAN, INFINITY, -INFINITY, 1e-45F, 0.0F, -0.0F };
     float to[8];
@@ -127,9 +127,9 @@ static void unrounded_types_and_nans_are_unchanged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_mean_of_many_roundings_is_the_value),
-        cmocka_unit_test(representable_values_stay),
-        cmocka_unit_test(unrounded_types_and_nans_are_unchanged),
+        cmocka_unit_test(the_mean_of_stochastic_roundings_is_the_value),
+        cmocka_unit_test(representable_values_are_unchanged_by_stochastic_rounding),
+        cmocka_unit_test(wide_types_and_nans_are_unchanged_by_stochastic_rounding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

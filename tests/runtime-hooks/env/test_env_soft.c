@@ -48,7 +48,7 @@ static void unset_and_empty_variables_are_the_same(void **state)
     }
 }
 
-static void set_variables_are_passed_with_their_names(void **state)
+static void environment_variables_are_passed_with_their_names(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
@@ -73,7 +73,7 @@ static void set_variables_are_passed_with_their_names(void **state)
     assert_non_null(strstr(load.cpu_nodes_why, "NEURON_SOFT_CPU_NODES"));
 }
 
-static void host_code_runs_from_own_files_all_files_or_none(void **state)
+static void host_code_is_allowed_from_own_files_all_files_or_none(void **state)
 {
     static const struct {
         const char *value;
@@ -90,7 +90,7 @@ static void host_code_runs_from_own_files_all_files_or_none(void **state)
     }
 }
 
-static void an_invalid_value_is_rejected_by_name(void **state)
+static void an_invalid_value_is_rejected_with_the_variable_name(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
@@ -115,9 +115,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(unset_and_empty_variables_are_the_same, setup),
-        cmocka_unit_test_setup(set_variables_are_passed_with_their_names, setup),
-        cmocka_unit_test_setup(host_code_runs_from_own_files_all_files_or_none, setup),
-        cmocka_unit_test_setup(an_invalid_value_is_rejected_by_name, setup),
+        cmocka_unit_test_setup(environment_variables_are_passed_with_their_names, setup),
+        cmocka_unit_test_setup(host_code_is_allowed_from_own_files_all_files_or_none, setup),
+        cmocka_unit_test_setup(an_invalid_value_is_rejected_with_the_variable_name, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,7 +171,7 @@ static int child_repeats(struct observed *child, void *ctx)
     return tell(child);
 }
 
-static void runs_of_one_call_are_executions_that_share_its_time(void **state)
+static void repeated_runs_in_one_call_count_as_separate_executions(void **state)
 {
     struct seen seen = see(child_repeats);
 
@@ -272,7 +272,7 @@ static int child_loses_a_holder(struct observed *child, void *ctx)
     return tell(child);
 }
 
-static void a_thread_that_exited_with_the_lock_blocks_no_other(void **state)
+static void a_thread_that_exits_with_the_core_lock_does_not_block_others(void **state)
 {
     struct seen seen = see(child_loses_a_holder);
 
@@ -311,7 +311,7 @@ static int child_executes_in_a_handler(struct observed *child, void *ctx)
     return __atomic_load_n(&executions_in_handler, __ATOMIC_RELAXED) > 0 ? 0 : 98;
 }
 
-static void a_handler_that_interrupts_a_count_returns_and_its_loss_is_counted(void **state)
+static void executions_lost_in_signal_handlers_are_counted(void **state)
 {
     struct seen seen = see(child_executes_in_a_handler);
     uint64_t counted = seen.core.counters.outcome[NTK_OUTCOME_COMPLETED];
@@ -325,11 +325,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_execution_without_device_time_has_no_device_latency),
         cmocka_unit_test(an_execution_rejected_after_its_start_counts_as_rejected_without_time),
-        cmocka_unit_test(runs_of_one_call_are_executions_that_share_its_time),
+        cmocka_unit_test(repeated_runs_in_one_call_count_as_separate_executions),
         cmocka_unit_test(an_execution_with_an_unseen_end_counts_without_latency),
         cmocka_unit_test(threads_that_share_a_core_lose_no_counts),
-        cmocka_unit_test(a_thread_that_exited_with_the_lock_blocks_no_other),
-        cmocka_unit_test(a_handler_that_interrupts_a_count_returns_and_its_loss_is_counted),
+        cmocka_unit_test(a_thread_that_exits_with_the_core_lock_does_not_block_others),
+        cmocka_unit_test(executions_lost_in_signal_handlers_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

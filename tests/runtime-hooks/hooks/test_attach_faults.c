@@ -71,7 +71,7 @@ static const char *leaves_no_live_segment(void *ctx, int ret)
     return wrong;
 }
 
-static void a_job_continues_without_a_segment_whatever_fails(void **state)
+static void a_job_continues_if_any_step_of_attaching_fails(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .before = attached_once,
@@ -88,7 +88,7 @@ static void a_job_continues_without_a_segment_whatever_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_continues_without_a_segment_whatever_fails),
+        cmocka_unit_test(a_job_continues_if_any_step_of_attaching_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static int child_executes(struct observed *child, void *ctx)
     return 0;
 }
 
-static void executions_of_a_model_that_ranks_share_are_operations(void **state)
+static void executions_of_a_multi_rank_model_count_as_operations(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_executes, NULL);
@@ -235,7 +235,7 @@ static void concurrent_communicators_of_a_rank_have_different_keys(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void processes_that_detach_in_order_have_left(void **state)
+static void ranks_of_a_cleanly_detached_process_have_left(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_twice, NULL);
@@ -285,7 +285,7 @@ static int child_joins_many(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_full_table_is_counted_and_places_are_used_again(void **state)
+static void a_full_communicator_table_is_counted_and_its_rows_are_reused(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_many, NULL);
@@ -314,10 +314,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(operations_are_numbered_counted_and_recorded),
-        HOOKS_TEST(executions_of_a_model_that_ranks_share_are_operations),
+        HOOKS_TEST(executions_of_a_multi_rank_model_count_as_operations),
         HOOKS_TEST(concurrent_communicators_of_a_rank_have_different_keys),
-        HOOKS_TEST(processes_that_detach_in_order_have_left),
-        HOOKS_TEST(a_full_table_is_counted_and_places_are_used_again),
+        HOOKS_TEST(ranks_of_a_cleanly_detached_process_have_left),
+        HOOKS_TEST(a_full_communicator_table_is_counted_and_its_rows_are_reused),
         cmocka_unit_test(calls_without_a_segment_do_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

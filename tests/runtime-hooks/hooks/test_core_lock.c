@@ -26,7 +26,7 @@ static void *wait_while_cancelled(void *ctx)
     return NULL;
 }
 
-static void a_thread_that_waits_is_cancelled_after_it_has_counted(void **state)
+static void a_thread_waiting_for_the_core_lock_is_cancelled_after_counting(void **state)
 {
     pthread_t thread;
     void *result = NULL;
@@ -46,7 +46,7 @@ static void a_thread_that_waits_is_cancelled_after_it_has_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_that_waits_is_cancelled_after_it_has_counted),
+        cmocka_unit_test(a_thread_waiting_for_the_core_lock_is_cancelled_after_counting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

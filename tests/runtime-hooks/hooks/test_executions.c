@@ -75,7 +75,7 @@ static int child_executes_an_estimated_model(struct observed *child, void *ctx)
     return 0;
 }
 
-static void estimated_executions_enter_no_histogram(void **state)
+static void estimated_executions_are_excluded_from_histograms(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_executes_an_estimated_model, NULL);
@@ -300,7 +300,7 @@ static void records_need_no_system_call_and_no_page_fault_after_attach(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(estimated_executions_enter_no_histogram),
+        HOOKS_TEST(estimated_executions_are_excluded_from_histograms),
         HOOKS_TEST(every_execution_has_one_outcome_and_at_most_one_error_class),
         HOOKS_TEST(a_core_is_busy_while_its_execution_runs),
         HOOKS_TEST(records_need_no_system_call_and_no_page_fault_after_attach),

@@ -56,7 +56,7 @@ static int child_gets_no_note(struct observed *child, void *ctx)
 }
 
 /* A name that the toolkit would choose itself if another process owned the usual folder. */
-static void a_folder_that_the_user_names_is_used_by_no_other(void **state)
+static void a_folder_set_by_the_user_is_used_without_a_warning(void **state)
 {
     char folder[NTK_PATH_BYTES];
 
@@ -99,7 +99,7 @@ static int child_has_a_taken_folder(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_folder_of_another_user_is_reported_with_its_replacement(void **state)
+static void a_folder_owned_by_another_user_is_reported_with_its_replacement(void **state)
 {
     struct observed child = observed_start(NULL, child_has_a_taken_folder, NULL);
     int result = observed_finish(&child, 0);
@@ -121,7 +121,7 @@ static int child_goes_elsewhere(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_program_that_changes_its_folder_leaves_no_file(void **state)
+static void a_program_that_changes_its_working_folder_leaves_no_file(void **state)
 {
     struct hooks_fixture *f = *state;
     char *here = test_scratch_path(f->folder, "here");
@@ -180,7 +180,7 @@ static int child_ends_next_to_a_mark(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_segment_waits_for_readers_that_can_remove_it(void **state)
+static void a_segment_is_kept_only_for_readers_that_can_remove_it(void **state)
 {
     static const struct mark_case rows[] = {
         { true, SERVICE, SERVICE, true },   { true, SERVICE, 0, true },
@@ -205,10 +205,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(a_program_without_a_folder_continues_unobserved),
-        HOOKS_TEST(a_folder_that_the_user_names_is_used_by_no_other),
-        HOOKS_TEST(a_folder_of_another_user_is_reported_with_its_replacement),
-        HOOKS_TEST(a_program_that_changes_its_folder_leaves_no_file),
-        HOOKS_TEST(a_segment_waits_for_readers_that_can_remove_it),
+        HOOKS_TEST(a_folder_set_by_the_user_is_used_without_a_warning),
+        HOOKS_TEST(a_folder_owned_by_another_user_is_reported_with_its_replacement),
+        HOOKS_TEST(a_program_that_changes_its_working_folder_leaves_no_file),
+        HOOKS_TEST(a_segment_is_kept_only_for_readers_that_can_remove_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

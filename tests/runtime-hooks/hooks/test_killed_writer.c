@@ -144,7 +144,7 @@ static uint64_t look(struct ntk_ring_segment *segment, struct totals *last, stru
     return back;
 }
 
-static void a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncounted(void **state)
+static void records_of_a_killed_writer_are_complete_or_counted_as_lost(void **state)
 {
     struct ntk_ring_options options = { .reap = true };
     char *folder = test_scratch_create();
@@ -217,7 +217,7 @@ static void a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncoun
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncounted),
+        cmocka_unit_test(records_of_a_killed_writer_are_complete_or_counted_as_lost),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);

@@ -26,7 +26,7 @@ static int child_waits(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_process_describes_itself_and_a_clean_exit_removes_its_file(void **state)
+static void a_segment_describes_its_process_and_is_removed_at_exit(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_waits, NULL);
@@ -60,7 +60,7 @@ static void a_process_describes_itself_and_a_clean_exit_removes_its_file(void **
     ntk_ring_registry_close(passer_by);
 }
 
-static void a_file_that_a_reader_holds_waits_for_it_after_a_clean_end(void **state)
+static void a_segment_held_by_a_reader_remains_after_a_clean_exit(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_waits, NULL);
@@ -123,7 +123,7 @@ static int child_forks(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_forks_child_never_touches_its_parents_segment(void **state)
+static void a_forked_child_never_writes_to_its_parents_segment(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_forks, NULL);
@@ -167,7 +167,7 @@ static int child_attaches_twice(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_process_may_end_and_begin_again(void **state)
+static void a_process_may_detach_and_attach_again(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_attaches_twice, NULL);
@@ -180,7 +180,7 @@ static void a_process_may_end_and_begin_again(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
+static void a_daemon_that_closed_all_descriptors_counts_as_running(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child;
@@ -201,11 +201,11 @@ static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(a_process_describes_itself_and_a_clean_exit_removes_its_file),
-        HOOKS_TEST(a_file_that_a_reader_holds_waits_for_it_after_a_clean_end),
-        HOOKS_TEST(a_forks_child_never_touches_its_parents_segment),
-        HOOKS_TEST(a_process_may_end_and_begin_again),
-        HOOKS_TEST(a_daemon_that_closed_all_descriptors_still_lives),
+        HOOKS_TEST(a_segment_describes_its_process_and_is_removed_at_exit),
+        HOOKS_TEST(a_segment_held_by_a_reader_remains_after_a_clean_exit),
+        HOOKS_TEST(a_forked_child_never_writes_to_its_parents_segment),
+        HOOKS_TEST(a_process_may_detach_and_attach_again),
+        HOOKS_TEST(a_daemon_that_closed_all_descriptors_counts_as_running),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

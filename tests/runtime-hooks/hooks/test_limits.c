@@ -55,7 +55,7 @@ static void counters_mode_counts_and_records_nothing(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void hooks_that_are_off_make_no_file(void **state)
+static void disabled_hooks_create_no_file(void **state)
 {
     struct hooks_fixture *f = *state;
     char mode[] = "0";
@@ -67,7 +67,7 @@ static void hooks_that_are_off_make_no_file(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void an_unknown_mode_is_reported_and_means_all(void **state)
+static void an_unknown_hook_mode_is_reported_and_enables_all(void **state)
 {
     struct hooks_fixture *f = *state;
     char mode[] = "yes";
@@ -94,7 +94,7 @@ static int child_has_little_file_size(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_small_limit_of_file_sizes_means_no_segment_and_no_signal(void **state)
+static void a_small_file_size_limit_prevents_the_segment_without_a_signal(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_has_little_file_size, NULL);
@@ -119,7 +119,7 @@ static int child_has_some_file_size(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_middling_limit_of_file_sizes_means_fewer_events(void **state)
+static void a_medium_file_size_limit_reduces_the_ring_size(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_has_some_file_size, NULL);
@@ -166,7 +166,7 @@ static int child_has_little_memory(struct observed *child, void *ctx)
     return 0;
 }
 
-static void threads_without_a_ring_are_counted_when_memory_is_little(void **state)
+static void threads_without_a_ring_are_counted_if_memory_is_short(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_has_little_memory, NULL);
@@ -189,11 +189,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(counters_mode_counts_and_records_nothing),
-        HOOKS_TEST(hooks_that_are_off_make_no_file),
-        HOOKS_TEST(an_unknown_mode_is_reported_and_means_all),
-        HOOKS_TEST(a_small_limit_of_file_sizes_means_no_segment_and_no_signal),
-        HOOKS_TEST(a_middling_limit_of_file_sizes_means_fewer_events),
-        HOOKS_TEST(threads_without_a_ring_are_counted_when_memory_is_little),
+        HOOKS_TEST(disabled_hooks_create_no_file),
+        HOOKS_TEST(an_unknown_hook_mode_is_reported_and_enables_all),
+        HOOKS_TEST(a_small_file_size_limit_prevents_the_segment_without_a_signal),
+        HOOKS_TEST(a_medium_file_size_limit_reduces_the_ring_size),
+        HOOKS_TEST(threads_without_a_ring_are_counted_if_memory_is_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

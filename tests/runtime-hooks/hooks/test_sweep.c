@@ -56,7 +56,7 @@ static int child_only_attaches(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_start_sweeps_old_dead_segments_without_a_holder(void **state)
+static void startup_removes_old_segments_of_dead_processes(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_dies_unfinished, NULL);
@@ -96,7 +96,7 @@ static void startup_removes_leftovers_of_processes_killed_during_startup(void **
 }
 
 /* As in a container with a first process that does not reap children. */
-static void a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped(void **state)
+static void startup_removes_segments_of_zombie_processes(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed killed = observed_start(f->folder, child_dies_unfinished, NULL);
@@ -111,7 +111,7 @@ static void a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped(voi
     assert_int_equal(observed_finish(&killed, 0), 128 + SIGKILL);
 }
 
-static void a_start_sweeps_nothing_that_lives(void **state)
+static void startup_keeps_segments_of_running_processes(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed living;
@@ -133,10 +133,10 @@ static void a_start_sweeps_nothing_that_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(a_start_sweeps_old_dead_segments_without_a_holder),
+        HOOKS_TEST(startup_removes_old_segments_of_dead_processes),
         HOOKS_TEST(startup_removes_leftovers_of_processes_killed_during_startup),
-        HOOKS_TEST(a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped),
-        HOOKS_TEST(a_start_sweeps_nothing_that_lives),
+        HOOKS_TEST(startup_removes_segments_of_zombie_processes),
+        HOOKS_TEST(startup_keeps_segments_of_running_processes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

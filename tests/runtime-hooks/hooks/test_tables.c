@@ -129,7 +129,7 @@ static int child_leaves_rows_behind(struct observed *child, void *ctx)
     return 0;
 }
 
-static void memory_behind_the_rows_of_a_model_that_went_is_found(void **state)
+static void memory_rows_are_found_after_the_rows_of_an_unloaded_model(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
     struct hooks_fixture *f = *state;
@@ -202,7 +202,7 @@ static int child_overflows_tables(struct observed *child, void *ctx)
     return 0;
 }
 
-static void full_tables_count_with_less_detail_and_are_marked(void **state)
+static void full_tables_count_without_model_detail_and_are_marked(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
     static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -260,8 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(memory_rows_have_current_and_peak_bytes_and_return_to_zero),
-        HOOKS_TEST(memory_behind_the_rows_of_a_model_that_went_is_found),
-        HOOKS_TEST(full_tables_count_with_less_detail_and_are_marked),
+        HOOKS_TEST(memory_rows_are_found_after_the_rows_of_an_unloaded_model),
+        HOOKS_TEST(full_tables_count_without_model_detail_and_are_marked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static int child_has_many_threads(struct observed *child, void *ctx)
     return 0;
 }
 
-static void rings_of_ended_threads_are_used_again_and_nothing_is_lost(void **state)
+static void rings_of_exited_threads_are_reused_without_losing_records(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_has_many_threads, NULL);
@@ -153,7 +153,7 @@ static void a_record_in_a_signal_handler_is_published_or_counted_dropped(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(rings_of_ended_threads_are_used_again_and_nothing_is_lost),
+        HOOKS_TEST(rings_of_exited_threads_are_reused_without_losing_records),
         HOOKS_TEST(a_record_in_a_signal_handler_is_published_or_counted_dropped),
     };
 

@@ -15,7 +15,7 @@
 #define SPAN "b7ad6b7169203331"
 #define GOOD "00-" TRACE "-" SPAN "-01"
 
-static void only_the_standard_form_is_a_traceparent(void **state)
+static void only_the_standard_traceparent_form_is_accepted(void **state)
 {
     static const struct {
         const char *text;
@@ -120,7 +120,7 @@ static int child_belongs_to_a_trace(struct observed *child, void *ctx)
     return 0;
 }
 
-static void the_start_and_end_of_a_trace_are_records(void **state)
+static void the_start_and_end_of_a_trace_are_recorded(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_belongs_to_a_trace, NULL);
@@ -158,10 +158,10 @@ static void the_start_and_end_of_a_trace_are_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_standard_form_is_a_traceparent),
+        cmocka_unit_test(only_the_standard_traceparent_form_is_accepted),
         cmocka_unit_test(a_truncated_traceparent_is_invalid),
         cmocka_unit_test(parts_of_a_traceparent_are_big_endian_numbers),
-        cmocka_unit_test_setup_teardown(the_start_and_end_of_a_trace_are_records,
+        cmocka_unit_test_setup_teardown(the_start_and_end_of_a_trace_are_recorded,
                                         hooks_fixture_setup, hooks_fixture_teardown),
     };
 

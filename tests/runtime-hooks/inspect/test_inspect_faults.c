@@ -153,7 +153,7 @@ static const char *leaves_sound_files(void *ctx, int ret)
                                                            : NULL;
 }
 
-static void an_inspection_writes_whole_files_whatever_fails(void **state)
+static void a_failing_inspection_writes_only_complete_files(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .rounds_max = ROUNDS,
@@ -175,7 +175,7 @@ static void an_inspection_writes_whole_files_whatever_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_inspection_writes_whole_files_whatever_fails,
+        cmocka_unit_test_setup_teardown(a_failing_inspection_writes_only_complete_files,
                                         core_fixture_setup, core_fixture_teardown),
     };
 

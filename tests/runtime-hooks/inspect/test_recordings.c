@@ -59,7 +59,7 @@ static void a_session_keeps_executions_from_start_to_stop_until_dropped(void **s
     free(path);
 }
 
-static void so_many_sessions_wait_and_go_by_core_or_with_the_end(void **state)
+static void stopped_sessions_are_limited_and_dropped_by_core_or_on_close(void **state)
 {
     struct core_fixture *f = *state;
     uint64_t id = 0;
@@ -106,7 +106,7 @@ static void the_latest_execution_is_available_on_request(void **state)
     core_adder_fini(&adder);
 }
 
-static void a_recorded_device_is_not_profiled_too(void **state)
+static void a_device_recorded_by_an_inspection_cannot_be_profiled(void **state)
 {
     struct core_fixture *f = *state;
     static struct ntk_inspect_options options = { .session_id = 1,
@@ -122,7 +122,7 @@ static void a_recorded_device_is_not_profiled_too(void **state)
     assert_int_equal(ntk_continuous_start(f->core, &bounds, &f->err), 0);
 }
 
-static void the_end_of_a_machine_ends_both(void **state)
+static void closing_the_machine_ends_continuous_and_session_profiles(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     struct core_fixture *f = *state;
@@ -142,10 +142,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, teardown)
         TEST(a_session_keeps_executions_from_start_to_stop_until_dropped),
-        TEST(so_many_sessions_wait_and_go_by_core_or_with_the_end),
+        TEST(stopped_sessions_are_limited_and_dropped_by_core_or_on_close),
         TEST(the_latest_execution_is_available_on_request),
-        TEST(a_recorded_device_is_not_profiled_too),
-        TEST(the_end_of_a_machine_ends_both),
+        TEST(a_device_recorded_by_an_inspection_cannot_be_profiled),
+        TEST(closing_the_machine_ends_continuous_and_session_profiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static const char *holds_either(void *ctx, int ret)
     return wrong;
 }
 
-static void a_recording_is_saved_whole_or_not_at_all_whatever_fails(void **state)
+static void a_failing_save_writes_a_complete_recording_or_none(void **state)
 {
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .before = an_earlier_file, .run = save, .after = holds_either
@@ -123,7 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
-        TEST(a_recording_is_saved_whole_or_not_at_all_whatever_fails),
+        TEST(a_failing_save_writes_a_complete_recording_or_none),
         TEST(a_session_that_fails_leaves_nothing_behind),
     };
 

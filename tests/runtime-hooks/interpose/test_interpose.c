@@ -243,7 +243,7 @@ static void see_batch(const struct ntk_ring_segment *segment, const struct ntk_s
     }
 }
 
-static void a_capture_is_an_event_with_its_file_and_size(void **state)
+static void a_capture_event_has_the_file_name_and_size(void **state)
 {
     char *folder = test_scratch_create();
     char *file = test_scratch_path(folder, "capture.ntff");
@@ -286,7 +286,7 @@ static void memory_that_a_slice_holds_is_counted_until_the_slice_is_freed(void *
     end(&f);
 }
 
-static void names_that_the_runtime_lacks_are_missing(void **state)
+static void symbols_missing_from_the_runtime_are_not_exported(void **state)
 {
     struct fixture f;
 
@@ -295,7 +295,7 @@ static void names_that_the_runtime_lacks_are_missing(void **state)
     end(&f);
 }
 
-static void threads_that_call_first_find_one_runtime(void **state)
+static void first_calls_from_several_threads_load_one_runtime(void **state)
 {
     struct fixture f;
 
@@ -322,10 +322,10 @@ static void messages_never_kill_the_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_an_event_with_its_file_and_size),
+        cmocka_unit_test(a_capture_event_has_the_file_name_and_size),
         cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_is_freed),
-        cmocka_unit_test(names_that_the_runtime_lacks_are_missing),
-        cmocka_unit_test(threads_that_call_first_find_one_runtime),
+        cmocka_unit_test(symbols_missing_from_the_runtime_are_not_exported),
+        cmocka_unit_test(first_calls_from_several_threads_load_one_runtime),
         cmocka_unit_test(messages_never_kill_the_process),
     };
 

@@ -150,14 +150,14 @@ static void folders_are_searched_in_order(void **state)
     assert_string_equal(found(NULL, list("/no/such/folder:@second")), place("second"));
 }
 
-static void folders_may_be_set_by_the_program(void **state)
+static void library_folders_may_be_relative_to_the_origin(void **state)
 {
     (void)state;
     assert_non_null(strstr(found(NULL, "$ORIGIN/no:$ORIGIN/../lib/vendor"), "/../lib/vendor/"));
     assert_non_null(strstr(found(NULL, "${ORIGIN}/../lib/vendor"), "/../lib/vendor/"));
 }
 
-static void an_empty_folder_of_the_list_is_the_working_one(void **state)
+static void an_empty_folder_in_the_list_is_the_working_folder(void **state)
 {
     char *before = get_current_dir_name();
     char *here = join(folder, "here");
@@ -209,7 +209,7 @@ static void files_that_are_not_runtimes_are_skipped(void **state)
     free(text);
 }
 
-static void the_hooks_are_never_found_themselves(void **state)
+static void the_search_skips_the_hooks_library(void **state)
 {
     const char *second = link_to(vendor, "second");
 
@@ -230,7 +230,7 @@ static void a_search_without_a_runtime_finds_nothing(void **state)
 }
 
 /* Last, because the library stays loaded. */
-static void a_loaded_runtime_has_precedence_after_the_configured_one(void **state)
+static void a_loaded_runtime_is_preferred_over_a_found_one(void **state)
 {
     char *loaded = join(getenv("NTK_LIB_DIR"), "vendor-node2/" SONAME);
     const char *named = link_to(vendor, "named");
@@ -251,12 +251,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_configured_runtime_takes_precedence),
         cmocka_unit_test(folders_are_searched_in_order),
-        cmocka_unit_test(folders_may_be_set_by_the_program),
-        cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),
+        cmocka_unit_test(library_folders_may_be_relative_to_the_origin),
+        cmocka_unit_test(an_empty_folder_in_the_list_is_the_working_folder),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
-        cmocka_unit_test(the_hooks_are_never_found_themselves),
+        cmocka_unit_test(the_search_skips_the_hooks_library),
         cmocka_unit_test(a_search_without_a_runtime_finds_nothing),
-        cmocka_unit_test(a_loaded_runtime_has_precedence_after_the_configured_one),
+        cmocka_unit_test(a_loaded_runtime_is_preferred_over_a_found_one),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -127,7 +127,7 @@ static void seen_fini(struct seen *seen)
     sem_destroy(&seen->came);
 }
 
-static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(void **state)
+static void implicit_executions_call_back_in_order_and_fail_if_the_queue_is_full(void **state)
 {
     struct loaded loaded;
     struct seen seen;
@@ -237,7 +237,7 @@ static void reports_count_executions_that_the_queues_rejected(void **state)
     free(path);
 }
 
-static void errors_of_implicit_executions_come_by_callback(void **state)
+static void errors_of_implicit_executions_are_reported_by_callback(void **state)
 {
     float nan_value = NAN;
     struct loaded loaded;
@@ -262,7 +262,7 @@ static void errors_of_implicit_executions_come_by_callback(void **state)
     seen_fini(&seen);
 }
 
-static void a_close_drains_and_callbacks_may_call_the_library(void **state)
+static void closing_waits_for_callbacks_that_may_call_the_library(void **state)
 {
     struct loaded loaded;
     struct seen seen;
@@ -285,7 +285,7 @@ static void a_close_drains_and_callbacks_may_call_the_library(void **state)
     seen_fini(&seen);
 }
 
-static void the_implicit_queue_is_absent_without_the_variable(void **state)
+static void implicit_executions_require_the_environment_variable(void **state)
 {
     struct seen seen;
 
@@ -302,7 +302,7 @@ static void the_implicit_queue_is_absent_without_the_variable(void **state)
 
 /* --- explicit --------------------------------------------------------------------------------- */
 
-static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
+static void asynchronous_calls_of_version_2_track_errors(void **state)
 {
     static float x[TEST_MODEL_ELEMENTS];
     static float y[TEST_MODEL_ELEMENTS];
@@ -369,7 +369,7 @@ static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
     loaded_fini(&loaded);
 }
 
-static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
+static void asynchronous_calls_of_version_3_write_statuses_and_signal_eventfds(void **state)
 {
     NRT_STATUS statuses[3] = { NRT_QUEUE_EMPTY, NRT_QUEUE_EMPTY, NRT_QUEUE_EMPTY };
     float values[4] = { NAN, 1.0f, 2.0f, 3.0f };
@@ -423,7 +423,7 @@ static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
     loaded_fini(&loaded);
 }
 
-static void the_names_have_two_versions_and_the_newer_is_the_default(void **state)
+static void asynchronous_symbols_have_two_versions_with_3_0_as_default(void **state)
 {
     static const char *const names[] = { "nrta_tensor_write", "nrta_tensor_read",
                                          "nrta_tensor_copy",  "nrta_execute_schedule",
@@ -444,7 +444,7 @@ static void the_names_have_two_versions_and_the_newer_is_the_default(void **stat
                      dlvsym(RTLD_DEFAULT, "nrta_is_completed", "NRT_2.0.0"));
 }
 
-static void a_close_completes_queued_work_and_handles_stay_harmless(void **state)
+static void closing_completes_queued_work_and_old_handles_are_rejected(void **state)
 {
     nrta_error_tracker_t *tracker = NULL;
     const nrta_error_t *errors = NULL;
@@ -537,7 +537,7 @@ static void threads_schedule_transfer_and_query_concurrently(void **state)
     nrt_close();
 }
 
-static void calls_of_the_collectives_library_are_inert(void **state)
+static void calls_of_the_collectives_library_have_no_effect(void **state)
 {
     static char log[1 << 14];
     const struct runtime *runtime = *state;
@@ -593,17 +593,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, runtime_teardown)
-        TEST(implicit_executions_queue_call_back_in_order_and_refuse_when_full),
+        TEST(implicit_executions_call_back_in_order_and_fail_if_the_queue_is_full),
         TEST(reports_count_executions_that_the_queues_rejected),
-        TEST(errors_of_implicit_executions_come_by_callback),
-        TEST(a_close_drains_and_callbacks_may_call_the_library),
-        TEST(the_implicit_queue_is_absent_without_the_variable),
-        TEST(the_2_x_form_transfers_executes_and_tracks_errors),
-        TEST(the_3_0_form_writes_statuses_and_signals_eventfds),
-        TEST(the_names_have_two_versions_and_the_newer_is_the_default),
-        TEST(a_close_completes_queued_work_and_handles_stay_harmless),
+        TEST(errors_of_implicit_executions_are_reported_by_callback),
+        TEST(closing_waits_for_callbacks_that_may_call_the_library),
+        TEST(implicit_executions_require_the_environment_variable),
+        TEST(asynchronous_calls_of_version_2_track_errors),
+        TEST(asynchronous_calls_of_version_3_write_statuses_and_signal_eventfds),
+        TEST(asynchronous_symbols_have_two_versions_with_3_0_as_default),
+        TEST(closing_completes_queued_work_and_old_handles_are_rejected),
         TEST(threads_schedule_transfer_and_query_concurrently),
-        TEST(calls_of_the_collectives_library_are_inert),
+        TEST(calls_of_the_collectives_library_have_no_effect),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

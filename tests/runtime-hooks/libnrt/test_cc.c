@@ -102,7 +102,7 @@ static const float mine[RANKS][2 * ELEMENTS] = { { 1, 2, 3, 10, 20, 30 }, { 4, 0
 
 /* Two ranks of one process, scheduled from one thread: the queues of two cores wait for each
  * other. */
-static void ranks_of_one_process_do_every_operation(void **state)
+static void ranks_in_one_process_run_every_collective_operation(void **state)
 {
     static const struct {
         nrt_cc_op_type_t cc_op;
@@ -159,7 +159,7 @@ static void ranks_of_one_process_do_every_operation(void **state)
 
 /* Group 3, 1 of a world of four, in that order; lists of two tensors; tensors may be freed once
  * they are queued. */
-static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
+static void a_group_processes_tensor_lists_in_the_order_of_its_ranks(void **state)
 {
     static const float expected[] = { 4, 0, 6, 1, 2, 3 };
     static const float expected_2[] = { 40, -1, 60, 10, 20, 30 };
@@ -201,7 +201,7 @@ static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
 }
 
 /* Rank 0 fills queue 0 first, rank 1 queue 2: order matters only within a queue. */
-static void queues_of_the_3_0_form_do_not_wait_for_each_other(void **state)
+static void collective_queues_of_version_3_are_independent(void **state)
 {
     static const int order[RANKS][2] = { { 0, 2 }, { 2, 0 } };
     static const float sum[] = { 5, 2, 9 };
@@ -254,7 +254,7 @@ static void queues_of_the_3_0_form_do_not_wait_for_each_other(void **state)
     close(fd);
 }
 
-static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
+static void a_context_is_kept_after_a_rejected_schedule_call(void **state)
 {
     nrt_cc_comm_t alone = world_of(0, 1);
     nrt_cc_context_t *context = NULL;
@@ -340,7 +340,7 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
 }
 
 /* Rank 0 alone fills its queue; when rank 1 arrives, everything completes. */
-static void a_full_queue_refuses_and_keeps_the_context(void **state)
+static void a_full_queue_rejects_an_operation_and_keeps_the_context(void **state)
 {
     nrt_cc_context_t *context = NULL;
     NRT_STATUS status = NRT_SUCCESS;
@@ -380,7 +380,7 @@ static void a_full_queue_refuses_and_keeps_the_context(void **state)
     }
 }
 
-static void a_rank_that_never_comes_is_an_error_of_the_request(void **state)
+static void a_missing_rank_is_reported_as_a_request_error(void **state)
 {
     nrta_error_tracker_t *tracker = NULL;
     const nrta_error_t *errors = NULL;
@@ -437,7 +437,7 @@ static int rank_run(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void ranks_of_two_processes_meet(void **state)
+static void ranks_in_two_processes_run_collective_operations(void **state)
 {
     static char names[RANKS][2] = { "0", "1" };
     const struct runtime *runtime = *state;
@@ -462,13 +462,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, runtime_teardown)
-        TEST(ranks_of_one_process_do_every_operation),
-        TEST(a_group_works_in_its_own_order_on_lists_of_tensors),
-        TEST(queues_of_the_3_0_form_do_not_wait_for_each_other),
-        TEST(invalid_contexts_are_refused_and_refused_ones_stay),
-        TEST(a_full_queue_refuses_and_keeps_the_context),
-        TEST(a_rank_that_never_comes_is_an_error_of_the_request),
-        TEST(ranks_of_two_processes_meet),
+        TEST(ranks_in_one_process_run_every_collective_operation),
+        TEST(a_group_processes_tensor_lists_in_the_order_of_its_ranks),
+        TEST(collective_queues_of_version_3_are_independent),
+        TEST(a_context_is_kept_after_a_rejected_schedule_call),
+        TEST(a_full_queue_rejects_an_operation_and_keeps_the_context),
+        TEST(a_missing_rank_is_reported_as_a_request_error),
+        TEST(ranks_in_two_processes_run_collective_operations),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void pair_start(const struct runtime *runtime, struct observed *ranks)
     }
 }
 
-static void processes_gather_and_wait_for_each_other(void **state)
+static void all_gather_and_barrier_synchronise_processes(void **state)
 {
     struct observed ranks[RANKS];
 
@@ -87,7 +87,7 @@ static void processes_gather_and_wait_for_each_other(void **state)
     nothing_is_left(*state);
 }
 
-static void a_rank_that_is_killed_ends_the_others(void **state)
+static void killing_a_rank_fails_the_operations_of_the_others(void **state)
 {
     struct observed ranks[RANKS];
 
@@ -106,7 +106,7 @@ static void a_rank_that_is_killed_ends_the_others(void **state)
     }
 }
 
-static void ranks_killed_before_all_are_there_are_forgotten(void **state)
+static void a_rank_killed_before_all_have_joined_may_join_again(void **state)
 {
     const struct runtime *runtime = *state;
     struct observed ranks[RANKS];
@@ -140,7 +140,7 @@ static void startup_removes_leftovers_of_killed_ranks(void **state)
     unsetenv("NEURON_RT_VISIBLE_CORES");
 }
 
-static void a_rank_that_never_comes_is_a_timeout(void **state)
+static void operations_with_a_missing_rank_time_out(void **state)
 {
     struct test_model_options options = { 0 };
     nrt_model_t *model = NULL;
@@ -179,11 +179,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(processes_gather_and_wait_for_each_other),
-        TEST(a_rank_that_is_killed_ends_the_others),
-        TEST(ranks_killed_before_all_are_there_are_forgotten),
+        TEST(all_gather_and_barrier_synchronise_processes),
+        TEST(killing_a_rank_fails_the_operations_of_the_others),
+        TEST(a_rank_killed_before_all_have_joined_may_join_again),
         TEST(startup_removes_leftovers_of_killed_ranks),
-        TEST(a_rank_that_never_comes_is_a_timeout),
+        TEST(operations_with_a_missing_rank_time_out),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static int is_readable(int fd)
     return poll(&poll_fd, 1, 0) == 1;
 }
 
-static void public_calls_return_the_statuses_of_the_table(void **state)
+static void debug_stream_calls_return_the_documented_statuses(void **state)
 {
     ndebug_stream_event_header_t header;
     void *payload = NULL;
@@ -50,7 +50,7 @@ static void public_calls_return_the_statuses_of_the_table(void **state)
     assert_null(payload);
 }
 
-static void output_of_a_model_reaches_the_client_of_its_core(void **state)
+static void printed_output_of_a_model_is_sent_to_the_client_of_its_core(void **state)
 {
     struct test_model_options options = { .prints = 1 };
     ndebug_stream_payload_debug_tensor_read_t *payload = NULL;
@@ -98,9 +98,9 @@ static void output_of_a_model_reaches_the_client_of_its_core(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(public_calls_return_the_statuses_of_the_table,
+        cmocka_unit_test_setup_teardown(debug_stream_calls_return_the_documented_statuses,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(output_of_a_model_reaches_the_client_of_its_core,
+        cmocka_unit_test_setup_teardown(printed_output_of_a_model_is_sent_to_the_client_of_its_core,
                                         runtime_setup, runtime_teardown),
     };
 

@@ -49,7 +49,7 @@ static char *dump_find(const char *folder)
     return path;
 }
 
-static void the_inputs_of_an_execution_that_failed_so_are_dumped(void **state)
+static void inputs_of_an_execution_with_the_selected_error_are_dumped(void **state)
 {
     const struct runtime *runtime = *state;
     static float x[TEST_MODEL_ELEMENTS], dumped[TEST_MODEL_ELEMENTS + 1];
@@ -87,7 +87,7 @@ static void the_inputs_of_an_execution_that_failed_so_are_dumped(void **state)
     loaded_fini(&loaded);
 }
 
-static void each_component_of_the_log_has_its_own_level_and_place(void **state)
+static void each_log_component_has_a_separate_level_and_location(void **state)
 {
     const struct runtime *runtime = *state;
     char *all = test_scratch_path(runtime->folder, "all");
@@ -122,7 +122,7 @@ static void each_component_of_the_log_has_its_own_level_and_place(void **state)
     free(tdrv);
 }
 
-static void a_value_that_cannot_be_fails_the_start(void **state)
+static void nrt_init_fails_with_an_invalid_variable(void **state)
 {
     static const char *const names[] = { "NEURON_RT_DBG_DUMP_INPUTS_ON_ERR",
                                          "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE",
@@ -136,7 +136,7 @@ static void a_value_that_cannot_be_fails_the_start(void **state)
     }
 }
 
-static void the_memory_log_holds_as_many_entries_as_asked(void **state)
+static void the_memory_log_has_the_requested_number_of_entries(void **state)
 {
     const struct runtime *runtime = *state;
     nrt_tensor_t *tensor = NULL;
@@ -202,7 +202,7 @@ static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MOD
 }
 
 /* Method: adjacent seeds on adjacent cores, as ranks have them. */
-static void each_core_has_its_own_chance(void **state)
+static void stochastic_rounding_differs_between_cores_and_seeds(void **state)
 {
     static float y[6][2][TEST_MODEL_ELEMENTS];
     static const char *const seeds[] = { "6", "7", "8" };
@@ -216,7 +216,7 @@ static void each_core_has_its_own_chance(void **state)
     }
 }
 
-static void rounding_is_by_chance_where_it_is_asked_for(void **state)
+static void stochastic_rounding_is_used_only_on_request(void **state)
 {
     static float nearest[2][TEST_MODEL_ELEMENTS], one[2][TEST_MODEL_ELEMENTS];
     static float again[2][TEST_MODEL_ELEMENTS], other[2][TEST_MODEL_ELEMENTS];
@@ -242,7 +242,7 @@ static void rounding_is_by_chance_where_it_is_asked_for(void **state)
     assert_true(fabs(sum / 4096 - 0.25) < 1.25);
 }
 
-static void an_invalid_seed_is_refused(void **state)
+static void an_invalid_rounding_seed_is_rejected(void **state)
 {
     setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "4294967296", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
@@ -255,13 +255,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(rounding_is_by_chance_where_it_is_asked_for),
-        TEST(each_core_has_its_own_chance),
-        TEST(an_invalid_seed_is_refused),
-        TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
-        TEST(each_component_of_the_log_has_its_own_level_and_place),
-        TEST(a_value_that_cannot_be_fails_the_start),
-        TEST(the_memory_log_holds_as_many_entries_as_asked),
+        TEST(stochastic_rounding_is_used_only_on_request),
+        TEST(stochastic_rounding_differs_between_cores_and_seeds),
+        TEST(an_invalid_rounding_seed_is_rejected),
+        TEST(inputs_of_an_execution_with_the_selected_error_are_dumped),
+        TEST(each_log_component_has_a_separate_level_and_location),
+        TEST(nrt_init_fails_with_an_invalid_variable),
+        TEST(the_memory_log_has_the_requested_number_of_entries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

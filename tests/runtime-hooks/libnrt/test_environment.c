@@ -47,7 +47,7 @@ static int ignored_set(const char *value)
     return count;
 }
 
-static void variables_without_effect_take_any_value(void **state)
+static void unused_variables_accept_any_value(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -66,7 +66,7 @@ static void variables_without_effect_take_any_value(void **state)
     (void)ignored_set(NULL);
 }
 
-static void nan_is_reported_when_either_variable_requests_it(void **state)
+static void nan_is_reported_if_either_variable_requests_it(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -134,7 +134,7 @@ static size_t events_of_core(const NtkNtracePb__Trace *trace, uint32_t core)
     return 0;
 }
 
-static void variables_of_inspections_select_the_content_of_a_system_trace(void **state)
+static void inspection_variables_select_the_content_of_a_system_trace(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -170,7 +170,7 @@ static void variables_of_inspections_select_the_content_of_a_system_trace(void *
     }
 }
 
-static void variables_without_effect_are_reported(void **state)
+static void unused_variables_are_reported(void **state)
 {
     static char log[1 << 15];
     const struct runtime *runtime = *state;
@@ -200,10 +200,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(variables_without_effect_take_any_value),
-        TEST(nan_is_reported_when_either_variable_requests_it),
-        TEST(variables_without_effect_are_reported),
-        cmocka_unit_test(variables_of_inspections_select_the_content_of_a_system_trace),
+        TEST(unused_variables_accept_any_value),
+        TEST(nan_is_reported_if_either_variable_requests_it),
+        TEST(unused_variables_are_reported),
+        cmocka_unit_test(inspection_variables_select_the_content_of_a_system_trace),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void a_model_computes_the_results_of_its_program(void **state)
     loaded_fini(&loaded);
 }
 
-static void repetition_feeds_outputs_back(void **state)
+static void repeated_executions_use_outputs_as_inputs(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -79,7 +79,7 @@ static void repetition_feeds_outputs_back(void **state)
     loaded_fini(&loaded);
 }
 
-static void nan_finishes_with_its_own_status_and_valid_outputs(void **state)
+static void an_execution_with_a_nan_has_its_status_and_valid_outputs(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -100,7 +100,7 @@ static void nan_finishes_with_its_own_status_and_valid_outputs(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_program_that_cannot_go_on_is_a_timeout_at_once(void **state)
+static void a_deadlocked_program_times_out_at_once(void **state)
 {
     struct test_model_options options = { .deadlock = 1 };
     struct loaded loaded;
@@ -137,7 +137,7 @@ static void a_cpu_node_reads_the_output_of_the_core(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
+static void an_execution_beyond_the_device_time_limit_times_out(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -151,7 +151,7 @@ static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_capture_holds_the_first_execution_after_its_start(void **state)
+static void a_capture_contains_the_first_execution_after_its_start(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { 0 };
@@ -226,7 +226,7 @@ static void *stress(void *argument)
     return NULL;
 }
 
-static void threads_load_run_and_unload_at_once(void **state)
+static void threads_load_execute_and_unload_concurrently(void **state)
 {
     struct test_model_options options = { .virtual_bytes = 4096, .tmp_bytes = 100 };
     pthread_t threads[THREADS];
@@ -258,7 +258,7 @@ static void *run_until_gone(void *argument)
     return (void *)count;
 }
 
-static void unload_waits_for_executions_and_later_ones_are_refused(void **state)
+static void unloading_waits_for_executions_and_later_ones_are_rejected(void **state)
 {
     struct test_model_options options = { .rounds = 20 };
     struct loaded loaded;
@@ -286,14 +286,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(a_model_computes_the_results_of_its_program),
-        TEST(repetition_feeds_outputs_back),
-        TEST(nan_finishes_with_its_own_status_and_valid_outputs),
-        TEST(a_program_that_cannot_go_on_is_a_timeout_at_once),
+        TEST(repeated_executions_use_outputs_as_inputs),
+        TEST(an_execution_with_a_nan_has_its_status_and_valid_outputs),
+        TEST(a_deadlocked_program_times_out_at_once),
         TEST(a_cpu_node_reads_the_output_of_the_core),
-        TEST(a_device_time_beyond_the_limit_is_a_timeout),
-        TEST(a_capture_holds_the_first_execution_after_its_start),
-        TEST(threads_load_run_and_unload_at_once),
-        TEST(unload_waits_for_executions_and_later_ones_are_refused),
+        TEST(an_execution_beyond_the_device_time_limit_times_out),
+        TEST(a_capture_contains_the_first_execution_after_its_start),
+        TEST(threads_load_execute_and_unload_concurrently),
+        TEST(unloading_waits_for_executions_and_later_ones_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static uint8_t *model_make(size_t *out_bytes)
     return bytes;
 }
 
-static void element_types_have_the_numbers_that_are_asked_for(void **state)
+static void element_types_use_legacy_or_current_numbers_on_request(void **state)
 {
     size_t bytes;
     uint8_t *neff = model_make(&bytes);
@@ -97,7 +97,7 @@ static void element_types_have_the_numbers_that_are_asked_for(void **state)
     free(neff);
 }
 
-static void devices_keep_their_numbers(void **state)
+static void device_numbers_are_not_affected_by_visible_cores(void **state)
 {
     uint32_t map[16];
     uint32_t count = 3;
@@ -128,7 +128,7 @@ static void devices_keep_their_numbers(void **state)
 }
 
 /* Method: the text is not modified, because callers of the older form pass garbage for it. */
-static void the_network_plugin_is_absent(void **state)
+static void the_network_plugin_is_reported_as_absent(void **state)
 {
     char text[8] = "before";
     int err = 0;
@@ -139,7 +139,7 @@ static void the_network_plugin_is_absent(void **state)
     assert_null(nrt_get_libnccl_net(NULL, (char *)8, 1 << 20));
 }
 
-static void microcode_is_taken_before_and_after_the_start(void **state)
+static void microcode_is_accepted_before_and_after_nrt_init(void **state)
 {
     nrt_ucode_info ucode = { 0 };
 
@@ -150,7 +150,7 @@ static void microcode_is_taken_before_and_after_the_start(void **state)
 }
 
 /* Method: options that request a core without events; then they are restored. */
-static void options_of_a_fetch_go_back_to_all_cores(void **state)
+static void trace_fetch_options_are_reset_to_all_cores(void **state)
 {
     nrt_sys_trace_fetch_options_t *options = NULL;
     nrt_tensor_t *tensor = NULL;
@@ -183,11 +183,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(element_types_have_the_numbers_that_are_asked_for),
-        TEST(devices_keep_their_numbers),
-        TEST(the_network_plugin_is_absent),
-        TEST(microcode_is_taken_before_and_after_the_start),
-        TEST(options_of_a_fetch_go_back_to_all_cores),
+        TEST(element_types_use_legacy_or_current_numbers_on_request),
+        TEST(device_numbers_are_not_affected_by_visible_cores),
+        TEST(the_network_plugin_is_reported_as_absent),
+        TEST(microcode_is_accepted_before_and_after_nrt_init),
+        TEST(trace_fetch_options_are_reset_to_all_cores),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static unsigned long counter(const struct runtime *runtime, const char *name)
     return strtoul(text, NULL, 10);
 }
 
-static void each_fault_has_its_status_its_log_line_and_its_counter(void **state)
+static void each_fault_has_a_status_a_log_line_and_a_counter(void **state)
 {
     static const struct {
         const char *fault;
@@ -163,7 +163,7 @@ static void a_dead_core_does_not_affect_others_and_recovers_after_a_restart(void
     free(neff);
 }
 
-static void an_invalid_text_fails_the_start_with_one_line(void **state)
+static void nrt_init_reports_an_invalid_fault_setting_in_one_line(void **state)
 {
     struct runtime *runtime = *state;
     struct fixture fixture = { .log = test_scratch_path(runtime->folder, "log") };
@@ -182,11 +182,11 @@ static void an_invalid_text_fails_the_start_with_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_fault_has_its_status_its_log_line_and_its_counter),
+        cmocka_unit_test(each_fault_has_a_status_a_log_line_and_a_counter),
         cmocka_unit_test_setup_teardown(
             a_dead_core_does_not_affect_others_and_recovers_after_a_restart, runtime_setup,
             runtime_teardown),
-        cmocka_unit_test_setup_teardown(an_invalid_text_fails_the_start_with_one_line,
+        cmocka_unit_test_setup_teardown(nrt_init_reports_an_invalid_fault_setting_in_one_line,
                                         runtime_setup, runtime_teardown),
     };
 

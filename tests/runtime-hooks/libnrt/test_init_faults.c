@@ -99,7 +99,7 @@ static unsigned try_all(int (*body)(void *ctx))
     return k;
 }
 
-static void no_failure_of_a_system_call_ends_or_holds_nrt_init(void **state)
+static void nrt_init_returns_after_any_failed_system_call(void **state)
 {
     /* The machine and its tree exist, as for any later start. */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -107,7 +107,7 @@ static void no_failure_of_a_system_call_ends_or_holds_nrt_init(void **state)
     print_message("%u system calls\n", try_all(open_and_open_again));
 }
 
-static void no_failure_of_a_system_call_ends_or_holds_nrt_close(void **state)
+static void nrt_close_returns_after_any_failed_system_call(void **state)
 {
     print_message("%u system calls\n", try_all(open_and_close));
 }
@@ -144,7 +144,7 @@ static unsigned files_age(const char *folder)
     return count;
 }
 
-static void the_next_start_removes_files_of_a_kill_inside_nrt_init(void **state)
+static void files_of_a_process_killed_in_nrt_init_are_removed_at_the_next_start(void **state)
 {
     const struct runtime *runtime = *state;
     unsigned calls =
@@ -190,7 +190,7 @@ static int open_within(void *ctx)
     return 0;
 }
 
-static void no_limit_of_file_sizes_ends_the_job(void **state)
+static void the_job_survives_any_file_size_limit(void **state)
 {
     static rlim_t limits[] = {
         0, 100, 5000, 200000, 1 << 20, 6 << 20, 7 << 20, 40 << 20, 64 << 20
@@ -210,10 +210,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(no_failure_of_a_system_call_ends_or_holds_nrt_init),
-        TEST(no_failure_of_a_system_call_ends_or_holds_nrt_close),
-        TEST(no_limit_of_file_sizes_ends_the_job),
-        TEST(the_next_start_removes_files_of_a_kill_inside_nrt_init),
+        TEST(nrt_init_returns_after_any_failed_system_call),
+        TEST(nrt_close_returns_after_any_failed_system_call),
+        TEST(the_job_survives_any_file_size_limit),
+        TEST(files_of_a_process_killed_in_nrt_init_are_removed_at_the_next_start),
     };
 
     if (test_is_sanitized()) {

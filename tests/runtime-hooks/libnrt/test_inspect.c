@@ -75,7 +75,7 @@ static size_t trace_count(const NtkNtracePb__Core *core, const NtkNtracePb__Trac
     return count;
 }
 
-static void everything_the_environment_asks_for_is_in_the_folder(void **state)
+static void an_inspection_writes_the_files_requested_by_the_environment(void **state)
 {
     struct runtime *runtime = *state;
     NtkNtracePb__Trace *trace = NULL;
@@ -141,7 +141,7 @@ static void everything_the_environment_asks_for_is_in_the_folder(void **state)
     assert_true(status.st_size > 1024);
 }
 
-static void the_environment_chooses_the_layout_of_the_files(void **state)
+static void the_environment_selects_the_file_layout(void **state)
 {
     struct runtime *runtime = *state;
     struct ntk_vendor_trace_info *info = NULL;
@@ -168,7 +168,7 @@ static void the_environment_chooses_the_layout_of_the_files(void **state)
     ntk_vendor_trace_info_free(info);
 }
 
-static void options_select_the_recorded_data(void **state)
+static void inspection_options_select_the_recorded_data(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -211,7 +211,7 @@ static void options_select_the_recorded_data(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void the_older_trace_goes_to_one_file(void **state)
+static void the_older_trace_interface_writes_one_file(void **state)
 {
     struct runtime *runtime = *state;
     NtkNtracePb__Trace *trace = NULL;
@@ -232,7 +232,7 @@ static void the_older_trace_goes_to_one_file(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void misuse_answers_by_the_table(void **state)
+static void misused_inspection_calls_return_the_documented_statuses(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -282,7 +282,7 @@ static void misuse_answers_by_the_table(void **state)
 }
 
 /* A setting for recordings that do not take place is not an error. */
-static void bounds_are_checked_only_where_whole_cores_are_recorded(void **state)
+static void buffer_sizes_are_checked_only_if_whole_cores_are_recorded(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -321,12 +321,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, runtime_teardown)
-        TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
-        TEST(everything_the_environment_asks_for_is_in_the_folder),
-        TEST(the_environment_chooses_the_layout_of_the_files),
-        TEST(options_select_the_recorded_data),
-        TEST(the_older_trace_goes_to_one_file),
-        TEST(bounds_are_checked_only_where_whole_cores_are_recorded),
+        TEST(
+            misused_inspection_calls_return_the_documented_statuses), /* first, because nothing is open yet */
+        TEST(an_inspection_writes_the_files_requested_by_the_environment),
+        TEST(the_environment_selects_the_file_layout),
+        TEST(inspection_options_select_the_recorded_data),
+        TEST(the_older_trace_interface_writes_one_file),
+        TEST(buffer_sizes_are_checked_only_if_whole_cores_are_recorded),
 #undef TEST
     };
 

@@ -177,7 +177,7 @@ static void a_failed_load_releases_its_resources(void **state)
     free(neff);
 }
 
-static void constants_of_every_node_lie_next_to_its_core(void **state)
+static void constants_of_a_node_are_in_the_memory_of_its_core(void **state)
 {
     const struct runtime *runtime = *state;
     struct ntk_neff_build_options options = { .name = "two" };
@@ -201,7 +201,7 @@ static void constants_of_every_node_lie_next_to_its_core(void **state)
     free(neff);
 }
 
-static void copies_share_their_weights_when_they_may(void **state)
+static void copies_of_a_model_share_weights_if_allowed(void **state)
 {
     const struct runtime *runtime = *state;
     struct loaded loaded;
@@ -229,7 +229,7 @@ static void copies_share_their_weights_when_they_may(void **state)
     free(neff);
 }
 
-static void shared_weights_outlive_the_load_that_brought_them(void **state)
+static void shared_weights_remain_after_the_first_copy_is_unloaded(void **state)
 {
     const struct runtime *runtime = *state;
     struct loaded first;
@@ -337,7 +337,7 @@ static void *shares(void *ctx)
 
 /* Method: threads on both cores load, run and unload two files with the same names. The first model
  * loads the weights, the last one frees them. */
-static void threads_may_share_weights(void **state)
+static void models_loaded_by_several_threads_share_weights(void **state)
 {
     enum { THREADS = 4 };
     const struct runtime *runtime = *state;
@@ -377,10 +377,10 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, runtime_setup, runtime_teardown)
         TEST(loading_takes_no_more_memory_than_the_constants),
         TEST(a_failed_load_releases_its_resources),
-        TEST(constants_of_every_node_lie_next_to_its_core),
-        TEST(copies_share_their_weights_when_they_may),
-        TEST(shared_weights_outlive_the_load_that_brought_them),
-        TEST(threads_may_share_weights),
+        TEST(constants_of_a_node_are_in_the_memory_of_its_core),
+        TEST(copies_of_a_model_share_weights_if_allowed),
+        TEST(shared_weights_remain_after_the_first_copy_is_unloaded),
+        TEST(models_loaded_by_several_threads_share_weights),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static int count(const char *text, const char *what)
     return found;
 }
 
-static void lines_have_the_form_of_the_vendor(void **state)
+static void log_lines_have_the_vendor_format(void **state)
 {
     const struct runtime *runtime = *state;
     char *path = log_to_file(runtime, "info");
@@ -119,7 +119,7 @@ static void lines_have_the_form_of_the_vendor(void **state)
     free(path);
 }
 
-static void log_levels_are_ordered_and_invalid_names_mean_the_default(void **state)
+static void log_levels_are_ordered_and_invalid_names_select_the_default(void **state)
 {
     static const struct {
         const char *level;
@@ -150,7 +150,7 @@ static void log_levels_are_ordered_and_invalid_names_mean_the_default(void **sta
     unsetenv("NEURON_RT_NO_SUCH_VARIABLE");
 }
 
-static void each_component_has_its_own_variables(void **state)
+static void each_log_component_has_separate_variables(void **state)
 {
     static const char *const components[] = { "NRT", "NMGR", "TDRV", "KMGR" };
     const struct runtime *runtime = *state;
@@ -194,7 +194,7 @@ static void each_component_has_its_own_variables(void **state)
     unsetenv("NEURON_SOFT_FAULT");
 }
 
-static void the_syslog_gets_each_level_from_info_on(void **state)
+static void the_syslog_receives_lines_of_level_info_and_above(void **state)
 {
     unsetenv("NEURON_RT_LOG_LEVEL");
     setenv("NEURON_RT_LOG_LOCATION", "SysLog", 1);
@@ -230,7 +230,7 @@ static void the_syslog_gets_each_level_from_info_on(void **state)
     assert_int_equal(said_count, 0);
 }
 
-static void a_failed_load_leaves_cause_chain_and_information(void **state)
+static void a_failed_load_logs_its_causes_and_system_information(void **state)
 {
     struct test_model_options options = { .tmp_bytes = UINT64_C(17) << 30 };
     const struct runtime *runtime = *state;
@@ -281,7 +281,7 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     free(path);
 }
 
-static void a_failed_start_and_a_failed_execution_leave_information_once(void **state)
+static void system_information_is_logged_once_after_a_failed_execution(void **state)
 {
     const struct runtime *runtime = *state;
     char *path = log_to_file(runtime, "ERROR");
@@ -325,12 +325,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(lines_have_the_form_of_the_vendor),
-        TEST(log_levels_are_ordered_and_invalid_names_mean_the_default),
-        TEST(each_component_has_its_own_variables),
-        TEST(the_syslog_gets_each_level_from_info_on),
-        TEST(a_failed_load_leaves_cause_chain_and_information),
-        TEST(a_failed_start_and_a_failed_execution_leave_information_once),
+        TEST(log_lines_have_the_vendor_format),
+        TEST(log_levels_are_ordered_and_invalid_names_select_the_default),
+        TEST(each_log_component_has_separate_variables),
+        TEST(the_syslog_receives_lines_of_level_info_and_above),
+        TEST(a_failed_load_logs_its_causes_and_system_information),
+        TEST(system_information_is_logged_once_after_a_failed_execution),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

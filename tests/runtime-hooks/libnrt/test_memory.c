@@ -65,7 +65,7 @@ static struct seen look(const struct runtime *runtime)
     return seen;
 }
 
-static void tensors_count_with_their_size(void **state)
+static void device_memory_use_includes_tensor_sizes(void **state)
 {
     const struct runtime *runtime = *state;
     nrt_tensor_t *device = NULL;
@@ -106,7 +106,7 @@ static void tensors_count_with_their_size(void **state)
     assert_int_equal(seen.host_total, 0);
 }
 
-static void a_model_counts_the_memory_in_its_file_and_releases_it(void **state)
+static void device_memory_use_includes_a_model_until_it_is_unloaded(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .virtual_bytes = 65 * MIB, .tmp_bytes = 1000 };
@@ -152,7 +152,7 @@ static void a_model_counts_the_memory_in_its_file_and_releases_it(void **state)
     free(small);
 }
 
-static void close_returns_everything_that_was_left(void **state)
+static void closing_frees_all_remaining_memory(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .virtual_bytes = 1, .tmp_bytes = 1 };
@@ -173,7 +173,7 @@ static void close_returns_everything_that_was_left(void **state)
     free(neff);
 }
 
-static void two_hundred_loads_leave_nothing(void **state)
+static void two_hundred_loads_and_unloads_leak_no_memory(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .virtual_bytes = 1, .tmp_bytes = 1 };
@@ -193,7 +193,7 @@ static void two_hundred_loads_leave_nothing(void **state)
     free(neff);
 }
 
-static void a_full_stack_refuses_and_recovers(void **state)
+static void a_full_memory_stack_rejects_allocations_until_freed(void **state)
 {
     nrt_tensor_t *tensors[17] = { NULL };
     nrt_tensor_t *more = NULL;
@@ -240,7 +240,7 @@ static void a_full_stack_refuses_and_recovers(void **state)
     }
 }
 
-static void an_exhausted_stack_leaves_tables_and_logs(void **state)
+static void an_exhausted_memory_stack_writes_tables_and_logs(void **state)
 {
     static char log[1 << 16];
     const struct runtime *runtime = *state;
@@ -307,7 +307,7 @@ static void an_exhausted_stack_leaves_tables_and_logs(void **state)
     free(log_path);
 }
 
-static void the_log_of_a_shortage_can_be_switched_off(void **state)
+static void the_out_of_memory_log_can_be_disabled(void **state)
 {
     static char log[1 << 16];
     const struct runtime *runtime = *state;
@@ -391,7 +391,7 @@ static void requested_reports_list_current_allocations(void **state)
 }
 
 /* The memory of the stacks is larger than any other mapping. */
-static void the_memory_of_a_device_is_in_no_core_file(void **state)
+static void device_memory_is_excluded_from_core_dumps(void **state)
 {
     unsigned long long large = 0;
     unsigned long long stacks = 0;
@@ -423,15 +423,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(tensors_count_with_their_size),
-        TEST(a_model_counts_the_memory_in_its_file_and_releases_it),
-        TEST(close_returns_everything_that_was_left),
-        TEST(two_hundred_loads_leave_nothing),
-        TEST(a_full_stack_refuses_and_recovers),
-        TEST(an_exhausted_stack_leaves_tables_and_logs),
-        TEST(the_log_of_a_shortage_can_be_switched_off),
+        TEST(device_memory_use_includes_tensor_sizes),
+        TEST(device_memory_use_includes_a_model_until_it_is_unloaded),
+        TEST(closing_frees_all_remaining_memory),
+        TEST(two_hundred_loads_and_unloads_leak_no_memory),
+        TEST(a_full_memory_stack_rejects_allocations_until_freed),
+        TEST(an_exhausted_memory_stack_writes_tables_and_logs),
+        TEST(the_out_of_memory_log_can_be_disabled),
         TEST(requested_reports_list_current_allocations),
-        TEST(the_memory_of_a_device_is_in_no_core_file),
+        TEST(device_memory_is_excluded_from_core_dumps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

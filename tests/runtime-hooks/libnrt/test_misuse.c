@@ -129,7 +129,7 @@ static void calls_before_init_and_after_close_return_the_matching_error(void **s
     calls_answer(NRT_CLOSED);
 }
 
-static void a_second_init_is_a_success_and_changes_nothing(void **state)
+static void a_second_nrt_init_succeeds_without_effect(void **state)
 {
     uint32_t count = 0;
 
@@ -145,7 +145,7 @@ static void a_second_init_is_a_success_and_changes_nothing(void **state)
     assert_int_equal(count, 2);
 }
 
-static void bad_configuration_fails_init_and_a_good_one_works_after_it(void **state)
+static void nrt_init_succeeds_after_a_failed_one_with_invalid_settings(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -186,7 +186,7 @@ static void bad_configuration_fails_init_and_a_good_one_works_after_it(void **st
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 }
 
-static void bad_arguments_are_refused(void **state)
+static void invalid_arguments_are_rejected(void **state)
 {
     nrt_tensor_t *tensor = NULL;
     nrt_tensor_t *slice = NULL;
@@ -287,7 +287,7 @@ static void bad_arguments_are_refused(void **state)
     nrt_destroy_tensor_set(&set);
 }
 
-static void wrong_tensors_are_refused_and_the_model_stays_usable(void **state)
+static void invalid_tensors_are_rejected_and_the_model_remains_usable(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -334,7 +334,7 @@ static void wrong_tensors_are_refused_and_the_model_stays_usable(void **state)
     loaded_fini(&loaded);
 }
 
-static void handles_of_a_closed_runtime_are_harmless(void **state)
+static void handles_of_a_closed_runtime_are_rejected(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -363,7 +363,7 @@ static void handles_of_a_closed_runtime_are_harmless(void **state)
     free(neff);
 }
 
-static void spoilt_neffs_are_refused(void **state)
+static void corrupted_neffs_are_rejected(void **state)
 {
     struct test_model_options options = { 0 };
     nrt_model_t *model = NULL;
@@ -410,7 +410,7 @@ static void spoilt_neffs_are_refused(void **state)
     free(copy);
 }
 
-static void status_descriptions_are_their_names(void **state)
+static void status_codes_are_described_by_their_names(void **state)
 {
     nrt_version_t version;
     char cut[9] = "????????";
@@ -434,15 +434,15 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         /* first, because nothing was open yet */
         TEST(calls_before_init_and_after_close_return_the_matching_error),
-        TEST(a_second_init_is_a_success_and_changes_nothing),
-        TEST(bad_arguments_are_refused),
-        TEST(wrong_tensors_are_refused_and_the_model_stays_usable),
-        TEST(handles_of_a_closed_runtime_are_harmless),
-        TEST(spoilt_neffs_are_refused),
-        TEST(status_descriptions_are_their_names),
+        TEST(a_second_nrt_init_succeeds_without_effect),
+        TEST(invalid_arguments_are_rejected),
+        TEST(invalid_tensors_are_rejected_and_the_model_remains_usable),
+        TEST(handles_of_a_closed_runtime_are_rejected),
+        TEST(corrupted_neffs_are_rejected),
+        TEST(status_codes_are_described_by_their_names),
     };
     const struct CMUnitTest fresh[] = {
-        TEST(bad_configuration_fails_init_and_a_good_one_works_after_it),
+        TEST(nrt_init_succeeds_after_a_failed_one_with_invalid_settings),
     };
     int failed = 0;
 

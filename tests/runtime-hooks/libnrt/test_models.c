@@ -81,7 +81,7 @@ static void x_fill(nrt_tensor_t *tensor)
     assert_int_equal(nrt_tensor_write(tensor, x, 0, sizeof x), NRT_SUCCESS);
 }
 
-static void both_subgraphs_of_a_pair_run_on_their_own_cores(void **state)
+static void the_subgraphs_of_a_core_pair_run_on_separate_cores(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -160,7 +160,7 @@ static uint8_t *meeting_model(enum meeting meeting, uint32_t lnc, size_t *out_by
     return test_build_finish(build, out_bytes);
 }
 
-static void the_cores_of_a_pair_exchange_their_loaded_data(void **state)
+static void the_cores_of_a_pair_exchange_loaded_data(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -190,7 +190,7 @@ static void the_cores_of_a_pair_exchange_their_loaded_data(void **state)
     loaded_fini(&loaded);
 }
 
-static void cores_of_a_pair_that_miss_each_other_have_timed_out(void **state)
+static void a_core_pair_that_does_not_synchronise_times_out(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -208,7 +208,7 @@ static void cores_of_a_pair_that_miss_each_other_have_timed_out(void **state)
     loaded_fini(&loaded);
 }
 
-static void half_a_pair_is_not_loaded(void **state)
+static void a_program_for_one_core_of_a_pair_is_rejected(void **state)
 {
     nrt_model_t *model = NULL;
     size_t bytes;
@@ -222,7 +222,7 @@ static void half_a_pair_is_not_loaded(void **state)
     unsetenv("NEURON_LOGICAL_NC_CONFIG");
 }
 
-static void logical_cores_of_another_size_are_refused(void **state)
+static void a_model_for_a_different_logical_core_size_is_rejected(void **state)
 {
     struct test_model_options options = { 0 };
     nrt_model_t *model = NULL;
@@ -254,7 +254,7 @@ static void executions_check(void **state, uint64_t first, uint64_t second)
     free(seen);
 }
 
-static void replicas_take_turns(void **state)
+static void executions_alternate_between_replicas(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -308,7 +308,7 @@ static uint8_t *two_node_model(size_t *out_bytes)
     return test_build_finish(build, out_bytes);
 }
 
-static void a_model_of_two_cores_is_copied_whole(void **state)
+static void every_core_of_a_two_core_model_is_replicated(void **state)
 {
     struct loaded loaded;
     nrt_model_t *other = NULL;
@@ -362,7 +362,7 @@ static uint8_t *peek_model(size_t *out_bytes)
     return test_build_finish(build, out_bytes);
 }
 
-static void a_model_finds_no_data_of_the_previous_model(void **state)
+static void a_model_cannot_read_data_of_the_previous_model(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded adder;
@@ -403,7 +403,7 @@ static NRT_STATUS load_once(const void *neff, size_t bytes)
     return status;
 }
 
-static void code_for_the_host_comes_only_from_ones_own_files(void **state)
+static void host_code_is_executed_only_from_files_of_the_user(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .cpu_after = 1 };
@@ -446,15 +446,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(both_subgraphs_of_a_pair_run_on_their_own_cores),
-        TEST(the_cores_of_a_pair_exchange_their_loaded_data),
-        TEST(cores_of_a_pair_that_miss_each_other_have_timed_out),
-        TEST(half_a_pair_is_not_loaded),
-        TEST(logical_cores_of_another_size_are_refused),
-        TEST(replicas_take_turns),
-        TEST(a_model_of_two_cores_is_copied_whole),
-        TEST(a_model_finds_no_data_of_the_previous_model),
-        TEST(code_for_the_host_comes_only_from_ones_own_files),
+        TEST(the_subgraphs_of_a_core_pair_run_on_separate_cores),
+        TEST(the_cores_of_a_pair_exchange_loaded_data),
+        TEST(a_core_pair_that_does_not_synchronise_times_out),
+        TEST(a_program_for_one_core_of_a_pair_is_rejected),
+        TEST(a_model_for_a_different_logical_core_size_is_rejected),
+        TEST(executions_alternate_between_replicas),
+        TEST(every_core_of_a_two_core_model_is_replicated),
+        TEST(a_model_cannot_read_data_of_the_previous_model),
+        TEST(host_code_is_executed_only_from_files_of_the_user),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void check_zeros(struct loaded *loaded)
     }
 }
 
-static void binaries_of_zeros_run_and_output_zeros(void **state)
+static void zeroed_engine_binaries_run_and_output_zeros(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -82,7 +82,7 @@ static void binaries_of_zeros_run_and_output_zeros(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_vendors_binaries_are_refused_unless_asked_for(void **state)
+static void vendor_binaries_are_rejected_unless_allowed(void **state)
 {
     nrt_model_t *model = NULL;
     size_t bytes;
@@ -132,7 +132,7 @@ static void opaque_programs_output_zeros_and_every_tool_marks_estimates(void **s
     unsetenv("NEURON_SOFT_OPAQUE");
 }
 
-static void no_program_shows_how_long_an_opaque_one_took(void **state)
+static void no_tool_reports_the_duration_of_an_opaque_program(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "vendor.neff");
@@ -171,10 +171,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(binaries_of_zeros_run_and_output_zeros),
-        TEST(a_vendors_binaries_are_refused_unless_asked_for),
+        TEST(zeroed_engine_binaries_run_and_output_zeros),
+        TEST(vendor_binaries_are_rejected_unless_allowed),
         TEST(opaque_programs_output_zeros_and_every_tool_marks_estimates),
-        TEST(no_program_shows_how_long_an_opaque_one_took),
+        TEST(no_tool_reports_the_duration_of_an_opaque_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

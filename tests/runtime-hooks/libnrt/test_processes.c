@@ -48,7 +48,7 @@ static int owner(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void a_core_belongs_to_one_process_until_it_closes_or_ends(void **state)
+static void a_core_belongs_to_one_process_until_close_or_exit(void **state)
 {
     const struct runtime *runtime = current(state);
     struct observed first = observed_start(runtime->folder, owner, "1");
@@ -122,7 +122,7 @@ static void a_different_instance_type_is_rejected_while_the_machine_is_in_use(vo
     assert_int_equal(count, 24);
 }
 
-static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
+static void a_forked_child_can_use_the_runtime_without_affecting_its_parent(void **state)
 {
     nrt_tensor_t *tensor = NULL;
     char text[6] = "";
@@ -238,7 +238,7 @@ static int child_works(const uint8_t *neff, size_t bytes)
 }
 
 /* Whatever the parent's threads hold at the moment of the fork, the child is not blocked by it. */
-static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state)
+static void a_forked_child_of_a_busy_parent_can_use_the_whole_interface(void **state)
 {
     static void *(*const busy[])(void *) = { trace_on_and_off, execute_on, wait_on };
     pthread_t threads[sizeof busy / sizeof *busy];
@@ -279,7 +279,7 @@ static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state
     free(neff);
 }
 
-static void counts_work_before_init_and_honour_the_environment(void **state)
+static void core_counts_before_nrt_init_follow_the_environment(void **state)
 {
     nrt_instance_info_t info;
     uint32_t count;
@@ -307,12 +307,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(a_core_belongs_to_one_process_until_it_closes_or_ends),
+        TEST(a_core_belongs_to_one_process_until_close_or_exit),
         TEST(num_cores_selects_free_cores),
         TEST(a_different_instance_type_is_rejected_while_the_machine_is_in_use),
-        TEST(a_forked_child_starts_anew_and_leaves_the_parent_alone),
-        TEST(a_child_of_a_busy_parent_can_do_all_that_the_parent_can),
-        TEST(counts_work_before_init_and_honour_the_environment),
+        TEST(a_forked_child_can_use_the_runtime_without_affecting_its_parent),
+        TEST(a_forked_child_of_a_busy_parent_can_use_the_whole_interface),
+        TEST(core_counts_before_nrt_init_follow_the_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

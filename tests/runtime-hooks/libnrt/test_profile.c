@@ -12,7 +12,7 @@
 #include "tests/runtime-hooks/libnrt/profile_fixture.h"
 #include "tests/support/unit.h"
 
-static void misuse_answers_by_the_table(void **state)
+static void misused_profile_calls_return_the_documented_statuses(void **state)
 {
     nrt_profile_continuous_options_t *options = NULL;
     uint64_t id = 0;
@@ -36,7 +36,7 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_profile_session_drop(0), NRT_INVALID);
 }
 
-static void continuous_writes_the_latest_execution_when_asked(void **state)
+static void a_continuous_profile_writes_the_latest_execution_on_request(void **state)
 {
     struct runtime *runtime = *state;
     nrt_profile_continuous_options_t *options = NULL;
@@ -91,7 +91,7 @@ static void continuous_writes_the_latest_execution_when_asked(void **state)
     loaded_fini(&large);
 }
 
-static void continuous_is_refused_with_incompatible_options(void **state)
+static void a_continuous_profile_with_incompatible_options_is_rejected(void **state)
 {
     struct runtime *runtime = *state;
 
@@ -110,7 +110,7 @@ static void continuous_is_refused_with_incompatible_options(void **state)
     unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
 }
 
-static void a_session_holds_all_models_and_executions_of_a_core(void **state)
+static void a_session_contains_all_models_and_executions_of_a_core(void **state)
 {
     struct runtime *runtime = *state;
     struct loaded small, large, elsewhere;
@@ -171,7 +171,7 @@ static void a_session_holds_all_models_and_executions_of_a_core(void **state)
     loaded_fini(&elsewhere);
 }
 
-static void so_many_sessions_wait_and_no_more(void **state)
+static void the_number_of_stopped_sessions_is_limited(void **state)
 {
     uint64_t id = 0;
 
@@ -186,7 +186,7 @@ static void so_many_sessions_wait_and_no_more(void **state)
     assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS); /* it continued */
 }
 
-static void a_session_beyond_its_bound_keeps_its_first_records(void **state)
+static void a_session_beyond_its_limit_keeps_its_first_records(void **state)
 {
     static const char *const bounds[] = { "NEURON_RT_PROFILE_BUF_EVENT_MB",
                                           "NEURON_RT_PROFILE_BUF_DMA_MB",
@@ -242,7 +242,7 @@ static uint64_t used_bytes(uint32_t core)
 
 /* Method: a device of the same kind as /dev/full, in the scratch folder; a link to it, and one to
  * an empty file. If the stop fails, only a file that the start created may be removed. */
-static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
+static void a_failed_stop_removes_only_files_created_by_the_start(void **state)
 {
     struct runtime *runtime = *state;
     struct loaded small;
@@ -280,7 +280,7 @@ static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
 }
 
 /* Like hardware, which records into device memory: a core has less HBM while it is recorded. */
-static void buffers_of_a_recording_count_as_device_memory(void **state)
+static void recording_buffers_count_as_device_memory(void **state)
 {
     const uint64_t mib = 1 << 20;
     uint64_t id = 0;
@@ -310,14 +310,15 @@ static void buffers_of_a_recording_count_as_device_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PROFILE_TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
-        PROFILE_TEST(continuous_writes_the_latest_execution_when_asked),
-        PROFILE_TEST(continuous_is_refused_with_incompatible_options),
-        PROFILE_TEST(a_session_holds_all_models_and_executions_of_a_core),
-        PROFILE_TEST(so_many_sessions_wait_and_no_more),
-        PROFILE_TEST(a_session_beyond_its_bound_keeps_its_first_records),
-        PROFILE_TEST(a_stop_that_fails_takes_nothing_away_that_was_there),
-        PROFILE_TEST(buffers_of_a_recording_count_as_device_memory),
+        PROFILE_TEST(
+            misused_profile_calls_return_the_documented_statuses), /* first, because nothing is open yet */
+        PROFILE_TEST(a_continuous_profile_writes_the_latest_execution_on_request),
+        PROFILE_TEST(a_continuous_profile_with_incompatible_options_is_rejected),
+        PROFILE_TEST(a_session_contains_all_models_and_executions_of_a_core),
+        PROFILE_TEST(the_number_of_stopped_sessions_is_limited),
+        PROFILE_TEST(a_session_beyond_its_limit_keeps_its_first_records),
+        PROFILE_TEST(a_failed_stop_removes_only_files_created_by_the_start),
+        PROFILE_TEST(recording_buffers_count_as_device_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

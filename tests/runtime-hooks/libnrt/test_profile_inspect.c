@@ -64,7 +64,7 @@ static void an_inspection_by_session_has_one_capture_per_core(void **state)
     assert_int_equal(saved.duration_ps, 3 * once.duration_ps);
 }
 
-static void captures_on_failure_leave_nothing_of_a_good_job(void **state)
+static void captures_on_failure_write_no_files_for_a_successful_job(void **state)
 {
     struct runtime *runtime = *state;
     struct loaded loaded;
@@ -81,7 +81,7 @@ static void captures_on_failure_leave_nothing_of_a_good_job(void **state)
     assert_int_equal(access(output, F_OK), -1);
 }
 
-static void a_failed_execution_leaves_its_capture_at_once(void **state)
+static void the_capture_of_a_failed_execution_is_written_at_once(void **state)
 {
     struct runtime *runtime = *state;
     struct loaded good, bad;
@@ -118,7 +118,7 @@ static void a_failed_execution_leaves_its_capture_at_once(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void the_configuration_matches_the_environment(void **state)
+static void inspection_options_match_the_environment_variables(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -175,7 +175,7 @@ static void *execute_on(void *loaded)
     return NULL;
 }
 
-static void recording_begins_and_ends_while_others_execute(void **state)
+static void recording_can_start_and_stop_during_executions(void **state)
 {
     struct runtime *runtime = *state;
     nrt_profile_continuous_options_t *options = NULL;
@@ -223,10 +223,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PROFILE_TEST(an_inspection_by_session_has_one_capture_per_core),
-        PROFILE_TEST(captures_on_failure_leave_nothing_of_a_good_job),
-        PROFILE_TEST(a_failed_execution_leaves_its_capture_at_once),
-        PROFILE_TEST(the_configuration_matches_the_environment),
-        PROFILE_TEST(recording_begins_and_ends_while_others_execute),
+        PROFILE_TEST(captures_on_failure_write_no_files_for_a_successful_job),
+        PROFILE_TEST(the_capture_of_a_failed_execution_is_written_at_once),
+        PROFILE_TEST(inspection_options_match_the_environment_variables),
+        PROFILE_TEST(recording_can_start_and_stop_during_executions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

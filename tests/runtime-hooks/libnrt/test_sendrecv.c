@@ -65,7 +65,7 @@ static NRT_STATUS wait_done(nrt_async_sendrecv_request_t *request, size_t *size)
     return status;
 }
 
-static void messages_come_in_order_between_cores_of_a_process(void **state)
+static void messages_between_cores_of_a_process_arrive_in_order(void **state)
 {
     nrt_async_sendrecv_comm_t *to = NULL;
     nrt_async_sendrecv_comm_t *from = NULL;
@@ -131,7 +131,7 @@ static void messages_come_in_order_between_cores_of_a_process(void **state)
     assert_int_equal(nrt_async_sendrecv_test_comm(to, &done[0]), NRT_CLOSED);
 }
 
-static void wrong_arguments_are_refused(void **state)
+static void invalid_arguments_of_send_and_receive_are_rejected(void **state)
 {
     nrt_async_sendrecv_comm_t *comm = NULL;
     nrt_async_sendrecv_comm_t *other = NULL;
@@ -217,7 +217,7 @@ static int echo(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void two_processes_exchange_tensors_and_a_dead_one_is_noticed(void **state)
+static void processes_exchange_tensors_and_detect_a_dead_peer(void **state)
 {
     const struct runtime *runtime = *state;
     nrt_async_sendrecv_request_t *request = NULL;
@@ -265,9 +265,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(messages_come_in_order_between_cores_of_a_process),
-        TEST(wrong_arguments_are_refused),
-        TEST(two_processes_exchange_tensors_and_a_dead_one_is_noticed),
+        TEST(messages_between_cores_of_a_process_arrive_in_order),
+        TEST(invalid_arguments_of_send_and_receive_are_rejected),
+        TEST(processes_exchange_tensors_and_detect_a_dead_peer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -388,7 +388,7 @@ static const struct row {
 };
 #define ROW_COUNT (sizeof rows / sizeof *rows)
 
-static void each_status_that_can_occur_occurs(void **state)
+static void each_documented_status_can_be_reproduced(void **state)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
         struct runtime *runtime = NULL;
@@ -431,7 +431,7 @@ static size_t row_statuses(void)
 }
 
 /* "| 5 | `NRT_TIMEOUT` | " in one of two tables: when it is returned, or why it never is. */
-static void the_page_shows_for_each_status_when_or_why_not(void **state)
+static void the_status_page_explains_every_status(void **state)
 {
     static char page[1 << 17];
     const char *never = NULL;
@@ -463,8 +463,8 @@ static void the_page_shows_for_each_status_when_or_why_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_status_that_can_occur_occurs),
-        cmocka_unit_test(the_page_shows_for_each_status_when_or_why_not),
+        cmocka_unit_test(each_documented_status_can_be_reproduced),
+        cmocka_unit_test(the_status_page_explains_every_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,7 +350,7 @@ static void *messages(void *ctx)
     return NULL;
 }
 
-static void threads_use_the_whole_interface_at_once(void **state)
+static void threads_use_the_whole_interface_concurrently(void **state)
 {
     static void *(*const kinds[])(void *) = { models,      tensors,   queues_2, queues_3,
                                               collectives, observers, messages, models };
@@ -476,7 +476,7 @@ static void footprint_check(const struct runtime *runtime, const struct footprin
     }
 }
 
-static void a_thousand_loads_leave_the_process_as_it_was(void **state)
+static void a_thousand_loads_leak_no_resources(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .virtual_bytes = 1, .tmp_bytes = 1 };
@@ -504,7 +504,7 @@ static void a_thousand_loads_leave_the_process_as_it_was(void **state)
     free(neff);
 }
 
-static void starts_and_ends_leave_the_process_as_it_was(void **state)
+static void repeated_init_and_close_leak_no_resources(void **state)
 {
     const struct runtime *runtime = *state;
     struct footprint before = { 0 };
@@ -591,7 +591,7 @@ static uint64_t timeline(const struct work *work, uint64_t *out_records)
     return hash;
 }
 
-static void a_timeline_is_the_same_whatever_else_runs(void **state)
+static void the_timeline_of_an_execution_does_not_depend_on_other_threads(void **state)
 {
     struct test_model_options options = { .rounds = 5 };
     struct work work = { .runtime = *state };
@@ -627,10 +627,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(threads_use_the_whole_interface_at_once),
-        TEST(a_thousand_loads_leave_the_process_as_it_was),
-        TEST(starts_and_ends_leave_the_process_as_it_was),
-        TEST(a_timeline_is_the_same_whatever_else_runs),
+        TEST(threads_use_the_whole_interface_concurrently),
+        TEST(a_thousand_loads_leak_no_resources),
+        TEST(repeated_init_and_close_leak_no_resources),
+        TEST(the_timeline_of_an_execution_does_not_depend_on_other_threads),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "tests/runtime-hooks/libnrt/trace_fixture.h"
 #include "tests/support/unit.h"
 
-static void misuse_answers_by_the_table(void **state)
+static void misused_trace_calls_return_the_documented_statuses(void **state)
 {
     nrt_sys_trace_fetch_options_t *options = NULL;
     nrt_sys_trace_config_t *config = NULL;
@@ -63,7 +63,7 @@ static void misuse_answers_by_the_table(void **state)
     nrt_sys_trace_config_free(config);
 }
 
-static void a_client_finds_its_executions_on_its_core(void **state)
+static void a_trace_has_the_executions_of_the_selected_core(void **state)
 {
     nrt_sys_trace_config_t *config = NULL;
     struct loaded loaded;
@@ -122,7 +122,7 @@ static void a_client_finds_its_executions_on_its_core(void **state)
     loaded_fini(&loaded);
 }
 
-static void two_physical_cores_have_a_span_each(void **state)
+static void both_physical_cores_of_a_logical_core_have_a_span(void **state)
 {
     struct test_model_options options = { .lnc = 2 };
     struct loaded loaded;
@@ -148,7 +148,7 @@ static void two_physical_cores_have_a_span_each(void **state)
     loaded_fini(&loaded);
 }
 
-static void loads_tensors_and_memory_are_reported(void **state)
+static void loads_tensors_and_memory_are_traced(void **state)
 {
     struct loaded loaded;
     char bytes[64] = "";
@@ -235,7 +235,7 @@ static void only_requested_records_are_written(void **state)
     loaded_fini(&there);
 }
 
-static void events_that_are_fetched_are_gone(void **state)
+static void fetched_events_are_removed(void **state)
 {
     struct loaded loaded;
 
@@ -264,7 +264,7 @@ static void events_that_are_fetched_are_gone(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_full_ring_keeps_the_newest(void **state)
+static void a_full_trace_ring_keeps_the_newest_events(void **state)
 {
     nrt_sys_trace_config_t *config = NULL;
     struct loaded loaded;
@@ -315,7 +315,7 @@ static void *runs(void *ctx)
 }
 
 /* Everything that runs is fetched exactly once, in pieces, while it runs. */
-static void executions_and_fetches_go_on_together(void **state)
+static void every_event_is_fetched_once_during_executions(void **state)
 {
     struct loaded loaded[2];
     pthread_t threads[4];
@@ -350,7 +350,7 @@ static void executions_and_fetches_go_on_together(void **state)
 }
 
 /* Starts and stops while others execute: only complete spans are reported. */
-static void a_trace_may_begin_and_end_at_any_time(void **state)
+static void a_trace_may_start_and_stop_at_any_time(void **state)
 {
     struct loaded loaded;
     pthread_t thread;
@@ -373,15 +373,16 @@ static void a_trace_may_begin_and_end_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
-        TRACE_TEST(a_client_finds_its_executions_on_its_core),
-        TRACE_TEST(two_physical_cores_have_a_span_each),
-        TRACE_TEST(loads_tensors_and_memory_are_reported),
+        TRACE_TEST(
+            misused_trace_calls_return_the_documented_statuses), /* first, because nothing is open yet */
+        TRACE_TEST(a_trace_has_the_executions_of_the_selected_core),
+        TRACE_TEST(both_physical_cores_of_a_logical_core_have_a_span),
+        TRACE_TEST(loads_tensors_and_memory_are_traced),
         TRACE_TEST(only_requested_records_are_written),
-        TRACE_TEST(events_that_are_fetched_are_gone),
-        TRACE_TEST(a_full_ring_keeps_the_newest),
-        TRACE_TEST(executions_and_fetches_go_on_together),
-        TRACE_TEST(a_trace_may_begin_and_end_at_any_time),
+        TRACE_TEST(fetched_events_are_removed),
+        TRACE_TEST(a_full_trace_ring_keeps_the_newest_events),
+        TRACE_TEST(every_event_is_fetched_once_during_executions),
+        TRACE_TEST(a_trace_may_start_and_stop_at_any_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void steps_follow_check(const json_t *root, size_t execution)
         event_number(events_find(root, "nrt_execute", "stop", execution), "timestamp_ns"), at);
 }
 
-static void the_steps_of_an_execution_enclose_the_run(void **state)
+static void the_traced_steps_of_an_execution_enclose_its_device_run(void **state)
 {
     struct loaded loaded;
 
@@ -73,7 +73,7 @@ static void the_steps_of_an_execution_enclose_the_run(void **state)
     json_decref(root);
 }
 
-static void queued_executions_show_their_submission(void **state)
+static void traces_of_queued_executions_include_their_submission(void **state)
 {
     struct loaded loaded;
     nrta_seq_t sequence = 0;
@@ -102,7 +102,7 @@ static void queued_executions_show_their_submission(void **state)
     json_decref(root);
 }
 
-static void ranks_and_copies_are_reported(void **state)
+static void collective_operations_and_copies_are_traced(void **state)
 {
     nrt_tensor_t *from = NULL, *to = NULL;
     uint32_t mine = 1, all[1] = { 0 };
@@ -134,9 +134,9 @@ static void ranks_and_copies_are_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(the_steps_of_an_execution_enclose_the_run),
-        TRACE_TEST(queued_executions_show_their_submission),
-        TRACE_TEST(ranks_and_copies_are_reported),
+        TRACE_TEST(the_traced_steps_of_an_execution_enclose_its_device_run),
+        TRACE_TEST(traces_of_queued_executions_include_their_submission),
+        TRACE_TEST(collective_operations_and_copies_are_traced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void a_recording_without_executions_ends_at_its_timeout(void **state)
     nrt_trigger_stop();
 }
 
-static void a_recording_ends_with_its_executions(void **state)
+static void a_recording_ends_after_the_requested_executions(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -125,7 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_recording_without_executions_ends_at_its_timeout),
-        TEST(a_recording_ends_with_its_executions),
+        TEST(a_recording_ends_after_the_requested_executions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static int close_without_end(void)
     return test_wait_until(have_gone_on, &before) ? 0 : 3;
 }
 
-static void dlclose_without_nrt_close_takes_no_code_from_running_threads(void **state)
+static void dlclose_without_nrt_close_keeps_code_of_running_threads(void **state)
 {
     assert_int_equal(in_child(close_without_end), 0);
 }
@@ -170,7 +170,7 @@ static int go_round(void)
     return address_space_mb() - before <= ADDRESS_SPACE_MB ? 0 : 3;
 }
 
-static void opening_and_closing_again_and_again_takes_no_address_space(void **state)
+static void repeated_dlopen_and_dlclose_leak_no_address_space(void **state)
 {
     assert_int_equal(in_child(go_round), 0);
 }
@@ -194,7 +194,7 @@ static int count_threads(void)
     return thread_count() == 1 ? 0 : 6;
 }
 
-static void only_an_open_runtime_has_threads(void **state)
+static void runtime_threads_exist_only_between_init_and_close(void **state)
 {
     assert_int_equal(in_child(count_threads), 0);
 }
@@ -203,9 +203,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(dlclose_without_nrt_close_takes_no_code_from_running_threads),
-        TEST(opening_and_closing_again_and_again_takes_no_address_space),
-        TEST(only_an_open_runtime_has_threads),
+        TEST(dlclose_without_nrt_close_keeps_code_of_running_threads),
+        TEST(repeated_dlopen_and_dlclose_leak_no_address_space),
+        TEST(runtime_threads_exist_only_between_init_and_close),
     };
 
     if (test_is_sanitized()) {

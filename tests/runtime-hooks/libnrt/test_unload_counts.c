@@ -129,17 +129,17 @@ static void counts_check(struct runtime *runtime, NRT_STATUS (*execute)(struct l
     }
 }
 
-static void executions_that_began_before_the_unload_are_counted_as_they_end(void **state)
+static void executions_in_progress_at_the_unload_are_counted_by_outcome(void **state)
 {
     counts_check(*state, execute_now);
 }
 
-static void executions_queued_before_the_unload_are_counted_as_they_end(void **state)
+static void executions_queued_before_the_unload_are_counted_by_outcome(void **state)
 {
     counts_check(*state, execute_queued);
 }
 
-static void implicit_executions_queued_before_the_unload_are_counted_as_they_end(void **state)
+static void implicit_executions_queued_before_the_unload_are_counted_by_outcome(void **state)
 {
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "8", 1);
     counts_check(*state, execute_now);
@@ -150,9 +150,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(executions_that_began_before_the_unload_are_counted_as_they_end),
-        TEST(executions_queued_before_the_unload_are_counted_as_they_end),
-        TEST(implicit_executions_queued_before_the_unload_are_counted_as_they_end),
+        TEST(executions_in_progress_at_the_unload_are_counted_by_outcome),
+        TEST(executions_queued_before_the_unload_are_counted_by_outcome),
+        TEST(implicit_executions_queued_before_the_unload_are_counted_by_outcome),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,17 +292,17 @@ static uint32_t check_all(const struct mlu_device_ops *ops, double tolerance)
     return on_cpu;
 }
 
-static void operators_on_the_cpu(void **state)
+static void cpu_operators_match_the_reference(void **state)
 {
     check_all(NULL, 1e-6);
 }
 
-static void operators_on_the_host_in_the_place_of_mlus(void **state)
+static void emulated_mlu_operators_match_the_reference(void **state)
 {
     assert_int_equal(check_all(&mlu_device_host, 1e-6), 0);
 }
 
-static void operators_on_mlus(void **state)
+static void mlu_operators_match_the_reference_except_unsupported_ones(void **state)
 {
     /* The number of operators that CNML lacks (docs/graph.md); a higher one means that support was
      * lost. */
@@ -317,9 +317,9 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_on_the_cpu),
-        cmocka_unit_test(operators_on_the_host_in_the_place_of_mlus),
-        cmocka_unit_test(operators_on_mlus),
+        cmocka_unit_test(cpu_operators_match_the_reference),
+        cmocka_unit_test(emulated_mlu_operators_match_the_reference),
+        cmocka_unit_test(mlu_operators_match_the_reference_except_unsupported_ones),
     };
 
     return cmocka_run_group_tests(tests, set_up, mlu_machine_tear_down);

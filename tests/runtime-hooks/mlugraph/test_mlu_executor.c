@@ -206,7 +206,7 @@ static void parse(const char *text, struct mlu_symbol *symbol)
     free(json);
 }
 
-static void a_segment_runs_once_at_its_last_input(void **state)
+static void a_segment_runs_once_when_its_last_input_is_computed(void **state)
 {
     /* relu, tanh on the MLU, sigmoid of another input on the CPU, a sum that needs both, relu. */
     struct mlu_symbol symbol;
@@ -244,7 +244,7 @@ static void a_segment_runs_once_at_its_last_input(void **state)
     assert_nothing_is_left();
 }
 
-static void simple_bind_takes_shapes_and_gets_values_later(void **state)
+static void simple_bind_accepts_shapes_and_later_values(void **state)
 {
     struct mlu_symbol symbol;
     struct mlu_fuse_graph_executor executor = { 0 };
@@ -272,7 +272,7 @@ static void simple_bind_takes_shapes_and_gets_values_later(void **state)
     assert_nothing_is_left();
 }
 
-static void nodes_that_do_not_fit_are_rejected_with_a_message(void **state)
+static void mismatched_nodes_are_rejected_with_a_message(void **state)
 {
     static const struct {
         const char *op;
@@ -376,7 +376,7 @@ static void nodes_that_do_not_fit_are_rejected_with_a_message(void **state)
     }
 }
 
-static void different_types_are_rejected(void **state)
+static void inputs_of_different_types_are_rejected(void **state)
 {
     struct mlu_symbol symbol;
     struct graph_executor graph = { 0 };
@@ -398,10 +398,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_compute_the_same_as_their_operators),
-        cmocka_unit_test(a_segment_runs_once_at_its_last_input),
-        cmocka_unit_test(simple_bind_takes_shapes_and_gets_values_later),
-        cmocka_unit_test(nodes_that_do_not_fit_are_rejected_with_a_message),
-        cmocka_unit_test(different_types_are_rejected),
+        cmocka_unit_test(a_segment_runs_once_when_its_last_input_is_computed),
+        cmocka_unit_test(simple_bind_accepts_shapes_and_later_values),
+        cmocka_unit_test(mismatched_nodes_are_rejected_with_a_message),
+        cmocka_unit_test(inputs_of_different_types_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, set_up, NULL);

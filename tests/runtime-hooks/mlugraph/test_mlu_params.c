@@ -167,7 +167,7 @@ static void invalid_fields_are_rejected(void **state)
 }
 
 /* Truncated anywhere, or with one byte changed: rejected, or arrays within memory. */
-static void damage_is_survived(void **state)
+static void a_damaged_parameter_file_is_rejected_or_read_within_bounds(void **state)
 {
     static const char *const names[] = { "stored", "deflated", "raw", "zeros" };
 
@@ -198,7 +198,7 @@ static void damage_is_survived(void **state)
     }
 }
 
-static void numbers_are_rounded_to_their_types(void **state)
+static void parameter_values_are_rounded_to_their_types(void **state)
 {
     static const struct mlu_shape shape = { 1, { 1 } };
     static const struct {
@@ -251,7 +251,7 @@ static void numbers_are_rounded_to_their_types(void **state)
     mlu_array_fini(&half);
 }
 
-static void arrays_are_written_as_numpy_does(void **state)
+static void arrays_are_written_in_the_numpy_format(void **state)
 {
     static const struct mlu_shape shapes[] = { { 0, { 0 } }, { 1, { 5 } }, { 3, { 2, 1, 3 } } };
     char *folder = test_scratch_create();
@@ -288,9 +288,9 @@ int main(void)
         cmocka_unit_test(written_params_read_back),
         cmocka_unit_test(invalid_params_are_rejected_with_a_message),
         cmocka_unit_test(invalid_fields_are_rejected),
-        cmocka_unit_test(damage_is_survived),
-        cmocka_unit_test(numbers_are_rounded_to_their_types),
-        cmocka_unit_test(arrays_are_written_as_numpy_does),
+        cmocka_unit_test(a_damaged_parameter_file_is_rejected_or_read_within_bounds),
+        cmocka_unit_test(parameter_values_are_rounded_to_their_types),
+        cmocka_unit_test(arrays_are_written_in_the_numpy_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static char *written(const struct mlu_fuse_graph *graph)
     return ntk_buf_take(&text, NULL);
 }
 
-static void small_graphs_are_cut_as_calculated_by_hand(void **state)
+static void segments_of_small_graphs_match_a_manual_calculation(void **state)
 {
     static const struct {
         const char *graph;
@@ -65,7 +65,7 @@ static void small_graphs_are_cut_as_calculated_by_hand(void **state)
     }
 }
 
-static void the_ends_of_a_segment_are_reported(void **state)
+static void inputs_and_outputs_of_a_segment_are_reported(void **state)
 {
     struct random_graph random;
     struct ntk_vec segments;
@@ -284,7 +284,7 @@ static void segments_match_an_exhaustive_search(void **state)
     assert_true(found > 2000); /* the graphs do have segments */
 }
 
-static void larger_graphs_are_cut_according_to_the_definition(void **state)
+static void segments_of_random_graphs_satisfy_the_definition(void **state)
 {
     size_t found = 0;
 
@@ -298,7 +298,7 @@ static void larger_graphs_are_cut_according_to_the_definition(void **state)
 }
 
 /* A segment runs after its inputs were made, and before its outputs are read. */
-static void a_walk_finds_every_value_in_its_place(void **state)
+static void every_segment_input_is_computed_before_its_use(void **state)
 {
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct random_graph random;
@@ -382,7 +382,7 @@ static void make_big(struct big_graph *big, enum nature nature)
         (struct mlu_fuse_graph){ big->nodes, MANY, big->inputs, inputs, big->is_head, MANY };
 }
 
-static void ten_thousand_operators_are_cut(void **state)
+static void a_graph_of_ten_thousand_operators_is_segmented(void **state)
 {
     static const struct {
         enum nature nature;
@@ -414,12 +414,12 @@ static void ten_thousand_operators_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_graphs_are_cut_as_calculated_by_hand),
-        cmocka_unit_test(the_ends_of_a_segment_are_reported),
+        cmocka_unit_test(segments_of_small_graphs_match_a_manual_calculation),
+        cmocka_unit_test(inputs_and_outputs_of_a_segment_are_reported),
         cmocka_unit_test(segments_match_an_exhaustive_search),
-        cmocka_unit_test(larger_graphs_are_cut_according_to_the_definition),
-        cmocka_unit_test(a_walk_finds_every_value_in_its_place),
-        cmocka_unit_test(ten_thousand_operators_are_cut),
+        cmocka_unit_test(segments_of_random_graphs_satisfy_the_definition),
+        cmocka_unit_test(every_segment_input_is_computed_before_its_use),
+        cmocka_unit_test(a_graph_of_ten_thousand_operators_is_segmented),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

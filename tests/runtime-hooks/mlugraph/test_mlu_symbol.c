@@ -74,7 +74,7 @@ static const char *const generations[] = {
     " 'heads': [[7, 0, 0]], 'attrs': {'mxnet_version': ['int', 10300]}}",
 };
 
-static void every_generation_produces_the_same_symbol(void **state)
+static void every_file_generation_yields_the_same_symbol(void **state)
 {
     static const int32_t versions[] = { 0, 905, 10300 };
 
@@ -305,7 +305,7 @@ static void huge_counts_are_rejected(void **state)
     }
 }
 
-static void weights_and_labels_are_not_read_at_run_time(void **state)
+static void weights_and_labels_are_not_run_time_inputs(void **state)
 {
     char *text =
         quoted("{'nodes': [" X ", {'op': 'null', 'name': 'w', 'inputs': []},"
@@ -336,12 +336,12 @@ static void weights_and_labels_are_not_read_at_run_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_generation_produces_the_same_symbol),
+        cmocka_unit_test(every_file_generation_yields_the_same_symbol),
         cmocka_unit_test(devices_can_be_specified_in_many_ways),
         cmocka_unit_test(invalid_symbols_are_rejected_with_a_message),
         cmocka_unit_test(every_truncated_file_is_rejected),
         cmocka_unit_test(huge_counts_are_rejected),
-        cmocka_unit_test(weights_and_labels_are_not_read_at_run_time),
+        cmocka_unit_test(weights_and_labels_are_not_run_time_inputs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

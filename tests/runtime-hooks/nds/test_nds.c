@@ -160,7 +160,7 @@ static int observed_process(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void another_process_is_read_while_it_runs(void **state)
+static void another_running_process_can_be_read(void **state)
 {
     nds_instance_t *inst = NULL;
     nds_obj_handle_t *models = NULL;
@@ -199,7 +199,7 @@ static void another_process_is_read_while_it_runs(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
-static void the_calling_process_is_read_with_its_own_writes_added(void **state)
+static void the_calling_process_sees_runtime_values_plus_its_writes(void **state)
 {
     struct loaded loaded = { 0 };
     nds_instance_t *inst = NULL;
@@ -262,7 +262,7 @@ static void the_calling_process_is_read_with_its_own_writes_added(void **state)
 
 /* A logical core of two physical ones: counts on the first, time and code on both, and a node on
  * each. */
-static void the_cores_of_a_logical_core_are_distinguished(void **state)
+static void the_physical_cores_of_a_logical_core_are_distinguished(void **state)
 {
     const struct test_model_options options = { .lnc = 2 };
     nds_obj_handle_t *models = NULL;
@@ -326,7 +326,7 @@ static int looks_at_itself(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void reading_its_own_segment_does_not_drop_the_liveness_lock(void **state)
+static void reading_the_own_segment_keeps_the_liveness_lock(void **state)
 {
     const char *folder = current(state)->folder;
     struct observed child = observed_start(folder, looks_at_itself, NULL);
@@ -355,7 +355,7 @@ static void reading_its_own_segment_does_not_drop_the_liveness_lock(void **state
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void objects_are_seen_from_their_commit_to_their_deletion(void **state)
+static void objects_are_visible_between_commit_and_deletion(void **state)
 {
     nds_obj_handle_t *models = NULL;
     nds_instance_t *inst = NULL;
@@ -399,7 +399,7 @@ static void objects_are_seen_from_their_commit_to_their_deletion(void **state)
     assert_int_not_equal(nds_obj_delete(process), 0);
 }
 
-static void a_thousand_objects_come_and_go(void **state)
+static void a_thousand_objects_are_created_and_deleted(void **state)
 {
     static nds_obj_handle_t objects[1000];
     nds_instance_t *inst = NULL;
@@ -428,7 +428,7 @@ static void a_thousand_objects_come_and_go(void **state)
     assert_int_equal(nds_close(inst), 0);
 }
 
-static void wrong_arguments_are_errors(void **state)
+static void invalid_nds_arguments_are_errors(void **state)
 {
     nds_instance_t *const invented[] = { NULL, (nds_instance_t *)(uintptr_t)16,
                                          (nds_instance_t *)(uintptr_t)-1,
@@ -495,19 +495,19 @@ static void wrong_arguments_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(another_process_is_read_while_it_runs, runtime_setup,
+        cmocka_unit_test_setup_teardown(another_running_process_can_be_read, runtime_setup,
                                         runtime_teardown),
-        cmocka_unit_test_setup_teardown(the_calling_process_is_read_with_its_own_writes_added,
+        cmocka_unit_test_setup_teardown(the_calling_process_sees_runtime_values_plus_its_writes,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(reading_its_own_segment_does_not_drop_the_liveness_lock,
+        cmocka_unit_test_setup_teardown(reading_the_own_segment_keeps_the_liveness_lock,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(the_cores_of_a_logical_core_are_distinguished,
+        cmocka_unit_test_setup_teardown(the_physical_cores_of_a_logical_core_are_distinguished,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(objects_are_seen_from_their_commit_to_their_deletion,
+        cmocka_unit_test_setup_teardown(objects_are_visible_between_commit_and_deletion,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(a_thousand_objects_come_and_go, runtime_setup,
+        cmocka_unit_test_setup_teardown(a_thousand_objects_are_created_and_deleted, runtime_setup,
                                         runtime_teardown),
-        cmocka_unit_test_setup_teardown(wrong_arguments_are_errors, runtime_setup,
+        cmocka_unit_test_setup_teardown(invalid_nds_arguments_are_errors, runtime_setup,
                                         runtime_teardown),
     };
 

@@ -94,7 +94,7 @@ static NRT_STATUS make(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, const c
     return status;
 }
 
-static void a_failure_leaks_nothing(void **state)
+static void a_failed_tensor_setup_leaks_no_resources(void **state)
 {
     static const char *const calls[] = {
         "nrt_get_model_tensor_info",    "nrt_allocate_tensor_set",      "nrt_allocate_tensor_set",
@@ -141,7 +141,7 @@ static void a_failure_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_leaks_nothing),
+        cmocka_unit_test(a_failed_tensor_setup_leaks_no_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

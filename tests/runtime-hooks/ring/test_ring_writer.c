@@ -65,7 +65,7 @@ static void a_record_arrives_unchanged(void **state)
     free(ring.slots);
 }
 
-static void a_reused_ring_continues_its_count(void **state)
+static void a_reused_ring_continues_its_sequence_numbers(void **state)
 {
     struct ring ring;
 
@@ -76,7 +76,7 @@ static void a_reused_ring_continues_its_count(void **state)
     free(ring.slots);
 }
 
-static void a_record_inside_a_record_is_dropped_and_counted(void **state)
+static void a_nested_record_is_dropped_and_counted(void **state)
 {
     struct ring ring;
 
@@ -158,7 +158,7 @@ static void *read_all(void *ctx)
 }
 
 /* Method: a ring far too small for its readers, so that the writer overtakes them all the time. */
-static void two_readers_of_a_racing_writer_count_exactly_the_records_they_miss(void **state)
+static void readers_of_a_racing_writer_count_every_missed_record(void **state)
 {
     static struct race race;
     pthread_t readers[2];
@@ -192,9 +192,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_arrives_unchanged),
-        cmocka_unit_test(a_reused_ring_continues_its_count),
-        cmocka_unit_test(a_record_inside_a_record_is_dropped_and_counted),
-        cmocka_unit_test(two_readers_of_a_racing_writer_count_exactly_the_records_they_miss),
+        cmocka_unit_test(a_reused_ring_continues_its_sequence_numbers),
+        cmocka_unit_test(a_nested_record_is_dropped_and_counted),
+        cmocka_unit_test(readers_of_a_racing_writer_count_every_missed_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void every_key_counts(void **state)
+static void every_configuration_key_is_parsed(void **state)
 {
     static const char text[] =
         "{\"init_config\": {\"num_hugepages_per_device\": 128, \"drop_all_capabilities\": true,\n"
@@ -31,7 +31,7 @@ static void every_key_counts(void **state)
     assert_string_equal(config.unknown, "");
 }
 
-static void missing_settings_stay_unset(void **state)
+static void missing_settings_remain_unset(void **state)
 {
     struct rtd_config config;
     struct ntk_err err = { 0 };
@@ -41,7 +41,7 @@ static void missing_settings_stay_unset(void **state)
                  config.io_data_host.is_given || config.drops_capabilities.is_given);
 }
 
-static void the_inner_setting_takes_precedence(void **state)
+static void a_setting_in_the_inner_object_takes_precedence(void **state)
 {
     static const char text[] = "{\"init_config\": {\"io_dma_data_host\": false},"
                                " \"io_dma_data_host\": true}";
@@ -99,7 +99,7 @@ static void invalid_settings_are_rejected_with_their_position(void **state)
     }
 }
 
-static void an_instance_has_an_address_and_devices(void **state)
+static void address_and_devices_of_an_instance_are_parsed(void **state)
 {
     static const char text[] = "{\"name\": \"nrtd0\", \"server_port\": \"unix:/run/neuron.sock0\","
                                " \"devices\": [2, 3], \"other\": null}";
@@ -171,7 +171,7 @@ static void long_lists_and_strings_are_limited(void **state)
     assert_int_equal(strlen(config.unknown), RTD_CONFIG_TEXT_BYTES - 1);
 }
 
-static void messages_name_the_files(void **state)
+static void messages_include_the_file_name(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "n1.json");
@@ -209,15 +209,15 @@ static void messages_name_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_counts),
-        cmocka_unit_test(missing_settings_stay_unset),
-        cmocka_unit_test(the_inner_setting_takes_precedence),
+        cmocka_unit_test(every_configuration_key_is_parsed),
+        cmocka_unit_test(missing_settings_remain_unset),
+        cmocka_unit_test(a_setting_in_the_inner_object_takes_precedence),
         cmocka_unit_test(unknown_keys_are_reported),
         cmocka_unit_test(invalid_settings_are_rejected_with_their_position),
-        cmocka_unit_test(an_instance_has_an_address_and_devices),
+        cmocka_unit_test(address_and_devices_of_an_instance_are_parsed),
         cmocka_unit_test(an_invalid_instance_is_rejected),
         cmocka_unit_test(long_lists_and_strings_are_limited),
-        cmocka_unit_test(messages_name_the_files),
+        cmocka_unit_test(messages_include_the_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

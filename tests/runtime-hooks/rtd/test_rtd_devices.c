@@ -17,7 +17,7 @@ static struct ntk_core_machine machine_of(const char *instance)
     return machine;
 }
 
-static void addresses_are_found_in_any_order(void **state)
+static void device_addresses_are_accepted_in_any_order(void **state)
 {
     struct ntk_core_machine machine = machine_of("inf1.6xlarge");
     struct rtd_devices devices = { 0 };
@@ -42,7 +42,7 @@ static void all_devices_are_served_if_none_is_named(void **state)
     assert_int_equal(devices.indexes[15], 15);
 }
 
-static void a_gap_is_named(void **state)
+static void a_gap_in_the_device_list_is_reported(void **state)
 {
     static const struct {
         const char *instance;
@@ -119,9 +119,9 @@ static void invalid_strings_are_not_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_found_in_any_order),
+        cmocka_unit_test(device_addresses_are_accepted_in_any_order),
         cmocka_unit_test(all_devices_are_served_if_none_is_named),
-        cmocka_unit_test(a_gap_is_named),
+        cmocka_unit_test(a_gap_in_the_device_list_is_reported),
         cmocka_unit_test(devices_that_the_machine_lacks_are_reported),
         cmocka_unit_test(invalid_strings_are_not_addresses),
     };

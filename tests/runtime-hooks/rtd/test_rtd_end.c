@@ -97,7 +97,7 @@ static int daemon_end(uint64_t after_ns, bool is_socket_gone, bool *out_waited, 
     return WEXITSTATUS(status);
 }
 
-static void work_that_ends_in_time_is_awaited(void **state)
+static void shutdown_waits_for_work_within_the_limit(void **state)
 {
     static const uint64_t times_ns[] = { 0, WAIT_NS / 2, WAIT_NS - 1 };
     bool has_waited;
@@ -145,7 +145,7 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_that_ends_in_time_is_awaited),
+        cmocka_unit_test(shutdown_waits_for_work_within_the_limit),
         cmocka_unit_test(work_beyond_the_shutdown_limit_is_abandoned),
         cmocka_unit_test(an_abandoned_socket_is_not_removed),
     };

@@ -64,7 +64,7 @@ static void console_end(struct console *console, char *out, size_t out_bytes)
     (void)fclose(console->file);
 }
 
-static void a_line_has_the_form_that_the_service_expects(void **state)
+static void log_lines_have_the_syslog_format(void **state)
 {
     const struct tm when = { .tm_mon = 10, .tm_mday = 3, .tm_hour = 4, .tm_min = 5, .tm_sec = 9 };
     char out[128] = "";
@@ -84,7 +84,7 @@ static void a_line_has_the_form_that_the_service_expects(void **state)
     assert_string_equal(out, "<31>Nov  3 04:05:09");
 }
 
-static void the_service_gets_lines_and_the_console_on_request(void **state)
+static void log_lines_are_sent_to_syslog_and_on_request_to_the_console(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "log");
@@ -113,7 +113,7 @@ static void the_service_gets_lines_and_the_console_on_request(void **state)
     test_scratch_destroy(folder);
 }
 
-static void levels_are_those_of_the_daemon(void **state)
+static void daemon_log_levels_select_syslog_priorities(void **state)
 {
     static const int heard_of[] = { [3] = 1, [4] = 2, [5] = 3, [6] = 4, [7] = 5 };
     char *folder = test_scratch_create();
@@ -142,7 +142,7 @@ static void levels_are_those_of_the_daemon(void **state)
 }
 
 /* Without a service, and with one that hangs with a full queue. */
-static void lines_that_the_service_rejects_go_to_the_console(void **state)
+static void log_lines_rejected_by_syslog_are_printed_on_the_console(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "log");
@@ -177,10 +177,10 @@ static void lines_that_the_service_rejects_go_to_the_console(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_has_the_form_that_the_service_expects),
-        cmocka_unit_test(the_service_gets_lines_and_the_console_on_request),
-        cmocka_unit_test(levels_are_those_of_the_daemon),
-        cmocka_unit_test(lines_that_the_service_rejects_go_to_the_console),
+        cmocka_unit_test(log_lines_have_the_syslog_format),
+        cmocka_unit_test(log_lines_are_sent_to_syslog_and_on_request_to_the_console),
+        cmocka_unit_test(daemon_log_levels_select_syslog_priorities),
+        cmocka_unit_test(log_lines_rejected_by_syslog_are_printed_on_the_console),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

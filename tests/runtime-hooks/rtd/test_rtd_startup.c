@@ -57,7 +57,7 @@ static int signal_take(void)
     return sigtimedwait(&signals, NULL, &at_once);
 }
 
-static void there_are_three_attempts_half_a_second_apart(void **state)
+static void startup_is_attempted_three_times_half_a_second_apart(void **state)
 {
     (void)state;
     signalled_in = 0;
@@ -66,7 +66,7 @@ static void there_are_three_attempts_half_a_second_apart(void **state)
     assert_int_equal(signal_take(), -1);
 }
 
-static void a_signal_ends_the_attempts(void **state)
+static void a_signal_ends_the_startup_attempts(void **state)
 {
     static const int numbers[] = { SIGTERM, SIGINT };
 
@@ -86,8 +86,8 @@ static void a_signal_ends_the_attempts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_are_three_attempts_half_a_second_apart),
-        cmocka_unit_test(a_signal_ends_the_attempts),
+        cmocka_unit_test(startup_is_attempted_three_times_half_a_second_apart),
+        cmocka_unit_test(a_signal_ends_the_startup_attempts),
     };
 
     rtd_end_block_signals();

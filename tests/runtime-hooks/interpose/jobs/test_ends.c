@@ -70,7 +70,7 @@ static void end_check(const struct end *end, enum job_means means)
     assert_true(test_wait_until(is_gone, &waited));
 }
 
-static void jobs_that_exit_inside_a_call_are_counted_until_then(void **state)
+static void jobs_that_exit_inside_a_call_are_counted_until_their_exit(void **state)
 {
     /* clang-format off */
     static const struct end ends[] = {
@@ -100,7 +100,7 @@ static int has_executed(void *ctx)
 }
 
 /* A watching agent removes what each run of the runtime leaves. */
-static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
+static void executions_are_counted_after_a_thousand_reopens_of_the_runtime(void **state)
 {
     static const struct job job = {
         .name = "init-close", .words = { "@linked", "init-close:1000", "sync:2", "stay:600000" }
@@ -113,7 +113,7 @@ static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
     assert_true(test_wait_until(is_gone, &waited));
 }
 
-static void two_thousand_children_do_not_count_as_processes_of_the_runtime(void **state)
+static void children_that_do_not_use_the_runtime_are_not_counted(void **state)
 {
     static const struct job jobs[] = {
         { .name = "2,000 forks",
@@ -128,9 +128,9 @@ static void two_thousand_children_do_not_count_as_processes_of_the_runtime(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_that_exit_inside_a_call_are_counted_until_then),
-        cmocka_unit_test(a_runtime_that_is_opened_a_thousand_times_is_counted),
-        cmocka_unit_test(two_thousand_children_do_not_count_as_processes_of_the_runtime),
+        cmocka_unit_test(jobs_that_exit_inside_a_call_are_counted_until_their_exit),
+        cmocka_unit_test(executions_are_counted_after_a_thousand_reopens_of_the_runtime),
+        cmocka_unit_test(children_that_do_not_use_the_runtime_are_not_counted),
     };
 
     if (test_is_sanitized()) {

@@ -14,7 +14,7 @@ static void assert_out(struct ntk_buf *out, const char *expected)
 }
 
 /* Groups of 2, 4, 3 and 1 cores on a machine of four devices. */
-static void groups_are_the_table_of_the_original(void **state)
+static void the_group_table_matches_the_vendor_format(void **state)
 {
     static const uint32_t places[4][4] = {
         { 1, 2, 0, 0 }, { 2, 4, 0, 2 }, { 3, 3, 1, 2 }, { 10, 1, 2, 1 }
@@ -74,7 +74,7 @@ static void groups_are_the_table_of_the_original(void **state)
     ntk_buf_fini(&out);
 }
 
-static void models_have_heads_of_two_lines(void **state)
+static void the_model_table_has_headings_of_two_lines(void **state)
 {
     Openneuron__Rtd__V1__ListResponse models = OPENNEURON__RTD__V1__LIST_RESPONSE__INIT;
     Openneuron__Rtd__V1__Model first = OPENNEURON__RTD__V1__MODEL__INIT;
@@ -132,8 +132,8 @@ static void models_have_heads_of_two_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_the_table_of_the_original),
-        cmocka_unit_test(models_have_heads_of_two_lines),
+        cmocka_unit_test(the_group_table_matches_the_vendor_format),
+        cmocka_unit_test(the_model_table_has_headings_of_two_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
