@@ -158,7 +158,7 @@ static void failure_to_create_the_database_prints_one_line_and_exits_with_1(void
     test_run_fini(&run);
 }
 
-static void once_is_one_whole_report(void **state)
+static void option_once_prints_one_complete_report(void **state)
 {
     struct test_run run = RUN((struct fixture *)*state, "--once", "--period", "200ms");
     json_t *root = json_loads(run.out, 0, NULL);
@@ -174,7 +174,7 @@ static void once_is_one_whole_report(void **state)
     test_run_fini(&run);
 }
 
-static void count_is_that_many_reports_numbered(void **state)
+static void option_count_prints_the_requested_number_of_reports(void **state)
 {
     struct test_run run =
         RUN((struct fixture *)*state, "--count", "3", "--period", "100ms", "--timestamps");
@@ -240,7 +240,7 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
     test_run_fini(&quiet);
 }
 
-static void a_configuration_decides_the_groups(void **state)
+static void the_configuration_selects_the_report_groups(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "c.json");
@@ -270,7 +270,7 @@ static int has_bytes(void *ctx)
     return stat(growing->path, &info) == 0 && info.st_size >= growing->bytes;
 }
 
-static void a_signal_is_a_good_end(void **state)
+static void a_signal_ends_the_agent_with_exit_code_0(void **state)
 {
     struct fixture *f = *state;
     char *out = test_scratch_path(f->folder, "out");
@@ -308,7 +308,7 @@ static int holds(void *ctx)
 
 /* Method: the receiver accepts the connection and never answers, so only the second signal ends the
  * wait. */
-static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state)
+static void a_second_signal_ends_the_agent_at_once_with_reported_losses(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -342,7 +342,7 @@ static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state
     free(log);
 }
 
-static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
+static void a_full_disk_for_stdout_does_not_stop_other_outputs(void **state)
 {
     static const char said[] = "cannot write to stdout: No space left on device; ";
     struct fixture *f = *state;
@@ -386,7 +386,7 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
 
 /* Secrets that only their owner may know are in no core file, and a secret file that others can
  * read is reported. */
-static void secrets_stay_out_of_cores_and_readable_files_are_reported(void **state)
+static void secrets_are_excluded_from_core_dumps_and_checked_for_permissions(void **state)
 {
     struct fixture *f = *state;
     char *token = test_scratch_path(f->folder, "token");
@@ -443,7 +443,7 @@ static void assert_numbered(const char *path)
     free(bytes);
 }
 
-static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing(void **state)
+static void sighup_reloads_a_valid_configuration_only(void **state)
 {
     struct fixture *f = *state;
     char *config = test_scratch_path(f->folder, "c.json");
@@ -483,7 +483,7 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
 
 /* Method: the reader takes one line and closes; the period is an hour, so no later write can
  * notice. */
-static void a_reader_that_goes_ends_it_at_once(void **state)
+static void the_agent_exits_at_once_when_its_reader_closes(void **state)
 {
     struct fixture *f = *state;
     char command[1024];
@@ -506,16 +506,16 @@ int main(void)
         CASE(an_unusable_configuration_prints_one_line_and_exits_with_1),
         CASE(a_port_in_use_prints_one_line_and_exits_with_1),
         CASE(failure_to_create_the_database_prints_one_line_and_exits_with_1),
-        CASE(once_is_one_whole_report),
-        CASE(count_is_that_many_reports_numbered),
+        CASE(option_once_prints_one_complete_report),
+        CASE(option_count_prints_the_requested_number_of_reports),
         CASE(lines_beyond_the_limit_are_reported_and_counted),
-        CASE(a_configuration_decides_the_groups),
-        CASE(a_signal_is_a_good_end),
-        CASE(a_second_signal_ends_it_at_once_and_losses_are_reported),
-        CASE(a_full_disk_for_stdout_does_not_end_the_other_outputs),
-        CASE(secrets_stay_out_of_cores_and_readable_files_are_reported),
-        CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
-        CASE(a_reader_that_goes_ends_it_at_once),
+        CASE(the_configuration_selects_the_report_groups),
+        CASE(a_signal_ends_the_agent_with_exit_code_0),
+        CASE(a_second_signal_ends_the_agent_at_once_with_reported_losses),
+        CASE(a_full_disk_for_stdout_does_not_stop_other_outputs),
+        CASE(secrets_are_excluded_from_core_dumps_and_checked_for_permissions),
+        CASE(sighup_reloads_a_valid_configuration_only),
+        CASE(the_agent_exits_at_once_when_its_reader_closes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

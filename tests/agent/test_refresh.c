@@ -26,7 +26,7 @@ static bool is_asked(const struct ntk_refresh *refresh, int timeout_ms)
     return poll(&fd, 1, timeout_ms) == 1;
 }
 
-static void a_page_waits_for_newer_figures_unless_they_are_fresh(void **state)
+static void a_page_request_waits_for_a_new_poll_unless_figures_are_fresh(void **state)
 {
     struct test_clock clock;
     struct ntk_refresh *refresh;
@@ -51,7 +51,7 @@ static void a_page_waits_for_newer_figures_unless_they_are_fresh(void **state)
     test_clock_fini(&clock);
 }
 
-static void a_loop_that_hangs_delays_one_page(void **state)
+static void a_hanging_loop_delays_one_page_request(void **state)
 {
     struct test_clock clock;
     struct ntk_refresh *refresh;
@@ -78,7 +78,7 @@ static void a_loop_that_hangs_delays_one_page(void **state)
     test_clock_fini(&clock);
 }
 
-static void no_page_waits_during_shutdown(void **state)
+static void page_requests_do_not_wait_during_shutdown(void **state)
 {
     struct test_clock clock;
     struct ntk_refresh *refresh;
@@ -190,7 +190,7 @@ static void a_query_after_a_failed_poll_starts_a_new_one(void **state)
     ntk_refresh_destroy(refresh);
 }
 
-static void a_query_has_no_answer_if_the_check_fails_or_the_loop_ends(void **state)
+static void a_query_fails_if_the_check_fails_or_the_loop_ends(void **state)
 {
     struct question question = { 0 };
     struct ntk_refresh *refresh;
@@ -207,7 +207,7 @@ static void a_query_has_no_answer_if_the_check_fails_or_the_loop_ends(void **sta
     ntk_refresh_destroy(refresh);
 }
 
-static void a_loop_that_hangs_delays_one_query(void **state)
+static void a_hanging_loop_delays_one_query(void **state)
 {
     struct test_clock clock;
     struct ntk_refresh *refresh;
@@ -234,14 +234,14 @@ static void a_loop_that_hangs_delays_one_query(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_waits_for_newer_figures_unless_they_are_fresh),
-        cmocka_unit_test(a_loop_that_hangs_delays_one_page),
-        cmocka_unit_test(no_page_waits_during_shutdown),
+        cmocka_unit_test(a_page_request_waits_for_a_new_poll_unless_figures_are_fresh),
+        cmocka_unit_test(a_hanging_loop_delays_one_page_request),
+        cmocka_unit_test(page_requests_do_not_wait_during_shutdown),
         cmocka_unit_test(a_query_is_answered_by_a_poll_that_started_after_it),
         cmocka_unit_test(a_query_without_fresh_figures_starts_a_poll),
         cmocka_unit_test(a_query_after_a_failed_poll_starts_a_new_one),
-        cmocka_unit_test(a_query_has_no_answer_if_the_check_fails_or_the_loop_ends),
-        cmocka_unit_test(a_loop_that_hangs_delays_one_query),
+        cmocka_unit_test(a_query_fails_if_the_check_fails_or_the_loop_ends),
+        cmocka_unit_test(a_hanging_loop_delays_one_query),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void part_find(const char *folder, char *out_path, size_t bytes)
     (void)snprintf(out_path, bytes, "%s", path);
 }
 
-static void the_earlier_or_the_new_part_exists_whatever_fails(void **state)
+static void a_failed_write_leaves_the_old_or_the_new_archive_part(void **state)
 {
     /* Most of all allocations are SQLite's. */
     static const struct fault_operation operations[] = {
@@ -176,7 +176,7 @@ static void the_earlier_or_the_new_part_exists_whatever_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_earlier_or_the_new_part_exists_whatever_fails),
+        cmocka_unit_test(a_failed_write_leaves_the_old_or_the_new_archive_part),
     };
 
     test_scratch_in_memory();

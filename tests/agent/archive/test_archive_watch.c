@@ -14,7 +14,7 @@ static void advance_by(struct test_clock *clock, uint64_t ns)
 }
 
 /* Method: a missing database, checked before the first look and after each failed one. */
-static void a_missing_database_is_searched_for_less_and_less_often(void **state)
+static void a_missing_database_is_searched_for_at_growing_intervals(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };
     char *db_path = test_scratch_path(test_scratch_folder, "none.db");
@@ -43,7 +43,7 @@ static void a_missing_database_is_searched_for_less_and_less_often(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_database_is_searched_for_less_and_less_often),
+        cmocka_unit_test(a_missing_database_is_searched_for_at_growing_intervals),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -218,7 +218,7 @@ static int has_error(void *ctx)
     return look(ctx)->error[0] != '\0';
 }
 
-static void all_facts_of_the_service_are_known(void **state)
+static void all_instance_metadata_is_read_from_the_service(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages };
@@ -244,7 +244,7 @@ static void all_facts_of_the_service_are_known(void **state)
 }
 
 /* Method: programs that are missing, print nothing, or print something else. */
-static void a_program_that_cannot_ask_is_done_without(void **state)
+static void instance_metadata_is_read_without_a_usable_helper_program(void **state)
 {
     static const char *const programs[] = { "/nonexistent/program", "/bin/true", "/bin/echo" };
     struct fixture *f = *state;
@@ -274,7 +274,7 @@ static int is_answered_half_a_minute_later(void *ctx)
 
 /* Method: the service sends a few bytes all the time, so only a client that checks the clock stops
  * reading. */
-static void a_program_that_comes_to_no_end_is_done_without(void **state)
+static void instance_metadata_is_read_despite_an_endless_helper_program(void **state)
 {
     static const char text[] = "#!/bin/sh\nwhile :; do echo; sleep 0.05; done\n";
     struct fixture *f = *state;
@@ -295,7 +295,7 @@ static void a_program_that_comes_to_no_end_is_done_without(void **state)
     free(path);
 }
 
-static void a_service_that_comes_late_is_asked_again_with_growing_pauses(void **state)
+static void a_late_metadata_service_is_queried_at_growing_intervals(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };
     enum { COUNT = sizeof pauses / sizeof *pauses };
@@ -358,7 +358,7 @@ static int is_hung_up(void *ctx)
 
 /* Method: the service accepts the request and never answers. Reading known facts and destroying the
  * source do not wait for it. */
-static void a_silent_service_delays_no_caller(void **state)
+static void a_silent_metadata_service_does_not_delay_callers(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages, .is_silent = 1 };
@@ -374,7 +374,7 @@ static void a_silent_service_delays_no_caller(void **state)
     stop(&s);
 }
 
-static void hostile_answers_remain_plain_text(void **state)
+static void control_bytes_in_instance_metadata_are_replaced(void **state)
 {
     static const struct page pages[] = {
         { "/latest/meta-data/instance-id", "i-1\r\nmore" },
@@ -398,7 +398,7 @@ static void hostile_answers_remain_plain_text(void **state)
     stop(&s);
 }
 
-static void firmware_provides_partial_data_without_the_service(void **state)
+static void firmware_provides_partial_instance_metadata_without_the_service(void **state)
 {
     struct fixture *f = *state;
 
@@ -413,7 +413,7 @@ static void firmware_provides_partial_data_without_the_service(void **state)
 }
 
 /* Method: firmware of another vendor, and a service that counts requests. */
-static void no_other_machine_is_taken_for_one_of_ec2(void **state)
+static void the_metadata_service_is_queried_only_on_ec2(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages };
@@ -432,7 +432,7 @@ static void no_other_machine_is_taken_for_one_of_ec2(void **state)
     assert_int_equal(s.questions, 0);
 }
 
-static void the_variables_of_the_sdks_count(void **state)
+static void sdk_environment_variables_select_the_metadata_endpoint(void **state)
 {
     bool is_certain;
 
@@ -452,17 +452,17 @@ static void the_variables_of_the_sdks_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(all_facts_of_the_service_are_known),
-        CASE(a_program_that_cannot_ask_is_done_without),
-        CASE(a_program_that_comes_to_no_end_is_done_without),
-        CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
+        CASE(all_instance_metadata_is_read_from_the_service),
+        CASE(instance_metadata_is_read_without_a_usable_helper_program),
+        CASE(instance_metadata_is_read_despite_an_endless_helper_program),
+        CASE(a_late_metadata_service_is_queried_at_growing_intervals),
         CASE(invalid_tags_are_not_an_error),
         CASE(missing_required_metadata_is_an_error),
-        CASE(a_silent_service_delays_no_caller),
-        CASE(hostile_answers_remain_plain_text),
-        CASE(firmware_provides_partial_data_without_the_service),
-        CASE(no_other_machine_is_taken_for_one_of_ec2),
-        cmocka_unit_test(the_variables_of_the_sdks_count),
+        CASE(a_silent_metadata_service_does_not_delay_callers),
+        CASE(control_bytes_in_instance_metadata_are_replaced),
+        CASE(firmware_provides_partial_instance_metadata_without_the_service),
+        CASE(the_metadata_service_is_queried_only_on_ec2),
+        cmocka_unit_test(sdk_environment_variables_select_the_metadata_endpoint),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char *built = test_scratch_path(getenv("NTK_BIN_DIR"), "neuron-monitor");

@@ -17,7 +17,7 @@ static int read_text(const char *text)
     return ntk_job_file_read(text, strlen(text), &file, &err);
 }
 
-static void each_line_has_one_job_id(void **state)
+static void each_line_of_a_job_file_has_one_job_id(void **state)
 {
     assert_int_equal(read_text("42\n43_7\r\n\n  44+0 \n42\n"), 0);
     assert_int_equal(file.count, 3);
@@ -28,7 +28,7 @@ static void each_line_has_one_job_id(void **state)
     assert_false(file.is_unended);
 }
 
-static void lines_with_a_key_describe_the_job_above(void **state)
+static void lines_with_a_key_describe_the_preceding_job(void **state)
 {
     assert_int_equal(read_text("42\nuser=alice\nname=a=b, c\npartition=trn\ncluster=c1\n"
                                "weather=fine\n43\nuser=bob\n42\nname=again\n"),
@@ -42,7 +42,7 @@ static void lines_with_a_key_describe_the_job_above(void **state)
     assert_string_equal(file.jobs[1].name, "");
 }
 
-static void an_empty_file_belongs_to_no_job(void **state)
+static void an_empty_job_file_has_no_jobs(void **state)
 {
     assert_int_equal(read_text(""), 0);
     assert_int_equal(file.count, 0);
@@ -50,14 +50,14 @@ static void an_empty_file_belongs_to_no_job(void **state)
     assert_int_equal(file.count, 0);
 }
 
-static void a_last_line_without_a_line_break_is_reported(void **state)
+static void a_last_line_without_a_line_break_is_marked(void **state)
 {
     assert_int_equal(read_text("42\n4"), 0);
     assert_true(file.is_unended);
     assert_int_equal(file.count, 2);
 }
 
-static void an_invalid_job_file_is_refused_with_its_line(void **state)
+static void an_invalid_job_file_is_rejected_with_the_line_number(void **state)
 {
     char text[NTK_JOB_FILE_BYTES_MAX + 2];
     char *at = text;
@@ -88,7 +88,7 @@ static void an_invalid_job_file_is_refused_with_its_line(void **state)
     assert_string_equal(err.text, "larger than 8192 bytes");
 }
 
-static void values_are_truncated_and_cleaned(void **state)
+static void job_attributes_are_truncated_and_sanitized(void **state)
 {
     char text[400] = "42\nname=";
 
@@ -99,7 +99,7 @@ static void values_are_truncated_and_cleaned(void **state)
     assert_null(strchr(file.jobs[0].user, '\x1b'));
 }
 
-static void file_names_are_devices_and_their_cores(void **state)
+static void job_file_names_are_device_and_core_numbers(void **state)
 {
     static const char *const none[] = { "",   ".",     "..",          "1.", ".1",    "a",
                                         "-1", "1.2.3", "64",          "1 ", "1.x",   "0.64",
@@ -123,13 +123,13 @@ static void file_names_are_devices_and_their_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_line_has_one_job_id),
-        cmocka_unit_test(lines_with_a_key_describe_the_job_above),
-        cmocka_unit_test(an_empty_file_belongs_to_no_job),
-        cmocka_unit_test(a_last_line_without_a_line_break_is_reported),
-        cmocka_unit_test(an_invalid_job_file_is_refused_with_its_line),
-        cmocka_unit_test(values_are_truncated_and_cleaned),
-        cmocka_unit_test(file_names_are_devices_and_their_cores),
+        cmocka_unit_test(each_line_of_a_job_file_has_one_job_id),
+        cmocka_unit_test(lines_with_a_key_describe_the_preceding_job),
+        cmocka_unit_test(an_empty_job_file_has_no_jobs),
+        cmocka_unit_test(a_last_line_without_a_line_break_is_marked),
+        cmocka_unit_test(an_invalid_job_file_is_rejected_with_the_line_number),
+        cmocka_unit_test(job_attributes_are_truncated_and_sanitized),
+        cmocka_unit_test(job_file_names_are_device_and_core_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

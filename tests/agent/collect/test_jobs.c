@@ -159,7 +159,7 @@ static void a_job_has_the_cores_of_its_devices(void **state)
     assert_int_equal(said_count, 0);
 }
 
-static void a_folder_that_is_not_there_holds_no_job_and_is_not_an_error(void **state)
+static void a_missing_job_folder_has_no_jobs_and_is_not_an_error(void **state)
 {
     struct fixture *f = *state;
 
@@ -174,7 +174,7 @@ static int has_no_error(void *f)
     return look(f)->error[0] == '\0';
 }
 
-static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
+static void a_hanging_job_folder_keeps_the_last_known_jobs(void **state)
 {
     struct fixture *f = *state;
 
@@ -195,7 +195,7 @@ static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
     assert_non_null(strstr(said, "all files are valid again"));
 }
 
-static void jobs_come_and_go_with_their_files(void **state)
+static void jobs_appear_and_disappear_with_their_files(void **state)
 {
     struct fixture *f = *state;
 
@@ -210,7 +210,7 @@ static void jobs_come_and_go_with_their_files(void **state)
     assert_jobs(f, "");
 }
 
-static void only_files_that_changed_are_read(void **state)
+static void only_changed_job_files_are_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -234,7 +234,7 @@ static void only_files_that_changed_are_read(void **state)
     assert_int_equal(ntk_jobs_reads(f->folder), 6);
 }
 
-static void a_partly_written_record_waits_for_its_end(void **state)
+static void a_partly_written_job_file_is_used_once_complete_or_unchanged(void **state)
 {
     struct fixture *f = *state;
 
@@ -250,7 +250,7 @@ static void a_partly_written_record_waits_for_its_end(void **state)
     assert_jobs(f, "1234 : 0 1 / 0 @1.125\n77 : 2 3 / 1 @1.5\n");
 }
 
-static void a_time_to_come_is_now(void **state)
+static void a_job_file_time_in_the_future_is_treated_as_now(void **state)
 {
     struct fixture *f = *state;
 
@@ -258,7 +258,7 @@ static void a_time_to_come_is_now(void **state)
     assert_jobs(f, "42 : 0 1 / 0 @0\n");
 }
 
-static void a_refused_file_is_reported_once_and_holds_nothing(void **state)
+static void an_invalid_job_file_is_reported_once_and_ignored(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "0.0");
@@ -286,7 +286,7 @@ static void a_refused_file_is_reported_once_and_holds_nothing(void **state)
 }
 
 /* For a moment the process cannot open any more files. */
-static void data_that_could_not_be_read_is_read_again(void **state)
+static void a_job_file_that_could_not_be_read_is_read_again(void **state)
 {
     struct fixture *f = *state;
     struct rlimit limit;
@@ -308,7 +308,7 @@ static void data_that_could_not_be_read_is_read_again(void **state)
     assert_string_equal(f->snapshot->jobs.error, "");
 }
 
-static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
+static void unknown_devices_and_cores_of_jobs_are_ignored(void **state)
 {
     struct fixture *f = *state;
     char want[512];
@@ -324,7 +324,7 @@ static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
     assert_string_equal(said, want);
 }
 
-static void without_a_machine_the_devices_are_known(void **state)
+static void devices_of_a_job_are_reported_without_machine_information(void **state)
 {
     struct fixture *f = *state;
 
@@ -362,16 +362,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_has_the_cores_of_its_devices),
-        TEST(a_folder_that_is_not_there_holds_no_job_and_is_not_an_error),
-        TEST(a_folder_that_hangs_blocks_no_reader_and_loses_no_job),
-        TEST(jobs_come_and_go_with_their_files),
-        TEST(only_files_that_changed_are_read),
-        TEST(a_partly_written_record_waits_for_its_end),
-        TEST(a_time_to_come_is_now),
-        TEST(a_refused_file_is_reported_once_and_holds_nothing),
-        TEST(data_that_could_not_be_read_is_read_again),
-        TEST(devices_and_cores_that_are_not_there_hold_nothing),
-        TEST(without_a_machine_the_devices_are_known),
+        TEST(a_missing_job_folder_has_no_jobs_and_is_not_an_error),
+        TEST(a_hanging_job_folder_keeps_the_last_known_jobs),
+        TEST(jobs_appear_and_disappear_with_their_files),
+        TEST(only_changed_job_files_are_read),
+        TEST(a_partly_written_job_file_is_used_once_complete_or_unchanged),
+        TEST(a_job_file_time_in_the_future_is_treated_as_now),
+        TEST(an_invalid_job_file_is_reported_once_and_ignored),
+        TEST(a_job_file_that_could_not_be_read_is_read_again),
+        TEST(unknown_devices_and_cores_of_jobs_are_ignored),
+        TEST(devices_of_a_job_are_reported_without_machine_information),
         TEST(jobs_beyond_the_limit_are_reported),
     };
 

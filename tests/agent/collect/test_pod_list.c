@@ -31,7 +31,7 @@ static void assert_rows(const struct ntk_pod_list *list, const char *want)
     ntk_buf_fini(&text);
 }
 
-static void cores_and_devices_come_in_order_and_once(void **state)
+static void cores_and_devices_of_pods_are_sorted_without_duplicates(void **state)
 {
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };
@@ -52,7 +52,7 @@ static void cores_and_devices_come_in_order_and_once(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void dynamically_allocated_devices_count_by_their_driver(void **state)
+static void dynamically_allocated_devices_are_matched_by_driver(void **state)
 {
     static const char *const drivers[2][2] = { { "neuron.aws.com", "neuron-device-3" },
                                                { "gpu.nvidia.com", "gpu-4" } };
@@ -87,7 +87,7 @@ static void dynamically_allocated_devices_count_by_their_driver(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void a_configured_resource_of_another_plug_in_is_counted(void **state)
+static void a_configured_resource_of_another_device_plugin_is_read(void **state)
 {
     struct ntk_pod_resource table[NTK_POD_RESOURCES_MAX + 1] = { 0 };
     struct ntk_buf message = { 0 };
@@ -115,7 +115,7 @@ static void a_configured_resource_of_another_plug_in_is_counted(void **state)
     assert_int_equal(ntk_pod_resource_add(table, "x/y=device", &err), -E2BIG);
 }
 
-static void invalid_frames_are_rejected_and_the_old_list_is_kept(void **state)
+static void an_invalid_pod_list_is_rejected_and_the_old_one_kept(void **state)
 {
     static const struct {
         const char *bytes;
@@ -155,7 +155,7 @@ static void invalid_frames_are_rejected_and_the_old_list_is_kept(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void rows_beyond_the_limit_are_omitted(void **state)
+static void pod_rows_beyond_the_limit_are_omitted(void **state)
 {
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };
@@ -176,11 +176,11 @@ static void rows_beyond_the_limit_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores_and_devices_come_in_order_and_once),
-        cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
-        cmocka_unit_test(a_configured_resource_of_another_plug_in_is_counted),
-        cmocka_unit_test(invalid_frames_are_rejected_and_the_old_list_is_kept),
-        cmocka_unit_test(rows_beyond_the_limit_are_omitted),
+        cmocka_unit_test(cores_and_devices_of_pods_are_sorted_without_duplicates),
+        cmocka_unit_test(dynamically_allocated_devices_are_matched_by_driver),
+        cmocka_unit_test(a_configured_resource_of_another_device_plugin_is_read),
+        cmocka_unit_test(an_invalid_pod_list_is_rejected_and_the_old_one_kept),
+        cmocka_unit_test(pod_rows_beyond_the_limit_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void assert_error(struct fixture *f, const char *words)
 
 /* -- known values ------------------------------------------------------------------------------ */
 
-static void an_application_is_in_the_pod_of_all_its_cores(void **state)
+static void an_application_belongs_to_the_pod_with_all_its_cores(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -183,7 +183,7 @@ static void an_application_is_in_the_pod_of_all_its_cores(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void containers_of_a_pod_that_share_a_core_are_joined(void **state)
+static void containers_that_share_a_core_are_listed_together(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -205,7 +205,7 @@ static void containers_of_a_pod_that_share_a_core_are_joined(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void the_container_name_takes_precedence_over_the_cores(void **state)
+static void the_container_id_takes_precedence_over_the_cores(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -237,7 +237,7 @@ static void the_container_name_takes_precedence_over_the_cores(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void names_of_log_files_are_taken_apart_or_refused(void **state)
+static void pod_and_container_are_parsed_from_log_file_names(void **state)
 {
     static const char *const others[] = {
         "",
@@ -276,7 +276,7 @@ static int has_a_round(void *ctx)
 }
 
 /* A new application does not shorten the minimum gap after the previous request. */
-static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void **state)
+static void the_kubelet_is_queried_every_period_and_for_new_applications(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = machine(1, 0, 1);
@@ -319,7 +319,7 @@ static void an_absent_kubelet_is_reported_and_may_appear_later(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void every_wrong_answer_is_reported_and_yields_no_pods(void **state)
+static void an_invalid_kubelet_response_is_reported_and_yields_no_pods(void **state)
 {
     static const char garbage[] = "\0\0\0\0\4\xff\xff\xff\xff";
     static const struct {
@@ -350,7 +350,7 @@ static void every_wrong_answer_is_reported_and_yields_no_pods(void **state)
     }
 }
 
-static void a_silent_kubelet_is_given_up(void **state)
+static void a_request_to_a_silent_kubelet_times_out(void **state)
 {
     struct fixture *f = *state;
 
@@ -361,7 +361,7 @@ static void a_silent_kubelet_is_given_up(void **state)
     assert_error(f, "cannot get pods from the kubelet");
 }
 
-static void an_endless_answer_is_given_up(void **state)
+static void a_kubelet_response_beyond_the_limit_is_rejected(void **state)
 {
     struct fixture *f = *state;
     size_t bytes = NTK_POD_LIST_BYTES_MAX + 100000;
@@ -386,7 +386,7 @@ static int was_asked(void *ctx)
 }
 
 /* The thread waits in a request that is never answered, with a limit of ten minutes. */
-static void neither_a_report_nor_the_end_waits_for_a_silent_kubelet(void **state)
+static void reports_and_shutdown_do_not_wait_for_a_silent_kubelet(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_pods_options options = { .socket_path = f->socket_path,
@@ -411,16 +411,16 @@ static void neither_a_report_nor_the_end_waits_for_a_silent_kubelet(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(an_application_is_in_the_pod_of_all_its_cores),
-        T(containers_of_a_pod_that_share_a_core_are_joined),
-        T(the_container_name_takes_precedence_over_the_cores),
-        T(names_of_log_files_are_taken_apart_or_refused),
-        T(a_kubelet_is_asked_each_period_and_sooner_for_a_new_application),
+        T(an_application_belongs_to_the_pod_with_all_its_cores),
+        T(containers_that_share_a_core_are_listed_together),
+        T(the_container_id_takes_precedence_over_the_cores),
+        T(pod_and_container_are_parsed_from_log_file_names),
+        T(the_kubelet_is_queried_every_period_and_for_new_applications),
         T(an_absent_kubelet_is_reported_and_may_appear_later),
-        T(every_wrong_answer_is_reported_and_yields_no_pods),
-        T(a_silent_kubelet_is_given_up),
-        T(an_endless_answer_is_given_up),
-        T(neither_a_report_nor_the_end_waits_for_a_silent_kubelet),
+        T(an_invalid_kubelet_response_is_reported_and_yields_no_pods),
+        T(a_request_to_a_silent_kubelet_times_out),
+        T(a_kubelet_response_beyond_the_limit_is_rejected),
+        T(reports_and_shutdown_do_not_wait_for_a_silent_kubelet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

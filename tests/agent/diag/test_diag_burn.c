@@ -52,7 +52,7 @@ static struct ntk_diag_result burn(uint64_t duration_ns)
     return message.result;
 }
 
-static void rounds_start_before_the_time_is_up(void **state)
+static void burn_in_rounds_start_until_the_duration_is_reached(void **state)
 {
     static const struct {
         uint64_t duration_ns;
@@ -83,7 +83,7 @@ static void rounds_start_before_the_time_is_up(void **state)
 }
 
 /* The burn-in stops at 16 failed results, here after two rounds. */
-static void testing_stops_after_16_failures(void **state)
+static void burn_in_stops_after_16_failures(void **state)
 {
     (void)state;
     round_ns = ROUND_NS;
@@ -116,8 +116,8 @@ static void a_dead_core_ends_the_burn_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_start_before_the_time_is_up),
-        cmocka_unit_test(testing_stops_after_16_failures),
+        cmocka_unit_test(burn_in_rounds_start_until_the_duration_is_reached),
+        cmocka_unit_test(burn_in_stops_after_16_failures),
         cmocka_unit_test(a_dead_core_ends_the_burn_in),
     };
 

@@ -122,7 +122,7 @@ static int tear_down(void **state)
     return test_scratch_tear_down(NULL);
 }
 
-static void a_worker_without_a_word_for_the_limit_is_ended(void **state)
+static void a_silent_diagnostic_worker_is_killed_at_the_limit(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_diag_work work = { .job = NTK_DIAG_JOB_TESTS };
@@ -150,7 +150,7 @@ static struct ntk_diag_owner owner_for_a_while(const struct ntk_diag_plan *plan,
     return (struct ntk_diag_owner){ .pid = looks <= looks_owned ? 7 : 0, .command = "train" };
 }
 
-static void a_core_that_a_process_has_is_waited_for_as_long_as_asked(void **state)
+static void the_wait_for_a_core_in_use_ends_at_the_requested_time(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -183,7 +183,7 @@ static bool is_unwanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_
     return false;
 }
 
-static void the_canary_begins_a_round_at_each_interval(void **state)
+static void a_canary_round_starts_at_every_interval(void **state)
 {
     struct fixture *f = *state;
     const uint64_t interval_ns = 2 * NTK_NS_PER_SECOND; /* longer ones are more looks per round */
@@ -205,9 +205,9 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(a_worker_without_a_word_for_the_limit_is_ended),
-        CASE(a_core_that_a_process_has_is_waited_for_as_long_as_asked),
-        CASE(the_canary_begins_a_round_at_each_interval),
+        CASE(a_silent_diagnostic_worker_is_killed_at_the_limit),
+        CASE(the_wait_for_a_core_in_use_ends_at_the_requested_time),
+        CASE(a_canary_round_starts_at_every_interval),
     };
 
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -54,7 +54,7 @@ static bool is_there(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void a_user_displaces_only_own_captures(void **state)
+static void captures_of_a_user_displace_only_own_captures(void **state)
 {
     const char *folder = *state;
 
@@ -69,7 +69,7 @@ static void a_user_displaces_only_own_captures(void **state)
     assert_true(is_there(folder, "20260104T000000Z-p99-uid_1002"));
 }
 
-static void a_capture_counts_with_its_written_size(void **state)
+static void the_recorded_size_of_a_capture_counts_towards_the_limit(void **state)
 {
     const char *folder = *state;
     uint8_t *ledger;
@@ -89,7 +89,7 @@ static void a_capture_counts_with_its_written_size(void **state)
 }
 
 /* Method: a folder of an older agent, in which a captured user created folders 300 levels deep. */
-static void a_deep_capture_is_neither_walked_nor_kept(void **state)
+static void a_deeply_nested_capture_is_removed_without_measuring(void **state)
 {
     const char *folder = *state;
     char path[512];
@@ -112,7 +112,7 @@ static void a_deep_capture_is_neither_walked_nor_kept(void **state)
 
 /* Method: a folder that an older agent gave to a user, who adds files to it afterwards. Only root
  * can change the owner. */
-static void folders_of_other_users_are_measured_each_time(void **state)
+static void capture_folders_of_other_users_are_measured_every_time(void **state)
 {
     const char *folder = *state;
     char path[512];
@@ -202,7 +202,7 @@ static void runs_end(void *ctx, uint64_t now_ns)
     (void)waitid(P_PID, (id_t)pids[1], &info, WEXITED | WNOWAIT);
 }
 
-static void users_do_not_share_a_budget(void **state)
+static void each_user_has_a_separate_capture_budget(void **state)
 {
     const char *folder = *state;
     char kept[512];
@@ -296,7 +296,7 @@ static unsigned take(struct often *often)
     return count_folders(often->kept, "-uid_1001");
 }
 
-static void a_reason_is_captured_once_per_interval(void **state)
+static void at_most_one_capture_per_reason_is_taken_in_an_interval(void **state)
 {
     struct often often;
     struct reported reported;
@@ -312,7 +312,7 @@ static void a_reason_is_captured_once_per_interval(void **state)
     often_end(&often);
 }
 
-static void a_run_that_hangs_is_killed_and_retried_sooner(void **state)
+static void a_hanging_capture_run_is_killed_and_retried_sooner(void **state)
 {
     struct often often;
     struct reported reported;
@@ -329,7 +329,7 @@ static void a_run_that_hangs_is_killed_and_retried_sooner(void **state)
 }
 
 /* The pause after a failure is a tenth of the normal one. */
-static void a_run_that_fails_is_retried_sooner(void **state)
+static void a_failed_capture_run_is_retried_sooner(void **state)
 {
     struct often often;
     struct reported reported;
@@ -345,7 +345,7 @@ static void a_run_that_fails_is_retried_sooner(void **state)
     often_end(&often);
 }
 
-static void an_agent_without_captures_takes_none(void **state)
+static void capture_calls_without_captures_have_no_effect(void **state)
 {
     (void)state;
     ntk_captures_take(NULL, NTK_CAPTURES_HANG, "job", 1, 0);
@@ -355,21 +355,22 @@ static void an_agent_without_captures_takes_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_agent_without_captures_takes_none),
-        cmocka_unit_test_setup_teardown(a_user_displaces_only_own_captures, make_scratch,
+        cmocka_unit_test(capture_calls_without_captures_have_no_effect),
+        cmocka_unit_test_setup_teardown(captures_of_a_user_displace_only_own_captures, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_capture_counts_with_its_written_size, make_scratch,
+        cmocka_unit_test_setup_teardown(the_recorded_size_of_a_capture_counts_towards_the_limit,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_deeply_nested_capture_is_removed_without_measuring,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(capture_folders_of_other_users_are_measured_every_time,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(each_user_has_a_separate_capture_budget, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_deep_capture_is_neither_walked_nor_kept, make_scratch,
-                                        remove_scratch),
-        cmocka_unit_test_setup_teardown(folders_of_other_users_are_measured_each_time, make_scratch,
-                                        remove_scratch),
-        cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_reason_is_captured_once_per_interval, make_scratch,
-                                        remove_scratch),
-        cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_and_retried_sooner, make_scratch,
-                                        remove_scratch),
-        cmocka_unit_test_setup_teardown(a_run_that_fails_is_retried_sooner, make_scratch,
+        cmocka_unit_test_setup_teardown(at_most_one_capture_per_reason_is_taken_in_an_interval,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_hanging_capture_run_is_killed_and_retried_sooner,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_failed_capture_run_is_retried_sooner, make_scratch,
                                         remove_scratch),
     };
 

@@ -34,7 +34,7 @@ static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snap
 
 /* Rank 0 exists and was reported, rank 1 was lost, rank 2 exited after it, no process reports rank
  * 3. */
-static void troubles_of_a_broken_communicator_start_when_it_breaks(void **state)
+static void the_trouble_of_a_broken_communicator_starts_when_it_breaks(void **state)
 {
     static const uint64_t ages[] = { 0, 50, 45, 50 };
     static const char *const causes[] = { "", "lost", "gone", "unseen" };
@@ -75,7 +75,7 @@ static void troubles_of_a_broken_communicator_start_when_it_breaks(void **state)
 
 /* Method: communicators of two users have the same rendezvous; a process of the first user, in
  * another PID namespace, has the requested pid. */
-static void a_member_of_a_communicator_is_not_another_users_process(void **state)
+static void communicator_members_are_not_processes_of_another_user(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 4);
@@ -135,7 +135,7 @@ static void add_lost(struct ntk_snapshot *snapshot)
 
 /* Method: ranks over several periods, one of them on a core of a batch job. The job ends, then a
  * rank is lost, then the communicator disappears. */
-static void the_batch_job_of_ranks_outlives_them(void **state)
+static void the_batch_job_of_ranks_is_kept_after_their_exit(void **state)
 {
     static const struct {
         bool has_job;
@@ -183,9 +183,9 @@ static void the_batch_job_of_ranks_outlives_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_batch_job_of_ranks_outlives_them),
-        cmocka_unit_test(a_member_of_a_communicator_is_not_another_users_process),
-        cmocka_unit_test(troubles_of_a_broken_communicator_start_when_it_breaks),
+        cmocka_unit_test(the_batch_job_of_ranks_is_kept_after_their_exit),
+        cmocka_unit_test(communicator_members_are_not_processes_of_another_user),
+        cmocka_unit_test(the_trouble_of_a_broken_communicator_starts_when_it_breaks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void ask(struct fixture *f)
     assert_int_equal(ntk_hosts_ask(&f->host, 1, NTK_HOSTS_REPORT, &remote, &err), 0);
 }
 
-static void a_query_gets_an_answer(void **state)
+static void a_local_query_returns_a_report(void **state)
 {
     struct fixture f = { 0 };
 
@@ -78,7 +78,7 @@ static bool put_new(void *ctx)
     return true;
 }
 
-static void an_answer_is_newer_than_the_question(void **state)
+static void a_local_query_returns_a_report_newer_than_the_query(void **state)
 {
     struct fixture f = { .refresh = put_new };
 
@@ -91,7 +91,7 @@ static void an_answer_is_newer_than_the_question(void **state)
     ntk_local_destroy(f.local);
 }
 
-static void an_older_answer_is_not_used(void **state)
+static void a_local_report_older_than_the_query_is_not_used(void **state)
 {
     struct fixture f = { .refresh = put_new, .loop_hangs = true };
 
@@ -107,9 +107,9 @@ static void an_older_answer_is_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_query_gets_an_answer),
-        cmocka_unit_test(an_answer_is_newer_than_the_question),
-        cmocka_unit_test(an_older_answer_is_not_used),
+        cmocka_unit_test(a_local_query_returns_a_report),
+        cmocka_unit_test(a_local_query_returns_a_report_newer_than_the_query),
+        cmocka_unit_test(a_local_report_older_than_the_query_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -99,7 +99,7 @@ static json_t *get_json(const struct fixture *f, const char *path)
     return json;
 }
 
-static void the_page_has_types_and_a_policy_and_no_inline_code(void **state)
+static void the_page_has_content_types_a_policy_and_no_inline_code(void **state)
 {
     const struct fixture *f = *state;
     char path[128];
@@ -136,7 +136,7 @@ static void the_page_has_types_and_a_policy_and_no_inline_code(void **state)
     free(text);
 }
 
-static void files_outside_the_page_are_404(void **state)
+static void files_outside_the_page_return_404(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/nothing",     "/../etc/passwd",  "//index.html",
@@ -164,7 +164,7 @@ static void a_foreign_host_name_is_rejected(void **state)
     }
 }
 
-static void hostile_parameters_get_one_message_and_status_400(void **state)
+static void invalid_parameters_return_400_with_a_message(void **state)
 {
     const struct fixture *f = *state;
     static const char *const rows[][2] = {
@@ -211,7 +211,7 @@ static void hostile_parameters_get_one_message_and_status_400(void **state)
     }
 }
 
-static void names_never_stored_are_404_whatever_they_contain(void **state)
+static void names_that_were_never_stored_return_404(void **state)
 {
     const struct fixture *f = *state;
     static const char *const names[] = { "x", "'%20OR%201=1--", "%22", "%ff%fe", "a%0ab" };
@@ -230,7 +230,7 @@ static void names_never_stored_are_404_whatever_they_contain(void **state)
     free(text);
 }
 
-static void every_query_returns_an_array(void **state)
+static void every_api_query_returns_an_array(void **state)
 {
     const struct fixture *f = *state;
     static const char *const questions[] = {
@@ -259,7 +259,7 @@ static void every_query_returns_an_array(void **state)
     json_decref(json);
 }
 
-static void without_a_database_history_is_404_and_names_the_option(void **state)
+static void history_without_a_database_returns_404_with_the_option(void **state)
 {
     struct fixture *f = *state;
 
@@ -273,7 +273,7 @@ static void without_a_database_history_is_404_and_names_the_option(void **state)
     json_decref(json);
 }
 
-static void the_live_stream_has_the_keys_that_the_other_omits(void **state)
+static void the_live_stream_has_the_complete_reports(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/api/v1/stream", "/api/v1/live" };
@@ -311,7 +311,7 @@ static void put_ranks(void *ctx)
     ntk_buf_fini(&line);
 }
 
-static void ranks_match_the_query(void **state)
+static void the_ranks_route_returns_the_requested_ranks(void **state)
 {
     struct fixture *f = *state;
     struct ntk_routes_options options = {
@@ -341,7 +341,7 @@ static void no_destroy(void *state)
 }
 
 /* Method: a fake output that reports what a real one reports while the loop hangs. */
-static void a_report_that_is_too_old_is_answered_503(void **state)
+static void a_request_returns_503_if_the_report_is_too_old(void **state)
 {
     static const struct ntk_exporter fake = { .is_stale = is_stale, .destroy = no_destroy };
     static const char *const paths[] = { "/-/ready", "/api/v1/report", "/api/v1/ranks",
@@ -373,21 +373,21 @@ static void a_report_that_is_too_old_is_answered_503(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_page_has_types_and_a_policy_and_no_inline_code, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(files_outside_the_page_are_404, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_foreign_host_name_is_rejected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(hostile_parameters_get_one_message_and_status_400, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_they_contain, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(every_query_returns_an_array, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_names_the_option,
+        cmocka_unit_test_setup_teardown(the_page_has_content_types_a_policy_and_no_inline_code,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_live_stream_has_the_keys_that_the_other_omits, set_up,
+        cmocka_unit_test_setup_teardown(files_outside_the_page_return_404, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_foreign_host_name_is_rejected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(invalid_parameters_return_400_with_a_message, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(ranks_match_the_query, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_report_that_is_too_old_is_answered_503, set_up,
+        cmocka_unit_test_setup_teardown(names_that_were_never_stored_return_404, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_api_query_returns_an_array, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(history_without_a_database_returns_404_with_the_option,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_live_stream_has_the_complete_reports, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_ranks_route_returns_the_requested_ranks, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_request_returns_503_if_the_report_is_too_old, set_up,
                                         tear_down),
     };
 

@@ -57,7 +57,7 @@ static void add_rows(struct observed *o, size_t count)
     }
 }
 
-static void rows_keep_their_thread_function_and_file(void **state)
+static void idle_rows_have_thread_function_and_file(void **state)
 {
     struct ntk_idle_cause causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX];
     struct observed *o = *state;
@@ -85,7 +85,7 @@ static void rows_keep_their_thread_function_and_file(void **state)
     assert_string_equal(causes[1].syscall, "");
 }
 
-static void rows_beyond_the_bound_are_one(void **state)
+static void idle_rows_beyond_the_limit_are_merged_into_one(void **state)
 {
     struct ntk_idle_cause causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX];
     const struct ntk_idle_cause *rest = &causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX - 1];
@@ -103,7 +103,7 @@ static void rows_beyond_the_bound_are_one(void **state)
     assert_int_equal(rest->longest_ns, 31 * MS);
 }
 
-static void as_many_rows_as_fit_have_no_rest(void **state)
+static void idle_rows_up_to_the_limit_are_listed_individually(void **state)
 {
     struct ntk_idle_cause causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX];
     struct observed *o = *state;
@@ -119,9 +119,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(rows_keep_their_thread_function_and_file),
-        TEST(rows_beyond_the_bound_are_one),
-        TEST(as_many_rows_as_fit_have_no_rest),
+        TEST(idle_rows_have_thread_function_and_file),
+        TEST(idle_rows_beyond_the_limit_are_merged_into_one),
+        TEST(idle_rows_up_to_the_limit_are_listed_individually),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

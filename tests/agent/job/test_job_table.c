@@ -61,7 +61,7 @@ static void assert_csv(enum ntk_job_view view, const struct ntk_job_row *row, co
     ntk_query_table_fini(&table);
 }
 
-static void figures_of_a_job_are_sums_and_shares(void **state)
+static void job_figures_are_sums_and_shares(void **state)
 {
     struct ntk_job_row row = { .job = job_make(), .jobs = 1, .device_watts = 500 };
 
@@ -77,7 +77,7 @@ static void figures_of_a_job_are_sums_and_shares(void **state)
                "true,100,10,3,,4096,0.25,0.5,1,\r\n");
 }
 
-static void unknown_values_are_empty(void **state)
+static void unknown_job_values_are_empty(void **state)
 {
     struct ntk_job_row row = { .job = job_make(), .jobs = 1, .device_watts = 500 };
 
@@ -97,7 +97,7 @@ static void unknown_values_are_empty(void **state)
                "false,100,10,3,4096,,0.5,\r\n");
 }
 
-static void users_have_the_sums_and_maxima_of_their_jobs(void **state)
+static void user_figures_are_sums_and_maxima_of_their_jobs(void **state)
 {
     struct ntk_job_row row = { .job.user = "alice", .device_watts = 100 };
     struct ntk_store_job job = job_make();
@@ -119,9 +119,9 @@ static void users_have_the_sums_and_maxima_of_their_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_of_a_job_are_sums_and_shares),
-        cmocka_unit_test(unknown_values_are_empty),
-        cmocka_unit_test(users_have_the_sums_and_maxima_of_their_jobs),
+        cmocka_unit_test(job_figures_are_sums_and_shares),
+        cmocka_unit_test(unknown_job_values_are_empty),
+        cmocka_unit_test(user_figures_are_sums_and_maxima_of_their_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

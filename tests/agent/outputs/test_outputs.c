@@ -62,7 +62,7 @@ static struct ntk_outputs make_outputs(struct peer *first, struct peer *second)
 }
 
 /* Method: the first is done only after the second was asked, too. */
-static void exporters_are_waited_for_at_once(void **state)
+static void exporters_are_drained_concurrently(void **state)
 {
     struct peer second = { 0 };
     struct peer first = { .other = &second };
@@ -75,7 +75,7 @@ static void exporters_are_waited_for_at_once(void **state)
     assert_int_equal(second.asked, 1);
 }
 
-static void haste_ends_the_rest_and_the_first_failure_is_reported(void **state)
+static void draining_stops_at_the_timeout_and_returns_the_first_error(void **state)
 {
     struct peer first = { .never = true };
     struct peer second = { .last = -ECONNREFUSED };
@@ -97,7 +97,7 @@ static bool is_never_in_haste(void *ctx)
     return false;
 }
 
-static void all_are_waited_for_until_the_limit(void **state)
+static void draining_waits_for_all_exporters_until_the_limit(void **state)
 {
     struct peer first = { .never = true };
     struct peer second = { .last = -ECONNREFUSED };
@@ -114,9 +114,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(exporters_are_waited_for_at_once),
-        CASE(haste_ends_the_rest_and_the_first_failure_is_reported),
-        CASE(all_are_waited_for_until_the_limit),
+        CASE(exporters_are_drained_concurrently),
+        CASE(draining_stops_at_the_timeout_and_returns_the_first_error),
+        CASE(draining_waits_for_all_exporters_until_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static int tear_down(void **state)
         test_run_fini(&run);                    \
     } while (0)
 
-static void the_default_output_is_a_table(void **state)
+static void the_default_query_output_is_a_table(void **state)
 {
     const struct fixture *f = *state;
 
@@ -216,7 +216,7 @@ static void counts_of_abandoned_executions_are_marked(void **state)
     free(path);
 }
 
-static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state)
+static void unreported_memory_is_a_dash_and_estimates_have_a_tilde(void **state)
 {
     char *path = store_mixed(*state, "mixed.db");
 
@@ -235,7 +235,7 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
 }
 
 /* One of the three processes counts no executions, so a query of only this one shows none. */
-static void uncounted_executions_are_reported_and_are_not_zero(void **state)
+static void uncounted_executions_are_marked_and_not_shown_as_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };
     static const char *const counts[] = { "completed", "transient", "completed" };
@@ -284,7 +284,7 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
 }
 
 /* The name of a model that was loaded before the hooks were is unknown. */
-static void an_unknown_name_is_a_dash(void **state)
+static void an_unknown_model_name_is_shown_as_a_dash(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -332,7 +332,7 @@ static void memory_of_a_process_that_exited_before_it_was_seen_is_unknown(void *
     free(path);
 }
 
-static void a_gap_is_shown_as_a_gap(void **state)
+static void unwatched_time_has_empty_values_and_idle_time_has_zeros(void **state)
 {
     const struct fixture *f = *state;
 
@@ -353,7 +353,7 @@ static void a_gap_is_shown_as_a_gap(void **state)
            "--step", "1m");
 }
 
-static void json_is_for_programs(void **state)
+static void json_output_has_typed_values_and_utc_times(void **state)
 {
     const struct fixture *f = *state;
     struct test_run run = RUN("executions", "--json", "--db", f->path, "--step", "60", "--from",
@@ -381,7 +381,7 @@ static void json_is_for_programs(void **state)
     test_run_fini(&run);
 }
 
-static void events_are_listed_in_order(void **state)
+static void events_are_listed_in_time_order(void **state)
 {
     const struct fixture *f = *state;
 
@@ -516,7 +516,7 @@ static void an_option_that_does_not_apply_to_the_query_is_rejected(void **state)
     }
 }
 
-static void every_metric_is_listed_and_can_be_queried(void **state)
+static void every_metric_is_listed_and_queryable(void **state)
 {
     const struct fixture *f = *state;
     struct test_run run = RUN("--metric", "help");
@@ -542,7 +542,7 @@ static void every_metric_is_listed_and_can_be_queried(void **state)
 }
 
 /* The record of a fault has no class, because the failed execution counts. */
-static void an_error_without_a_class_has_that_of_its_status_or_the_outcome(void **state)
+static void error_classes_are_derived_from_status_or_outcome(void **state)
 {
     static const struct {
         uint32_t status;
@@ -576,7 +576,7 @@ static void an_error_without_a_class_has_that_of_its_status_or_the_outcome(void 
 }
 
 /* Method: the headings of each question and metric, which are at least two blanks apart. */
-static void no_heading_repeats(void **state)
+static void table_headings_are_unique(void **state)
 {
     const struct fixture *f = *state;
     size_t metric = 0;
@@ -614,7 +614,7 @@ static void no_heading_repeats(void **state)
 }
 
 /* Names are never cut: keys for programs and headings for users are complete. */
-static void the_longest_metric_has_its_whole_name(void **state)
+static void metric_names_in_output_are_never_truncated(void **state)
 {
     const struct fixture *f = *state;
 
@@ -630,7 +630,7 @@ static void the_longest_metric_has_its_whole_name(void **state)
 }
 
 /* The largest second of several cores is unknown: users see the column only for one core. */
-static void a_column_without_values_is_not_shown(void **state)
+static void a_column_without_values_is_omitted(void **state)
 {
     const struct fixture *f = *state;
 
@@ -647,7 +647,7 @@ static void a_column_without_values_is_not_shown(void **state)
 }
 
 /* The agent watches for 100 s, and the process runs for 20 s of them, across a minute. */
-static void rates_of_a_process_refer_to_the_time_in_which_it_ran(void **state)
+static void rates_of_a_process_cover_only_its_running_time(void **state)
 {
     static const struct {
         const char *question;
@@ -698,7 +698,7 @@ static void rates_of_a_process_refer_to_the_time_in_which_it_ran(void **state)
     free(path);
 }
 
-static void strings_of_other_users_remain_plain_text(void **state)
+static void control_bytes_in_stored_strings_are_replaced(void **state)
 {
     struct ntk_query_table table;
     struct ntk_buf out = { 0 };
@@ -728,7 +728,7 @@ static void strings_of_other_users_remain_plain_text(void **state)
     ntk_query_table_fini(&table);
 }
 
-static void rates_below_one_are_not_0(void **state)
+static void rates_below_one_are_not_rounded_to_zero(void **state)
 {
     struct ntk_query_table table;
     struct ntk_buf out = { 0 };
@@ -750,26 +750,26 @@ static void rates_below_one_are_not_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_below_one_are_not_0),
-        cmocka_unit_test(the_default_output_is_a_table),
+        cmocka_unit_test(rates_below_one_are_not_rounded_to_zero),
+        cmocka_unit_test(the_default_query_output_is_a_table),
         cmocka_unit_test(executions_before_the_agent_are_reported),
-        cmocka_unit_test(unreported_memory_is_a_dash_and_an_estimate_has_a_tilde),
-        cmocka_unit_test(uncounted_executions_are_reported_and_are_not_zero),
+        cmocka_unit_test(unreported_memory_is_a_dash_and_estimates_have_a_tilde),
+        cmocka_unit_test(uncounted_executions_are_marked_and_not_shown_as_zero),
         cmocka_unit_test(counts_of_abandoned_executions_are_marked),
-        cmocka_unit_test(an_unknown_name_is_a_dash),
+        cmocka_unit_test(an_unknown_model_name_is_shown_as_a_dash),
         cmocka_unit_test(memory_of_a_process_that_exited_before_it_was_seen_is_unknown),
-        cmocka_unit_test(a_gap_is_shown_as_a_gap),
-        cmocka_unit_test(json_is_for_programs),
-        cmocka_unit_test(events_are_listed_in_order),
+        cmocka_unit_test(unwatched_time_has_empty_values_and_idle_time_has_zeros),
+        cmocka_unit_test(json_output_has_typed_values_and_utc_times),
+        cmocka_unit_test(events_are_listed_in_time_order),
         cmocka_unit_test(invalid_queries_get_one_message),
         cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
-        cmocka_unit_test(every_metric_is_listed_and_can_be_queried),
-        cmocka_unit_test(strings_of_other_users_remain_plain_text),
-        cmocka_unit_test(no_heading_repeats),
-        cmocka_unit_test(an_error_without_a_class_has_that_of_its_status_or_the_outcome),
-        cmocka_unit_test(the_longest_metric_has_its_whole_name),
-        cmocka_unit_test(a_column_without_values_is_not_shown),
-        cmocka_unit_test(rates_of_a_process_refer_to_the_time_in_which_it_ran),
+        cmocka_unit_test(every_metric_is_listed_and_queryable),
+        cmocka_unit_test(control_bytes_in_stored_strings_are_replaced),
+        cmocka_unit_test(table_headings_are_unique),
+        cmocka_unit_test(error_classes_are_derived_from_status_or_outcome),
+        cmocka_unit_test(metric_names_in_output_are_never_truncated),
+        cmocka_unit_test(a_column_without_values_is_omitted),
+        cmocka_unit_test(rates_of_a_process_cover_only_its_running_time),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -56,7 +56,7 @@ static bool matches(const char *tag)
     return ntk_monitor_config_match(&config, tag, &groups);
 }
 
-static void the_default_is_every_group_of_every_application(void **state)
+static void the_default_configuration_has_every_group_of_every_application(void **state)
 {
     ntk_monitor_config_default(&config, NTK_MONITOR_PERIOD_DEFAULT_NS);
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
@@ -106,7 +106,7 @@ static void entries_of_one_application_are_merged_with_the_smallest_period(void 
     ntk_monitor_config_fini(&config);
 }
 
-static void the_filter_is_searched_anywhere_in_the_tag(void **state)
+static void a_tag_filter_matches_anywhere_in_the_tag(void **state)
 {
     parse_well("{\"neuron_runtimes\":[{\"tag_filter\":\"a{2,3}|^[0-9]+$\",\"metrics\":[]}]}");
     assert_true(matches("xaay"));
@@ -125,7 +125,7 @@ static void an_entry_without_metrics_lists_the_application_without_groups(void *
     ntk_monitor_config_fini(&config);
 }
 
-static void an_empty_object_reports_every_5_s_without_groups(void **state)
+static void an_empty_configuration_reports_every_5_s_without_groups(void **state)
 {
     parse_well("{}");
     assert_int_equal(config.period_count, 1);
@@ -135,21 +135,21 @@ static void an_empty_object_reports_every_5_s_without_groups(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void null_counts_as_absent(void **state)
+static void null_values_count_as_absent(void **state)
 {
     parse_well("{\"period\":null,\"neuron_runtimes\":null,\"system_metrics\":null}");
     assert_int_equal(config.periods_ns[0], 5 * SECOND);
     ntk_monitor_config_fini(&config);
 }
 
-static void a_period_below_the_minimum_is_raised(void **state)
+static void a_period_below_the_minimum_is_set_to_the_minimum(void **state)
 {
     parse_well("{\"period\":\"1ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), NTK_MONITOR_PERIOD_MIN_NS);
     ntk_monitor_config_fini(&config);
 }
 
-static void go_durations_are_understood(void **state)
+static void periods_accept_go_durations(void **state)
 {
     parse_well("{\"system_metrics\":[{\"type\":\"vcpu_usage\",\"period\":\"1m30s\"},"
                "{\"type\":\"memory_info\",\"period\":\"1500ms\"}]}");
@@ -159,7 +159,7 @@ static void go_durations_are_understood(void **state)
 }
 
 /* The tag of the entry is the plain address, not an expression; another entry may match it too. */
-static void a_daemon_is_named_by_its_address(void **state)
+static void a_daemon_is_selected_by_its_address(void **state)
 {
     struct ntk_monitor_runtime_groups groups;
 
@@ -192,7 +192,7 @@ static void pods_can_be_requested(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void one_period_can_replace_all(void **state)
+static void one_period_can_replace_all_configured_periods(void **state)
 {
     parse_well("{\"period\":\"9s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\","
                "\"period\":\"8s\"}]}],\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
@@ -205,7 +205,7 @@ static void one_period_can_replace_all(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void each_invalid_text_is_rejected_with_its_position(void **state)
+static void an_invalid_configuration_is_rejected_with_its_position(void **state)
 {
     static const struct {
         const char *text;
@@ -294,7 +294,7 @@ static void each_invalid_text_is_rejected_with_its_position(void **state)
 }
 
 /* Method: one entry, one period or one byte more than the limit. */
-static void values_beyond_each_limit_are_rejected(void **state)
+static void configuration_values_beyond_their_limits_are_rejected(void **state)
 {
     char *text = malloc(64 * 1024);
     struct ntk_err err = { 0 };
@@ -364,21 +364,21 @@ static void repetition_operators_in_brackets_are_literal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_is_every_group_of_every_application),
+        cmocka_unit_test(the_default_configuration_has_every_group_of_every_application),
         cmocka_unit_test(periods_are_inherited_from_the_enclosing_object),
         cmocka_unit_test(entries_of_one_application_are_merged_with_the_smallest_period),
-        cmocka_unit_test(the_filter_is_searched_anywhere_in_the_tag),
+        cmocka_unit_test(a_tag_filter_matches_anywhere_in_the_tag),
         cmocka_unit_test(repetition_operators_in_brackets_are_literal),
         cmocka_unit_test(an_entry_without_metrics_lists_the_application_without_groups),
-        cmocka_unit_test(an_empty_object_reports_every_5_s_without_groups),
-        cmocka_unit_test(null_counts_as_absent),
-        cmocka_unit_test(a_period_below_the_minimum_is_raised),
-        cmocka_unit_test(go_durations_are_understood),
-        cmocka_unit_test(a_daemon_is_named_by_its_address),
+        cmocka_unit_test(an_empty_configuration_reports_every_5_s_without_groups),
+        cmocka_unit_test(null_values_count_as_absent),
+        cmocka_unit_test(a_period_below_the_minimum_is_set_to_the_minimum),
+        cmocka_unit_test(periods_accept_go_durations),
+        cmocka_unit_test(a_daemon_is_selected_by_its_address),
         cmocka_unit_test(pods_can_be_requested),
-        cmocka_unit_test(one_period_can_replace_all),
-        cmocka_unit_test(each_invalid_text_is_rejected_with_its_position),
-        cmocka_unit_test(values_beyond_each_limit_are_rejected),
+        cmocka_unit_test(one_period_can_replace_all_configured_periods),
+        cmocka_unit_test(an_invalid_configuration_is_rejected_with_its_position),
+        cmocka_unit_test(configuration_values_beyond_their_limits_are_rejected),
         cmocka_unit_test(an_error_in_a_file_reports_the_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static const struct ntk_runtime_sample *runtime_of(const struct ntk_snapshot *re
     return NULL;
 }
 
-static void with_one_period_each_snapshot_is_a_report_of_everything(void **state)
+static void with_a_single_period_each_snapshot_is_a_complete_report(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
@@ -68,7 +68,7 @@ static void with_one_period_each_snapshot_is_a_report_of_everything(void **state
     ntk_monitor_config_fini(&config);
 }
 
-static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
+static void report_times_stay_on_the_grid_after_a_late_wakeup(void **state)
 {
     ntk_monitor_config_default(&config, SECOND);
     struct ntk_monitor_schedule *schedule =
@@ -84,7 +84,7 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
 }
 
 /* Method: groups of 1 s, 2 s and 3 s over 12 s; the counts of each group add up to the input. */
-static void every_group_covers_exactly_its_own_period(void **state)
+static void every_group_covers_exactly_its_configured_period(void **state)
 {
     uint64_t executions = 0;
     uint64_t busy_ns = 0;
@@ -128,7 +128,7 @@ static void every_group_covers_exactly_its_own_period(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void a_new_configuration_continues_without_loss_and_with_the_same_numbers(void **state)
+static void a_configuration_change_loses_no_counts(void **state)
 {
     static struct ntk_monitor_config other;
 
@@ -154,7 +154,7 @@ static void a_new_configuration_continues_without_loss_and_with_the_same_numbers
     ntk_monitor_config_fini(&other);
 }
 
-static void polls_for_other_readers_count_but_are_not_reports(void **state)
+static void polls_for_other_readers_are_included_in_the_next_report(void **state)
 {
     uint64_t executions = 0;
 
@@ -180,7 +180,7 @@ static void polls_for_other_readers_count_but_are_not_reports(void **state)
 
 /* Method: in a report over almost no time, single executions and delays of reading would become
  * rates. */
-static void no_first_period_is_too_short_for_rates(void **state)
+static void the_first_period_is_long_enough_for_rates(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
@@ -200,7 +200,7 @@ static void no_first_period_is_too_short_for_rates(void **state)
 }
 
 /* Method: something urgent just before a report is due, and just after one. */
-static void urgent_changes_are_reported_soon_and_no_report_is_too_short(void **state)
+static void urgent_changes_are_reported_after_a_minimum_period(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
@@ -224,7 +224,7 @@ static void urgent_changes_are_reported_soon_and_no_report_is_too_short(void **s
 
 /* Method: hourly reports; pages are made by themselves and on request, and all pages together count
  * the same as all reports. */
-static void pages_are_fresh_however_long_the_period_of_reports(void **state)
+static void pages_are_fresh_even_with_a_long_report_period(void **state)
 {
     uint64_t executions = 0;
 
@@ -261,7 +261,7 @@ static void pages_are_fresh_however_long_the_period_of_reports(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void only_applications_that_a_filter_lets_through_are_listed(void **state)
+static void only_applications_that_match_a_filter_are_listed(void **state)
 {
     configure("{\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
@@ -276,7 +276,7 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
     ntk_monitor_config_fini(&config);
 }
 
-static void a_daemon_with_a_configured_address_is_listed_by_it(void **state)
+static void a_daemon_is_listed_by_its_configured_address(void **state)
 {
     configure("{\"neuron_runtimes\":[{\"address\":\"bert \\\"serve\\\"\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
@@ -290,7 +290,7 @@ static void a_daemon_with_a_configured_address_is_listed_by_it(void **state)
 }
 
 /* Method: a runtime that ends within a long period, after a report of a short one. */
-static void the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_period(void **state)
+static void last_counts_of_an_exited_runtime_are_in_the_next_report(void **state)
 {
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
@@ -317,17 +317,17 @@ static void the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_pe
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_one_period_each_snapshot_is_a_report_of_everything),
-        cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
-        cmocka_unit_test(every_group_covers_exactly_its_own_period),
-        cmocka_unit_test(a_new_configuration_continues_without_loss_and_with_the_same_numbers),
-        cmocka_unit_test(polls_for_other_readers_count_but_are_not_reports),
-        cmocka_unit_test(no_first_period_is_too_short_for_rates),
-        cmocka_unit_test(urgent_changes_are_reported_soon_and_no_report_is_too_short),
-        cmocka_unit_test(pages_are_fresh_however_long_the_period_of_reports),
-        cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
-        cmocka_unit_test(a_daemon_with_a_configured_address_is_listed_by_it),
-        cmocka_unit_test(the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_period),
+        cmocka_unit_test(with_a_single_period_each_snapshot_is_a_complete_report),
+        cmocka_unit_test(report_times_stay_on_the_grid_after_a_late_wakeup),
+        cmocka_unit_test(every_group_covers_exactly_its_configured_period),
+        cmocka_unit_test(a_configuration_change_loses_no_counts),
+        cmocka_unit_test(polls_for_other_readers_are_included_in_the_next_report),
+        cmocka_unit_test(the_first_period_is_long_enough_for_rates),
+        cmocka_unit_test(urgent_changes_are_reported_after_a_minimum_period),
+        cmocka_unit_test(pages_are_fresh_even_with_a_long_report_period),
+        cmocka_unit_test(only_applications_that_match_a_filter_are_listed),
+        cmocka_unit_test(a_daemon_is_listed_by_its_configured_address),
+        cmocka_unit_test(last_counts_of_an_exited_runtime_are_in_the_next_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

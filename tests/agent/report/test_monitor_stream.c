@@ -115,7 +115,7 @@ static void a_slow_reader_of_a_socket_loses_only_whole_lines(void **state)
 
 /* Method: no reader; when the writer exits, the pipe contains complete lines, whatever their
  * length. */
-static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
+static void a_pipe_contains_only_whole_lines_after_the_writer_exits(void **state)
 {
     static const size_t lengths[] = { 100, 4095, 4096, 4097, 5000, 30000, 65536, 65537, 200000 };
     static char line[200000];
@@ -149,7 +149,7 @@ static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
 
 /* A socket does not show how much room it has, so the stream must know of a line that it wrote in
  * part. */
-static void a_partly_written_line_is_known(void **state)
+static void a_partly_written_line_is_detected(void **state)
 {
     int fds[2];
     char *line = malloc(LINE_BYTES);
@@ -167,7 +167,7 @@ static void a_partly_written_line_is_known(void **state)
     close(fds[1]);
 }
 
-static void a_full_disk_keeps_the_line(void **state)
+static void a_line_is_kept_while_the_disk_is_full(void **state)
 {
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
@@ -198,7 +198,7 @@ static void a_closed_reader_is_reported(void **state)
     close(fds[1]);
 }
 
-static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
+static void a_line_larger_than_the_queue_is_accepted_if_the_queue_is_empty(void **state)
 {
     int fds[2];
     size_t size = 2 * NTK_MONITOR_STREAM_BYTES_MAX;
@@ -233,7 +233,7 @@ static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
     close(fds[1]);
 }
 
-static void a_file_gets_every_line_after_its_contents(void **state)
+static void lines_are_appended_to_an_existing_file(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "out");
@@ -266,12 +266,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_reader_of_a_pipe_loses_only_whole_lines),
         cmocka_unit_test(a_slow_reader_of_a_socket_loses_only_whole_lines),
-        cmocka_unit_test(a_pipe_holds_whole_lines_when_the_writer_ends),
-        cmocka_unit_test(a_partly_written_line_is_known),
-        cmocka_unit_test(a_full_disk_keeps_the_line),
+        cmocka_unit_test(a_pipe_contains_only_whole_lines_after_the_writer_exits),
+        cmocka_unit_test(a_partly_written_line_is_detected),
+        cmocka_unit_test(a_line_is_kept_while_the_disk_is_full),
         cmocka_unit_test(a_closed_reader_is_reported),
-        cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
-        cmocka_unit_test(a_file_gets_every_line_after_its_contents),
+        cmocka_unit_test(a_line_larger_than_the_queue_is_accepted_if_the_queue_is_empty),
+        cmocka_unit_test(lines_are_appended_to_an_existing_file),
         cmocka_unit_test(a_closed_stdout_prints_one_message),
     };
     signal(SIGPIPE, SIG_IGN);

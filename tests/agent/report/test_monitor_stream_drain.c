@@ -86,7 +86,7 @@ static uint64_t drain(struct reader *reader, int expected)
     return ms_of(reader, test_clock_now_ns(&reader->clock));
 }
 
-static void a_reader_has_time_until_the_limit_and_no_longer(void **state)
+static void draining_waits_for_a_slow_reader_until_the_limit(void **state)
 {
     static const struct {
         uint64_t reads_ms, stops_ms, ends_ms;
@@ -110,7 +110,7 @@ static void a_reader_has_time_until_the_limit_and_no_longer(void **state)
     }
 }
 
-static void a_closed_reader_is_not_waited_for(void **state)
+static void draining_does_not_wait_for_a_closed_reader(void **state)
 {
     (void)state;
     for (int is_socket = 0; is_socket < 2; is_socket++) {
@@ -127,8 +127,8 @@ static void a_closed_reader_is_not_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reader_has_time_until_the_limit_and_no_longer),
-        cmocka_unit_test(a_closed_reader_is_not_waited_for),
+        cmocka_unit_test(draining_waits_for_a_slow_reader_until_the_limit),
+        cmocka_unit_test(draining_does_not_wait_for_a_closed_reader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
