@@ -18,7 +18,7 @@
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/unit.h"
 
-static void every_group_has_its_metrics(void **state)
+static void every_report_group_is_sent_as_its_metrics(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -82,7 +82,7 @@ static void every_group_has_its_metrics(void **state)
 }
 
 /* Sixteen devices, one of them with an event. */
-static void memory_errors_are_five_metrics_and_one_per_kind_that_occurred(void **state)
+static void memory_errors_are_sent_as_five_metrics_and_one_per_kind(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -187,7 +187,7 @@ static void a_user_label_cannot_have_the_name_of_a_metric_or_dimension(void **st
     ntk_snapshot_destroy(snapshot);
 }
 
-static void runtimes_of_one_tag_are_one_series(void **state)
+static void runtimes_with_one_tag_share_a_series(void **state)
 {
     struct ntk_cloudwatch_data one = { 0 };
     struct ntk_cloudwatch_data two = { 0 };
@@ -250,7 +250,7 @@ static void values_that_the_service_rejects_are_omitted(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void requests_stay_within_the_limits_and_lose_nothing(void **state)
+static void requests_within_the_size_limits_contain_every_value(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_idle_snapshot();
@@ -313,7 +313,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
 }
 /* Method: three processes, watched in three ways; the unknown values of two are filled with
  * poison. */
-static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
+static void values_unknown_to_hooks_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
@@ -345,14 +345,14 @@ static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_group_has_its_metrics),
-        cmocka_unit_test(values_unknown_to_hooks_around_calls_have_no_metric),
+        cmocka_unit_test(every_report_group_is_sent_as_its_metrics),
+        cmocka_unit_test(values_unknown_to_hooks_have_no_metric),
         cmocka_unit_test(a_user_label_cannot_have_the_name_of_a_metric_or_dimension),
-        cmocka_unit_test(memory_errors_are_five_metrics_and_one_per_kind_that_occurred),
+        cmocka_unit_test(memory_errors_are_sent_as_five_metrics_and_one_per_kind),
         cmocka_unit_test(hosts_outside_ec2_are_distinguished_by_name),
-        cmocka_unit_test(runtimes_of_one_tag_are_one_series),
+        cmocka_unit_test(runtimes_with_one_tag_share_a_series),
         cmocka_unit_test(values_that_the_service_rejects_are_omitted),
-        cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),
+        cmocka_unit_test(requests_within_the_size_limits_contain_every_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "tests/exporters/cloudwatch/cloudwatch_sent.h"
 #include "tests/support/unit.h"
 
-static void a_line_has_at_most_100_values_of_a_metric(void **state)
+static void an_emf_line_has_at_most_100_values_per_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -96,7 +96,7 @@ static size_t fewest_lines(const struct ntk_cloudwatch_data *data,
     return lines;
 }
 
-static void lines_have_every_series_once_and_are_as_few_as_possible(void **state)
+static void emf_lines_contain_every_series_once_in_as_few_lines_as_possible(void **state)
 {
     static const struct ntk_cloudwatch_emf_options options = { "N", NULL, TEST_CLOUDWATCH_MINUTE_MS,
                                                                false };
@@ -145,7 +145,7 @@ static void lines_have_every_series_once_and_are_as_few_as_possible(void **state
 }
 
 /* Lines have no counts of values, so only requests have the series of every execution. */
-static void lines_have_percentiles_of_executions_but_no_single_values(void **state)
+static void emf_lines_have_execution_percentiles_but_no_single_values(void **state)
 {
     static const struct ntk_cloudwatch_emf_options options = { "N", NULL, TEST_CLOUDWATCH_MINUTE_MS,
                                                                false };
@@ -183,7 +183,7 @@ static void lines_have_percentiles_of_executions_but_no_single_values(void **sta
     ntk_snapshot_destroy(snapshot);
 }
 
-static void tags_that_look_alike_are_one_series(void **state)
+static void tags_that_are_equal_after_sanitizing_share_a_series(void **state)
 {
     static const struct ntk_cloudwatch_emf_options options = { "N", NULL, TEST_CLOUDWATCH_MINUTE_MS,
                                                                false };
@@ -219,10 +219,10 @@ static void tags_that_look_alike_are_one_series(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
-        cmocka_unit_test(lines_have_every_series_once_and_are_as_few_as_possible),
-        cmocka_unit_test(lines_have_percentiles_of_executions_but_no_single_values),
-        cmocka_unit_test(tags_that_look_alike_are_one_series),
+        cmocka_unit_test(an_emf_line_has_at_most_100_values_per_metric),
+        cmocka_unit_test(emf_lines_contain_every_series_once_in_as_few_lines_as_possible),
+        cmocka_unit_test(emf_lines_have_execution_percentiles_but_no_single_values),
+        cmocka_unit_test(tags_that_are_equal_after_sanitizing_share_a_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void put_at(struct ntk_cloudwatch_gather *gather, uint64_t ms)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_minute_is_sent_when_the_next_report_is_beyond_it(void **state)
+static void a_minute_is_sent_with_the_first_report_after_it(void **state)
 {
     struct steps steps = { 0 };
     struct ntk_cloudwatch_gather gather = {
@@ -90,7 +90,7 @@ static void without_a_step_each_report_is_sent_separately(void **state)
     ntk_cloudwatch_gather_fini(&gather);
 }
 
-static void applications_beyond_the_bound_share_series(void **state)
+static void applications_beyond_the_limit_share_series(void **state)
 {
     enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS, OF_ONE_USER = 48, OF_THE_NEXT = 8 };
     struct ntk_cloudwatch_data data = { 0 };
@@ -126,7 +126,7 @@ static void applications_beyond_the_bound_share_series(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void two_users_with_one_tag_are_never_summed(void **state)
+static void processes_of_two_users_with_one_tag_are_never_summed(void **state)
 {
     /* The third user has no name, the last one has the name of the second. */
     static const char *const users[] = { "", "mallory", "", "mallory" };
@@ -193,7 +193,7 @@ static size_t values_of(struct ntk_cloudwatch_data *data, enum ntk_cloudwatch_me
     return count;
 }
 
-static void an_exited_process_counts_once_more(void **state)
+static void the_last_counts_of_an_exited_process_are_included(void **state)
 {
     static const enum ntk_cloudwatch_metric metrics[] = { NTK_CLOUDWATCH_CORE_UTILIZATION,
                                                           NTK_CLOUDWATCH_EXECUTION_STATUS,
@@ -225,7 +225,7 @@ static void an_exited_process_counts_once_more(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_group_that_is_not_due_adds_nothing(void **state)
+static void a_report_group_that_is_not_due_adds_no_values(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -248,7 +248,7 @@ static void a_group_that_is_not_due_adds_nothing(void **state)
 }
 
 /* Method: in the second report of a step there is only the second user's process. */
-static void the_first_user_of_a_tag_keeps_it_for_the_step(void **state)
+static void a_tag_belongs_to_its_first_user_for_the_whole_step(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -272,7 +272,7 @@ static void the_first_user_of_a_tag_keeps_it_for_the_step(void **state)
 }
 
 /* Zeros would look like an idle application. */
-static void executions_that_are_not_counted_have_no_metric(void **state)
+static void uncounted_executions_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -297,7 +297,7 @@ static void take_cpu_share(const struct ntk_point *point, void *ctx)
 
 /* One metric for the whole machine, everything but idle time; Prometheus has separate series of
  * user and system time. A sum of rounded parts does not exceed the machine. */
-static void the_cpu_of_the_machine_is_one_value_without_idle_time(void **state)
+static void machine_cpu_use_is_one_value_without_idle_time(void **state)
 {
     static const double shares[][NTK_CPU_FIELD_COUNT] = {
         { [NTK_CPU_USER] = 0.25,
@@ -333,7 +333,7 @@ static void the_cpu_of_the_machine_is_one_value_without_idle_time(void **state)
 }
 
 /* FLOPs are the effective ones, without transposes; Prometheus has a counter for both. */
-static void flops_are_the_effective_ones(void **state)
+static void the_flops_metric_contains_effective_flops(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -358,16 +358,16 @@ static void flops_are_the_effective_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_minute_is_sent_when_the_next_report_is_beyond_it),
+        cmocka_unit_test(a_minute_is_sent_with_the_first_report_after_it),
         cmocka_unit_test(without_a_step_each_report_is_sent_separately),
-        cmocka_unit_test(applications_beyond_the_bound_share_series),
-        cmocka_unit_test(two_users_with_one_tag_are_never_summed),
-        cmocka_unit_test(an_exited_process_counts_once_more),
-        cmocka_unit_test(a_group_that_is_not_due_adds_nothing),
-        cmocka_unit_test(the_first_user_of_a_tag_keeps_it_for_the_step),
-        cmocka_unit_test(executions_that_are_not_counted_have_no_metric),
-        cmocka_unit_test(the_cpu_of_the_machine_is_one_value_without_idle_time),
-        cmocka_unit_test(flops_are_the_effective_ones),
+        cmocka_unit_test(applications_beyond_the_limit_share_series),
+        cmocka_unit_test(processes_of_two_users_with_one_tag_are_never_summed),
+        cmocka_unit_test(the_last_counts_of_an_exited_process_are_included),
+        cmocka_unit_test(a_report_group_that_is_not_due_adds_no_values),
+        cmocka_unit_test(a_tag_belongs_to_its_first_user_for_the_whole_step),
+        cmocka_unit_test(uncounted_executions_have_no_metric),
+        cmocka_unit_test(machine_cpu_use_is_one_value_without_idle_time),
+        cmocka_unit_test(the_flops_metric_contains_effective_flops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #define MANUAL_COLUMNS 78
 
-static void options_are_checked(void **state)
+static void invalid_cloudwatch_options_are_rejected(void **state)
 {
     struct ntk_err err = { 0 };
     uint32_t mask = 0;
@@ -36,7 +36,7 @@ static void options_are_checked(void **state)
     assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
 }
 
-static void its_page_lists_every_metric(void **state)
+static void the_cloudwatch_page_lists_every_metric(void **state)
 {
     const char *source = getenv("NTK_SOURCE_DIR");
     char path[512];
@@ -56,7 +56,7 @@ static void its_page_lists_every_metric(void **state)
 }
 
 /* NTK_UPDATE=1 in the environment writes the list. */
-static void its_manual_has_the_list_of_metrics(void **state)
+static void the_cloudwatch_manual_lists_every_metric(void **state)
 {
     struct ntk_buf list = { 0 };
     size_t column = 0;
@@ -82,9 +82,9 @@ static void its_manual_has_the_list_of_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(its_page_lists_every_metric),
-        cmocka_unit_test(its_manual_has_the_list_of_metrics),
+        cmocka_unit_test(invalid_cloudwatch_options_are_rejected),
+        cmocka_unit_test(the_cloudwatch_page_lists_every_metric),
+        cmocka_unit_test(the_cloudwatch_manual_lists_every_metric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

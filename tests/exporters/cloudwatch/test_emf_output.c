@@ -144,7 +144,7 @@ static void expect(const char *path, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void a_line_continues_when_the_full_disk_has_room_again(void **state)
+static void a_partial_line_is_completed_when_the_disk_has_room_again(void **state)
 {
     struct fixture *f = *state;
 
@@ -160,7 +160,7 @@ static void a_line_continues_when_the_full_disk_has_room_again(void **state)
     expect(f->path, FIRST SECOND THIRD);
 }
 
-static void a_line_truncated_in_a_moved_file_is_complete_in_the_next(void **state)
+static void a_line_truncated_in_a_rotated_file_is_repeated_in_the_next(void **state)
 {
     struct fixture *f = *state;
     char *moved = test_scratch_path(f->folder, "moved");
@@ -178,7 +178,7 @@ static void a_line_truncated_in_a_moved_file_is_complete_in_the_next(void **stat
     free(moved);
 }
 
-static void a_line_restarts_in_a_file_that_was_shortened(void **state)
+static void a_partial_line_is_repeated_after_the_file_was_truncated(void **state)
 {
     struct fixture *f = *state;
 
@@ -193,7 +193,7 @@ static void a_line_restarts_in_a_file_that_was_shortened(void **state)
     expect(f->path, FIRST "{\"_a\n" SECOND);
 }
 
-static void a_new_program_begins_on_its_own_line(void **state)
+static void a_restarted_program_begins_a_new_line(void **state)
 {
     struct fixture *f = *state;
     FILE *file = fopen(f->path, "w");
@@ -208,7 +208,7 @@ static void a_new_program_begins_on_its_own_line(void **state)
     expect(f->path, FIRST "{\"_aws\":\n" SECOND THIRD);
 }
 
-static void standard_output_begins_a_new_line_after_one_that_was_cut(void **state)
+static void standard_output_begins_a_new_line_after_a_truncated_one(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -238,14 +238,14 @@ static void standard_output_begins_a_new_line_after_one_that_was_cut(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_continues_when_the_full_disk_has_room_again, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_line_truncated_in_a_moved_file_is_complete_in_the_next,
+        cmocka_unit_test_setup_teardown(a_partial_line_is_completed_when_the_disk_has_room_again,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_line_restarts_in_a_file_that_was_shortened, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_new_program_begins_on_its_own_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(standard_output_begins_a_new_line_after_one_that_was_cut,
+        cmocka_unit_test_setup_teardown(a_line_truncated_in_a_rotated_file_is_repeated_in_the_next,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_partial_line_is_repeated_after_the_file_was_truncated,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_restarted_program_begins_a_new_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(standard_output_begins_a_new_line_after_a_truncated_one,
                                         set_up, tear_down),
     };
 

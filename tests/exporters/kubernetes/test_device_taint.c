@@ -46,7 +46,7 @@ static size_t plan(const char *rules_text, const char *slices_text,
     return recognised;
 }
 
-static void an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it(void **state)
+static void an_unhealthy_device_gets_a_taint_rule_until_it_is_healthy(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 4,
@@ -72,7 +72,7 @@ static void an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it(void **st
                               "C:neuron-monitor-n1-d0=dma_abort");
 }
 
-static void a_correct_rule_is_kept(void **state)
+static void a_correct_taint_rule_is_kept(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 0, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -109,7 +109,7 @@ static void unrelated_devices_are_ignored(void **state)
 }
 
 /* A driver that is loading publishes nothing; that is not a report about any device. */
-static void rules_stay_without_devices(void **state)
+static void taint_rules_are_kept_while_no_devices_are_published(void **state)
 {
     const struct ntk_device_verdicts verdicts = { .count = 1,
                                                   .rows = { { 0, NTK_HEALTH_HEALTHY, 0 } } };
@@ -120,7 +120,7 @@ static void rules_stay_without_devices(void **state)
     assert_string_equal(said, "K:r=dma_abort");
 }
 
-static void old_forms_of_slices_and_pools_of_parts_are_read(void **state)
+static void old_resource_slices_and_partitioned_pools_are_read(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 5, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -136,7 +136,7 @@ static void old_forms_of_slices_and_pools_of_parts_are_read(void **state)
     assert_string_equal(said, "C:neuron-monitor-n1.trn-d5=dma_abort");
 }
 
-static void a_rule_always_names_one_device(void **state)
+static void a_taint_rule_selects_exactly_one_device(void **state)
 {
     struct ntk_taint_rule rule = {
         .name = "r", .pool = "n1", .device = "d0", .value = "dma_abort", .effect = "NoSchedule"
@@ -155,7 +155,7 @@ static void a_rule_always_names_one_device(void **state)
     ntk_buf_fini(&body);
 }
 
-static void a_process_alone_taints_no_device(void **state)
+static void a_fault_reported_only_by_a_process_taints_no_device(void **state)
 {
     struct ntk_health_sample health[] = { { .reason = NTK_HEALTH_REASON_CORE_DEAD },
                                           { .reason = NTK_HEALTH_REASON_DMA_ABORT } };
@@ -179,7 +179,7 @@ static void a_process_alone_taints_no_device(void **state)
     assert_int_equal(verdicts.rows[1].reason, NTK_HEALTH_REASON_DMA_ABORT);
 }
 
-static void names_are_safe_in_a_path(void **state)
+static void only_valid_kubernetes_names_are_used_in_paths(void **state)
 {
     (void)state;
     assert_true(ntk_kube_is_name("ip-10-0-0-1.ec2.internal"));
@@ -194,14 +194,14 @@ static void names_are_safe_in_a_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it),
-        cmocka_unit_test(a_correct_rule_is_kept),
+        cmocka_unit_test(an_unhealthy_device_gets_a_taint_rule_until_it_is_healthy),
+        cmocka_unit_test(a_correct_taint_rule_is_kept),
         cmocka_unit_test(unrelated_devices_are_ignored),
-        cmocka_unit_test(rules_stay_without_devices),
-        cmocka_unit_test(old_forms_of_slices_and_pools_of_parts_are_read),
-        cmocka_unit_test(a_process_alone_taints_no_device),
-        cmocka_unit_test(a_rule_always_names_one_device),
-        cmocka_unit_test(names_are_safe_in_a_path),
+        cmocka_unit_test(taint_rules_are_kept_while_no_devices_are_published),
+        cmocka_unit_test(old_resource_slices_and_partitioned_pools_are_read),
+        cmocka_unit_test(a_fault_reported_only_by_a_process_taints_no_device),
+        cmocka_unit_test(a_taint_rule_selects_exactly_one_device),
+        cmocka_unit_test(only_valid_kubernetes_names_are_used_in_paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

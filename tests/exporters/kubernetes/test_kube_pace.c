@@ -15,7 +15,7 @@ static uint64_t due(const struct ntk_kube_pace *pace)
     return ntk_kube_pace_due_ns(pace, HEARTBEAT, 0, false);
 }
 
-static void unreported_states_are_sent_at_once_or_when_allowed(void **state)
+static void an_unreported_state_is_sent_at_once_or_when_allowed(void **state)
 {
     struct ntk_kube_pace pace = { .is_wanted = true };
 
@@ -28,7 +28,7 @@ static void unreported_states_are_sent_at_once_or_when_allowed(void **state)
     assert_false(pace.is_wanted);
 }
 
-static void a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat(void **state)
+static void changes_are_sent_after_a_minimum_gap_and_heartbeats_otherwise(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };
 
@@ -42,7 +42,7 @@ static void a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat(
     assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), 0);
 }
 
-static void pauses_after_failures_grow_up_to_a_limit_and_obey_the_server(void **state)
+static void pauses_after_failures_grow_to_a_limit_or_follow_the_server(void **state)
 {
     static const uint64_t pauses[] = { 2, 4, 8, 16, 32, 60, 60 };
     struct ntk_kube_pace pace = { 0 };
@@ -60,7 +60,7 @@ static void pauses_after_failures_grow_up_to_a_limit_and_obey_the_server(void **
 }
 
 /* The program exits, which is not a failure. */
-static void an_abandoned_request_changes_no_pause(void **state)
+static void an_abandoned_request_does_not_count_as_a_failure(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };
 
@@ -72,10 +72,10 @@ static void an_abandoned_request_changes_no_pause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unreported_states_are_sent_at_once_or_when_allowed),
-        cmocka_unit_test(a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat),
-        cmocka_unit_test(pauses_after_failures_grow_up_to_a_limit_and_obey_the_server),
-        cmocka_unit_test(an_abandoned_request_changes_no_pause),
+        cmocka_unit_test(an_unreported_state_is_sent_at_once_or_when_allowed),
+        cmocka_unit_test(changes_are_sent_after_a_minimum_gap_and_heartbeats_otherwise),
+        cmocka_unit_test(pauses_after_failures_grow_to_a_limit_or_follow_the_server),
+        cmocka_unit_test(an_abandoned_request_does_not_count_as_a_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

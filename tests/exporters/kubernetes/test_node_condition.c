@@ -27,7 +27,7 @@ static void make(struct ntk_node_condition *condition, size_t count, const uint3
     ntk_node_condition_make(&snapshot, condition);
 }
 
-static void the_worst_device_is_the_condition(void **state)
+static void the_node_condition_is_that_of_the_worst_device(void **state)
 {
     struct ntk_node_condition condition;
 
@@ -70,7 +70,7 @@ static void a_process_problem_is_not_a_node_problem(void **state)
     assert_string_equal(condition.reason, "NeuronHasError_HANG_ON_COLLECTIVES");
 }
 
-static void no_device_and_one_without_a_verdict_are_unknown(void **state)
+static void a_node_without_devices_or_verdicts_is_unknown(void **state)
 {
     struct ntk_node_condition condition;
     struct ntk_device_sample device = { .index = 0 };
@@ -85,7 +85,7 @@ static void no_device_and_one_without_a_verdict_are_unknown(void **state)
     assert_string_equal(condition.message, "a device has no verdict yet");
 }
 
-static void many_devices_stay_within_a_message(void **state)
+static void the_message_for_many_devices_is_within_its_length_limit(void **state)
 {
     struct ntk_node_condition condition;
     uint32_t verdicts[32];
@@ -98,7 +98,7 @@ static void many_devices_stay_within_a_message(void **state)
     assert_true(strlen(condition.message) > 900 && strlen(condition.message) <= 1024);
 }
 
-static void a_patch_has_a_transition_only_when_there_is_one(void **state)
+static void a_patch_has_a_transition_time_only_after_a_transition(void **state)
 {
     struct ntk_node_condition condition;
     struct ntk_buf body = { 0 };
@@ -118,7 +118,7 @@ static void a_patch_has_a_transition_only_when_there_is_one(void **state)
     ntk_buf_fini(&body);
 }
 
-static void the_status_of_a_node_is_found_among_other_text(void **state)
+static void the_node_status_is_parsed_from_a_response(void **state)
 {
     (void)state;
     static const struct {
@@ -147,12 +147,12 @@ static void the_status_of_a_node_is_found_among_other_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worst_device_is_the_condition),
+        cmocka_unit_test(the_node_condition_is_that_of_the_worst_device),
         cmocka_unit_test(a_process_problem_is_not_a_node_problem),
-        cmocka_unit_test(no_device_and_one_without_a_verdict_are_unknown),
-        cmocka_unit_test(many_devices_stay_within_a_message),
-        cmocka_unit_test(a_patch_has_a_transition_only_when_there_is_one),
-        cmocka_unit_test(the_status_of_a_node_is_found_among_other_text),
+        cmocka_unit_test(a_node_without_devices_or_verdicts_is_unknown),
+        cmocka_unit_test(the_message_for_many_devices_is_within_its_length_limit),
+        cmocka_unit_test(a_patch_has_a_transition_time_only_after_a_transition),
+        cmocka_unit_test(the_node_status_is_parsed_from_a_response),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

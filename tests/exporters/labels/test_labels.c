@@ -11,7 +11,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void labels_are_sorted_and_clean(void **state)
+static void labels_are_sorted_and_sanitized(void **state)
 {
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
@@ -26,7 +26,7 @@ static void labels_are_sorted_and_clean(void **state)
     assert_string_equal(labels.rows[2].value, "7=a");
 }
 
-static void labels_that_would_break_a_series_are_rejected(void **state)
+static void invalid_reserved_and_duplicate_labels_are_rejected(void **state)
 {
     static const struct {
         const char *text;
@@ -66,7 +66,7 @@ static void labels_that_would_break_a_series_are_rejected(void **state)
     assert_int_equal(labels.count, NTK_LABELS_MAX);
 }
 
-static void letters_that_denote_sets_of_labels_are_valid_names(void **state)
+static void single_letter_label_names_are_accepted(void **state)
 {
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
@@ -101,9 +101,9 @@ static void a_labels_file_has_one_label_per_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_are_sorted_and_clean),
-        cmocka_unit_test(labels_that_would_break_a_series_are_rejected),
-        cmocka_unit_test(letters_that_denote_sets_of_labels_are_valid_names),
+        cmocka_unit_test(labels_are_sorted_and_sanitized),
+        cmocka_unit_test(invalid_reserved_and_duplicate_labels_are_rejected),
+        cmocka_unit_test(single_letter_label_names_are_accepted),
         cmocka_unit_test(a_labels_file_has_one_label_per_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

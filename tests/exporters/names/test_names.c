@@ -81,7 +81,7 @@ static size_t absent_in(enum ntk_name_list list)
     return found;
 }
 
-static void each_name_of_observer_is_exported_or_omitted_with_a_reason(void **state)
+static void each_observer_name_is_exported_or_omitted_with_a_reason(void **state)
 {
     size_t known = 0;
     size_t absent_count = 0;
@@ -125,7 +125,7 @@ static bool is_observers(const char *dotted)
     return ntk_str_starts_with(dotted, "neuron.core.utilization_system."); /* a label of the node */
 }
 
-static void no_name_of_observer_is_invented(void **state)
+static void exported_observer_names_exist_in_observer(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
@@ -160,7 +160,7 @@ static const struct {
     { "hw.status", "1", UP_DOWN, "hw_status" },
 };
 
-static void names_of_opentelemetry_have_the_units_and_instruments_of_the_conventions(void **state)
+static void opentelemetry_names_have_conventional_units_and_instruments(void **state)
 {
     size_t found = 0;
     size_t absent = 0;
@@ -200,7 +200,7 @@ static void names_of_opentelemetry_have_the_units_and_instruments_of_the_convent
     assert_int_equal(absent, absent_in(NTK_NAME_LIST_OTEL));
 }
 
-static void labels_of_opentelemetry_have_dots_and_those_of_others_do_not(void **state)
+static void only_opentelemetry_labels_have_dots(void **state)
 {
     const struct ntk_name_row *status = NULL;
     const struct ntk_name_row *observers = NULL;
@@ -219,7 +219,7 @@ static void labels_of_opentelemetry_have_dots_and_those_of_others_do_not(void **
 }
 
 /* Each list alone yields its own names and no others. */
-static void lists_do_not_mix(void **state)
+static void each_name_list_contains_only_its_own_names(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NTK_METRIC_COUNT; i++) {
@@ -248,11 +248,11 @@ static void lists_do_not_mix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_name_of_observer_is_exported_or_omitted_with_a_reason),
-        cmocka_unit_test(no_name_of_observer_is_invented),
-        cmocka_unit_test(names_of_opentelemetry_have_the_units_and_instruments_of_the_conventions),
-        cmocka_unit_test(labels_of_opentelemetry_have_dots_and_those_of_others_do_not),
-        cmocka_unit_test(lists_do_not_mix),
+        cmocka_unit_test(each_observer_name_is_exported_or_omitted_with_a_reason),
+        cmocka_unit_test(exported_observer_names_exist_in_observer),
+        cmocka_unit_test(opentelemetry_names_have_conventional_units_and_instruments),
+        cmocka_unit_test(only_opentelemetry_labels_have_dots),
+        cmocka_unit_test(each_name_list_contains_only_its_own_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

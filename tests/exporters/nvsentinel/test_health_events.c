@@ -50,7 +50,7 @@ static Ntk__Nvsentinel__HealthEvents *decode(const struct fixture *f)
     return events;
 }
 
-static void only_changes_are_events(void **state)
+static void only_health_changes_are_events(void **state)
 {
     struct fixture f = { 0 };
 
@@ -69,7 +69,7 @@ static void only_changes_are_events(void **state)
     ntk_buf_fini(&f.message);
 }
 
-static void an_event_has_fault_place_and_action(void **state)
+static void a_health_event_has_fault_location_and_action(void **state)
 {
     struct fixture f = { 0 };
 
@@ -108,7 +108,7 @@ static void an_event_has_fault_place_and_action(void **state)
 }
 
 /* A hang of collectives requests a restart of the job, which takes no node out of service. */
-static void a_node_is_kept_when_only_its_job_must_restart(void **state)
+static void a_fault_that_requires_only_a_job_restart_keeps_the_node(void **state)
 {
     struct fixture f = { 0 };
 
@@ -129,9 +129,9 @@ static void a_node_is_kept_when_only_its_job_must_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_changes_are_events),
-        cmocka_unit_test(an_event_has_fault_place_and_action),
-        cmocka_unit_test(a_node_is_kept_when_only_its_job_must_restart),
+        cmocka_unit_test(only_health_changes_are_events),
+        cmocka_unit_test(a_health_event_has_fault_location_and_action),
+        cmocka_unit_test(a_fault_that_requires_only_a_job_restart_keeps_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static const char *one_event_is_lost(void *ctx, int ret)
     return world->lost == 1 ? NULL : "the event is not counted once";
 }
 
-static void an_event_that_cannot_be_put_is_counted_as_lost_at_the_end(void **state)
+static void an_event_that_cannot_be_queued_is_counted_as_lost(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALLOCATION,
                                                       .own_allocations_only = true,
@@ -92,7 +92,7 @@ int main(void)
         .name = "test", .usage = "", .summary = "", .options = exporter->options
     };
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_that_cannot_be_put_is_counted_as_lost_at_the_end),
+        cmocka_unit_test(an_event_that_cannot_be_queued_is_counted_as_lost),
     };
 
     return ntk_opt_parse_all(&program, 3, argv) < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

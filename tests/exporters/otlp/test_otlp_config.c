@@ -42,7 +42,7 @@ static struct ntk_otlp_config read_good(const struct variable *of, const char *e
 
 static const struct variable nothing[] = { { NULL, NULL } };
 
-static void defaults_are_those_of_the_standard(void **state)
+static void otlp_defaults_match_the_standard(void **state)
 {
     struct ntk_otlp_config config = read_good(nothing, NULL);
 
@@ -54,7 +54,7 @@ static void defaults_are_those_of_the_standard(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void a_base_url_gets_the_path_and_a_metrics_url_is_used_unchanged(void **state)
+static void the_signal_path_is_added_to_a_base_url_only(void **state)
 {
 #define BASE "OTEL_EXPORTER_OTLP_ENDPOINT"
 #define WHOLE "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
@@ -149,7 +149,7 @@ static void each_signal_has_a_separate_address_and_variables(void **state)
     }
 }
 
-static void a_signal_is_disabled_alone(void **state)
+static void a_single_signal_can_be_disabled(void **state)
 {
     static const struct variable set[] = { { "OTEL_LOGS_EXPORTER", "none" },
                                            { "OTEL_TRACES_EXPORTER", "zipkin" },
@@ -176,7 +176,7 @@ static const struct ntk_otlp_pair *pair(const struct ntk_vec *pairs, size_t inde
     return ntk_vec_at(pairs, index);
 }
 
-static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **state)
+static void lists_are_decoded_and_signal_variables_take_precedence(void **state)
 {
     static const struct variable set[] = {
         { "OTEL_EXPORTER_OTLP_HEADERS", "never=seen" },
@@ -214,7 +214,7 @@ static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **s
 }
 
 /* A server and its method; an HTTP path is not a method. */
-static void with_grpc_the_url_is_a_method(void **state)
+static void with_grpc_the_url_path_is_the_service_method(void **state)
 {
 #define METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
     static const struct {
@@ -240,7 +240,7 @@ static void with_grpc_the_url_is_a_method(void **state)
 #undef METHOD
 }
 
-static void when_disabled_nothing_else_is_checked(void **state)
+static void other_settings_are_not_checked_if_the_sdk_is_disabled(void **state)
 {
     static const struct variable off[][3] = {
         { { "OTEL_SDK_DISABLED", "True" }, { "OTEL_EXPORTER_OTLP_PROTOCOL", "thrift" } },
@@ -260,7 +260,7 @@ static void when_disabled_nothing_else_is_checked(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void unsupported_settings_are_rejected_by_name(void **state)
+static void unsupported_otlp_settings_are_rejected_by_name(void **state)
 {
     static const struct variable bad[] = {
         { "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318" },
@@ -310,7 +310,7 @@ static void unsupported_settings_are_rejected_by_name(void **state)
     }
 }
 
-static void infinite_values_are_rejected(void **state)
+static void infinite_otlp_values_are_rejected(void **state)
 {
     static const char *const names[] = { "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES",
                                          "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME" };
@@ -342,15 +342,15 @@ static void infinite_values_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_those_of_the_standard),
-        cmocka_unit_test(a_base_url_gets_the_path_and_a_metrics_url_is_used_unchanged),
+        cmocka_unit_test(otlp_defaults_match_the_standard),
+        cmocka_unit_test(the_signal_path_is_added_to_a_base_url_only),
         cmocka_unit_test(each_signal_has_a_separate_address_and_variables),
-        cmocka_unit_test(a_signal_is_disabled_alone),
-        cmocka_unit_test(lists_are_decoded_and_the_variable_of_the_signal_goes_first),
-        cmocka_unit_test(with_grpc_the_url_is_a_method),
-        cmocka_unit_test(when_disabled_nothing_else_is_checked),
-        cmocka_unit_test(unsupported_settings_are_rejected_by_name),
-        cmocka_unit_test(infinite_values_are_rejected),
+        cmocka_unit_test(a_single_signal_can_be_disabled),
+        cmocka_unit_test(lists_are_decoded_and_signal_variables_take_precedence),
+        cmocka_unit_test(with_grpc_the_url_path_is_the_service_method),
+        cmocka_unit_test(other_settings_are_not_checked_if_the_sdk_is_disabled),
+        cmocka_unit_test(unsupported_otlp_settings_are_rejected_by_name),
+        cmocka_unit_test(infinite_otlp_values_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void the_failure_of_a_signal_is_reported_after_the_others_are_done(void **state)
+static void a_signal_failure_is_reported_after_other_signals_are_drained(void **state)
 {
     char *metrics = test_scratch_path(test_scratch_folder, "*.msg");
     char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
@@ -131,7 +131,7 @@ static int put_reasons(void *otlp, size_t reasons_max)
     return ret;
 }
 
-static void records_that_a_full_disk_delays_are_not_lost(void **state)
+static void log_records_delayed_by_a_full_disk_are_not_lost(void **state)
 {
     char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
     struct ntk_err err = { 0 };
@@ -160,7 +160,7 @@ static void records_that_a_full_disk_delays_are_not_lost(void **state)
     free(logs);
 }
 
-static void records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once(void **state)
+static void records_dropped_during_a_full_disk_are_counted_once(void **state)
 {
     char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
     struct ntk_err err = { 0 };
@@ -186,7 +186,7 @@ static void records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once(v
     free(logs);
 }
 
-static void records_that_are_delayed_at_the_end_are_lost(void **state)
+static void log_records_still_delayed_at_exit_are_counted_as_lost(void **state)
 {
     char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
     struct ntk_err err = { 0 };
@@ -212,11 +212,11 @@ int main(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_failure_of_a_signal_is_reported_after_the_others_are_done),
+        cmocka_unit_test(a_signal_failure_is_reported_after_other_signals_are_drained),
         cmocka_unit_test(queued_data_in_spools_is_not_lost),
-        cmocka_unit_test(records_that_a_full_disk_delays_are_not_lost),
-        cmocka_unit_test(records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once),
-        cmocka_unit_test(records_that_are_delayed_at_the_end_are_lost),
+        cmocka_unit_test(log_records_delayed_by_a_full_disk_are_not_lost),
+        cmocka_unit_test(records_dropped_during_a_full_disk_are_counted_once),
+        cmocka_unit_test(log_records_still_delayed_at_exit_are_counted_as_lost),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -143,7 +143,7 @@ static const Ntk__Otlp__NumberPoint *find_number(const struct fixture *f, const 
     return NULL;
 }
 
-static void sums_are_monotonic_and_begin_with_the_first_period(void **state)
+static void otlp_sums_are_monotonic_and_start_with_the_first_period(void **state)
 {
     struct fixture *f = *state;
 
@@ -168,7 +168,7 @@ static void sums_are_monotonic_and_begin_with_the_first_period(void **state)
     assert_string_equal(find(f, "neuroncore_busy")->unit, "s");
 }
 
-static void a_series_that_ends_sends_one_stale_marker_and_its_total_continues(void **state)
+static void an_ended_series_sends_one_stale_marker_and_its_total_continues(void **state)
 {
     struct fixture *f = *state;
 
@@ -197,7 +197,7 @@ static void a_series_that_ends_sends_one_stale_marker_and_its_total_continues(vo
 }
 
 /* Method: an application of several ranks starts ten seconds after the exporter. */
-static void counters_of_an_application_begin_with_it(void **state)
+static void application_counters_start_with_the_application(void **state)
 {
     static const char *const names[] = { "execution_status", "neuron_collective_operations",
                                          "neuron_collective", "neuron_collective_wait" };
@@ -252,7 +252,7 @@ static void explicit_buckets_are_not_cumulative(void **state)
 
 /* Method: a value anywhere in the range is recorded in a correct bucket, within the widths of both
  * kinds of buckets. */
-static void exponential_buckets_hold_every_value_nearby(void **state)
+static void exponential_buckets_contain_every_value_within_their_error(void **state)
 {
     static struct ntk_histogram_dense dense;
     struct ntk_otlp_buckets buckets;
@@ -324,7 +324,7 @@ static void exponential_histograms_are_summed(void **state)
 }
 
 /* The translation rule, written down a second time: unit, then _total. */
-static void names_come_back_by_the_translation_to_prometheus(void **state)
+static void otlp_names_translate_to_the_prometheus_names(void **state)
 {
     static const char *const words[][2] = { { "s", "_seconds" }, { "By", "_bytes" } };
     struct ntk_map seen = { 0 };
@@ -379,7 +379,7 @@ static int64_t state_of(const struct fixture *f, const char *device, const char 
     return found;
 }
 
-static void the_state_of_a_device_is_a_sum_by_the_hardware_conventions(void **state)
+static void device_states_follow_the_hardware_conventions(void **state)
 {
     static const enum ntk_health_verdict verdicts[] = { NTK_HEALTH_HEALTHY, NTK_HEALTH_UNHEALTHY,
                                                         NTK_HEALTH_UNKNOWN };
@@ -412,7 +412,7 @@ static void the_state_of_a_device_is_a_sum_by_the_hardware_conventions(void **st
     assert_null(find(f, "execution_status")); /* no other list */
 }
 
-static void the_resource_takes_the_words_of_the_user_first(void **state)
+static void user_resource_attributes_take_precedence(void **state)
 {
     struct fixture *f = *state;
     struct ntk_vec pairs = NTK_VEC_INIT(struct ntk_otlp_pair);
@@ -453,7 +453,7 @@ static void the_resource_takes_the_words_of_the_user_first(void **state)
     ntk_vec_fini(&pairs);
 }
 
-static void many_points_are_several_requests(void **state)
+static void many_points_are_split_into_several_requests(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = test_idle_snapshot();
@@ -473,7 +473,7 @@ static void many_points_are_several_requests(void **state)
     assert_true(f->point_count < 100 && f->request_count == 1);
 }
 
-static void a_failure_to_hand_over_is_the_failure_of_the_encoding(void **state)
+static void encoding_returns_the_error_of_the_receiver(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -485,7 +485,7 @@ static void a_failure_to_hand_over_is_the_failure_of_the_encoding(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void answers_are_read_with_doubt(void **state)
+static void malformed_otlp_responses_are_ignored(void **state)
 {
     static const uint8_t partial[] = "\x0a\x09\x08\x03\x12\x05"
                                      "a\x1b"
@@ -519,19 +519,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(sums_are_monotonic_and_begin_with_the_first_period),
-        CASE(a_series_that_ends_sends_one_stale_marker_and_its_total_continues),
-        CASE(counters_of_an_application_begin_with_it),
-        CASE(the_state_of_a_device_is_a_sum_by_the_hardware_conventions),
+        CASE(otlp_sums_are_monotonic_and_start_with_the_first_period),
+        CASE(an_ended_series_sends_one_stale_marker_and_its_total_continues),
+        CASE(application_counters_start_with_the_application),
+        CASE(device_states_follow_the_hardware_conventions),
         CASE(explicit_buckets_are_not_cumulative),
-        CASE(exponential_buckets_hold_every_value_nearby),
+        CASE(exponential_buckets_contain_every_value_within_their_error),
         CASE(exponential_buckets_merge_until_they_fit),
         CASE(exponential_histograms_are_summed),
-        CASE(names_come_back_by_the_translation_to_prometheus),
-        CASE(the_resource_takes_the_words_of_the_user_first),
-        CASE(many_points_are_several_requests),
-        CASE(a_failure_to_hand_over_is_the_failure_of_the_encoding),
-        CASE(answers_are_read_with_doubt),
+        CASE(otlp_names_translate_to_the_prometheus_names),
+        CASE(user_resource_attributes_take_precedence),
+        CASE(many_points_are_split_into_several_requests),
+        CASE(encoding_returns_the_error_of_the_receiver),
+        CASE(malformed_otlp_responses_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static struct ntk_snapshot *healthy(void)
     return snapshot;
 }
 
-static void a_healthy_device_has_no_record_until_something_happens(void **state)
+static void a_healthy_device_has_no_log_record_until_a_change(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *well = healthy();
@@ -125,7 +125,7 @@ static void a_healthy_device_has_no_record_until_something_happens(void **state)
     ntk_snapshot_destroy(ill);
 }
 
-static void a_reason_that_ends_and_a_device_that_recovers_are_distinguished(void **state)
+static void a_cleared_reason_and_a_recovered_device_have_different_records(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *ill = test_sample_snapshot(1);
@@ -154,7 +154,7 @@ static void a_reason_that_ends_and_a_device_that_recovers_are_distinguished(void
     ntk_snapshot_destroy(well);
 }
 
-static void a_device_unhealthy_from_the_start_has_records_and_no_earlier_verdict(void **state)
+static void records_of_an_initially_unhealthy_device_lack_an_earlier_verdict(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *unknown = healthy();
@@ -173,7 +173,7 @@ static void a_device_unhealthy_from_the_start_has_records_and_no_earlier_verdict
 }
 
 /* A report without the group of devices does not mention them. */
-static void a_snapshot_without_health_changes_nothing(void **state)
+static void a_snapshot_without_health_yields_no_records(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *ill = test_sample_snapshot(1);
@@ -194,10 +194,10 @@ static void a_snapshot_without_health_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_healthy_device_has_no_record_until_something_happens),
-        cmocka_unit_test(a_reason_that_ends_and_a_device_that_recovers_are_distinguished),
-        cmocka_unit_test(a_device_unhealthy_from_the_start_has_records_and_no_earlier_verdict),
-        cmocka_unit_test(a_snapshot_without_health_changes_nothing),
+        cmocka_unit_test(a_healthy_device_has_no_log_record_until_a_change),
+        cmocka_unit_test(a_cleared_reason_and_a_recovered_device_have_different_records),
+        cmocka_unit_test(records_of_an_initially_unhealthy_device_lack_an_earlier_verdict),
+        cmocka_unit_test(a_snapshot_without_health_yields_no_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

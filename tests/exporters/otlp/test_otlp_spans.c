@@ -145,7 +145,7 @@ static bool is_zero(ProtobufCBinaryData id)
     return true;
 }
 
-static void an_execution_has_its_time_place_and_process(void **state)
+static void an_execution_span_has_time_core_and_process(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_span one = execution(f, 5);
@@ -174,7 +174,7 @@ static void an_execution_has_its_time_place_and_process(void **state)
     assert_null(value_of(span, "error.type"));
 }
 
-static void loads_and_collectives_have_separate_attributes(void **state)
+static void load_and_collective_spans_have_specific_attributes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[3] = { execution(f, 1), execution(f, 2), execution(f, 3) };
@@ -211,7 +211,7 @@ static void loads_and_collectives_have_separate_attributes(void **state)
     assert_null(value_of(span, "neuron.collective.rank"));
 }
 
-static void a_failure_is_the_status_with_its_name(void **state)
+static void a_failed_execution_span_has_an_error_status_with_its_name(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[2] = { execution(f, 1), execution(f, 2) };
@@ -230,7 +230,7 @@ static void a_failure_is_the_status_with_its_name(void **state)
     assert_int_equal(number_of(span, "neuron.status"), 4711);
 }
 
-static void a_child_is_in_the_trace_of_its_parent(void **state)
+static void a_child_span_belongs_to_the_trace_of_its_parent(void **state)
 {
     static const uint8_t trace[] = { 0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd,
                                      0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c };
@@ -253,7 +253,7 @@ static void a_child_is_in_the_trace_of_its_parent(void **state)
 }
 
 /* Ids are the same for the same span, and only then; an execution on two cores is one trace. */
-static void ids_depend_only_on_the_content_of_a_span(void **state)
+static void span_ids_depend_only_on_the_span_content(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[5] = { execution(f, 1), execution(f, 1), execution(f, 1), execution(f, 2),
@@ -285,7 +285,7 @@ static void ids_depend_only_on_the_content_of_a_span(void **state)
     assert_memory_not_equal(span_at(f, 0, 0)->trace_id.data, trace, 16);
 }
 
-static void a_process_that_is_not_in_the_snapshot_has_fewer_attributes(void **state)
+static void spans_of_an_unlisted_process_have_fewer_attributes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span one = execution(f, 1);
@@ -302,7 +302,7 @@ static void a_process_that_is_not_in_the_snapshot_has_fewer_attributes(void **st
 }
 
 /* A collector rejects a whole request for one byte that is not UTF-8. */
-static void process_strings_arrive_in_valid_utf_8(void **state)
+static void process_strings_in_spans_are_valid_utf_8(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[2] = { execution(f, 1), execution(f, 2) };
@@ -323,7 +323,7 @@ static void process_strings_arrive_in_valid_utf_8(void **state)
     assert_string_equal(text_of(span, "neuron.model.name"), long_name);
 }
 
-static void many_spans_are_several_requests_and_a_failure_ends_none(void **state)
+static void spans_are_split_into_requests_that_fail_independently(void **state)
 {
     enum { COUNT = 2 * NTK_OTLP_SPANS_MAX + 7 };
     struct fixture *f = *state;
@@ -348,14 +348,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(an_execution_has_its_time_place_and_process),
-        CASE(loads_and_collectives_have_separate_attributes),
-        CASE(a_failure_is_the_status_with_its_name),
-        CASE(a_child_is_in_the_trace_of_its_parent),
-        CASE(ids_depend_only_on_the_content_of_a_span),
-        CASE(a_process_that_is_not_in_the_snapshot_has_fewer_attributes),
-        CASE(process_strings_arrive_in_valid_utf_8),
-        CASE(many_spans_are_several_requests_and_a_failure_ends_none),
+        CASE(an_execution_span_has_time_core_and_process),
+        CASE(load_and_collective_spans_have_specific_attributes),
+        CASE(a_failed_execution_span_has_an_error_status_with_its_name),
+        CASE(a_child_span_belongs_to_the_trace_of_its_parent),
+        CASE(span_ids_depend_only_on_the_span_content),
+        CASE(spans_of_an_unlisted_process_have_fewer_attributes),
+        CASE(process_strings_in_spans_are_valid_utf_8),
+        CASE(spans_are_split_into_requests_that_fail_independently),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static char *reports_of(const char *instances)
 }
 
 /* Reports before the answer get its name; without an answer, no report is held back forever. */
-static void test_the_first_reports_wait_for_the_instance(void **state)
+static void the_first_reports_wait_for_instance_metadata(void **state)
 {
     static const char *const rows[][2] = {
         { "--77", "7777" }, { "7-7", "7-7" }, { "--!7", "---7" }, { "--", "--" }, { "", "" },
@@ -125,7 +125,7 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
 }
 
 /* The input stays open and silent: waiting reports are passed on when the time is up. */
-static void test_no_report_waits_forever(void **state)
+static void reports_wait_for_instance_metadata_until_the_limit(void **state)
 {
     struct test_clock clock;
     struct counting counting = { .drains_wanted = 1,
@@ -158,7 +158,7 @@ static char *reports(size_t count)
     return ntk_buf_take(&buf, NULL);
 }
 
-static void test_to_the_end(void **state)
+static void every_report_until_the_end_of_input_is_delivered(void **state)
 {
     struct counting counting = { .drains_wanted = 3 };
     struct ntk_err err = { 0 };
@@ -170,7 +170,7 @@ static void test_to_the_end(void **state)
     free(text);
 }
 
-static void test_a_failing_sink_gets_every_report(void **state)
+static void a_failing_sink_receives_every_report(void **state)
 {
     struct counting counting = { .drains_wanted = 1, .put_code = -EIO };
     struct ntk_err err = { 0 };
@@ -181,7 +181,7 @@ static void test_a_failing_sink_gets_every_report(void **state)
     free(text);
 }
 
-static void test_without_a_report(void **state)
+static void input_without_a_report_is_an_error(void **state)
 {
     static const char *const inputs[] = { "", "\n", "nonsense\n[1]\n" };
 
@@ -195,7 +195,7 @@ static void test_without_a_report(void **state)
     }
 }
 
-static void test_a_signal_ends_in_order(void **state)
+static void a_signal_ends_the_exporter_after_draining(void **state)
 {
     struct counting counting = { .drains_wanted = 2, .signal_in_put = SIGTERM };
     struct ntk_err err = { 0 };
@@ -207,7 +207,7 @@ static void test_a_signal_ends_in_order(void **state)
     free(text);
 }
 
-static void test_a_second_signal_does_not_wait(void **state)
+static void a_second_signal_ends_draining(void **state)
 {
     static const int codes[] = { 1, -EINTR }; /* safe, not safe */
     char *text = reports(1);
@@ -227,13 +227,13 @@ static void test_a_second_signal_does_not_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_to_the_end),
-        cmocka_unit_test(test_the_first_reports_wait_for_the_instance),
-        cmocka_unit_test(test_no_report_waits_forever),
-        cmocka_unit_test(test_a_failing_sink_gets_every_report),
-        cmocka_unit_test(test_without_a_report),
-        cmocka_unit_test(test_a_signal_ends_in_order),
-        cmocka_unit_test(test_a_second_signal_does_not_wait),
+        cmocka_unit_test(every_report_until_the_end_of_input_is_delivered),
+        cmocka_unit_test(the_first_reports_wait_for_instance_metadata),
+        cmocka_unit_test(reports_wait_for_instance_metadata_until_the_limit),
+        cmocka_unit_test(a_failing_sink_receives_every_report),
+        cmocka_unit_test(input_without_a_report_is_an_error),
+        cmocka_unit_test(a_signal_ends_the_exporter_after_draining),
+        cmocka_unit_test(a_second_signal_ends_draining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

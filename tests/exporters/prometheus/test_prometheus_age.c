@@ -54,7 +54,7 @@ static void assert_stale_after(struct fixture *f, uint64_t ns)
     assert_true(ntk_exporter_prometheus.is_stale(f->page));
 }
 
-static void a_page_is_stale_after_three_periods_that_the_report_says(void **state)
+static void a_page_is_stale_after_three_report_periods(void **state)
 {
     struct fixture *f = *state;
 
@@ -65,7 +65,7 @@ static void a_page_is_stale_after_three_periods_that_the_report_says(void **stat
     assert_false(ntk_exporter_prometheus.is_stale(f->page));
 }
 
-static void a_period_counts_as_a_second_at_least(void **state)
+static void a_report_period_counts_as_at_least_one_second(void **state)
 {
     struct fixture *f = *state;
 
@@ -94,8 +94,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(a_page_is_stale_after_three_periods_that_the_report_says),
-        CASE(a_period_counts_as_a_second_at_least),
+        CASE(a_page_is_stale_after_three_report_periods),
+        CASE(a_report_period_counts_as_at_least_one_second),
         CASE(a_report_without_a_period_uses_the_previous_period),
     };
 

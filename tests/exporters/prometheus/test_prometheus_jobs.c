@@ -77,7 +77,7 @@ static size_t count_others(const char *text)
            count_lines(text, "neuron_device_job_info{", "");
 }
 
-static void a_core_that_is_held_has_one_series(void **state)
+static void each_core_held_by_a_job_has_one_series(void **state)
 {
     char *text = page_of(5, 100);
 
@@ -100,7 +100,7 @@ static void a_core_that_is_held_has_one_series(void **state)
     free(text);
 }
 
-static void jobs_multiply_no_other_series(void **state)
+static void jobs_do_not_add_labels_to_other_series(void **state)
 {
     char *without = page_of(0, 0);
     size_t others = count_others(without);
@@ -119,7 +119,7 @@ static void jobs_multiply_no_other_series(void **state)
 }
 
 /* Method: a rank of this machine, two that no process reports, and the sum of all ranks. */
-static void a_verdict_on_ranks_names_job_and_host(void **state)
+static void a_rank_verdict_series_has_job_and_host(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     const struct ntk_rank_trouble troubles[] = {
@@ -187,9 +187,9 @@ static void a_verdict_on_ranks_names_job_and_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_verdict_on_ranks_names_job_and_host),
-        TEST(a_core_that_is_held_has_one_series),
-        TEST(jobs_multiply_no_other_series),
+        TEST(a_rank_verdict_series_has_job_and_host),
+        TEST(each_core_held_by_a_job_has_one_series),
+        TEST(jobs_do_not_add_labels_to_other_series),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void tell(struct ntk_instance instance, const char *expected)
 }
 
 /* First the firmware, then the metadata service piece by piece, then the machine is renamed. */
-static void labels_of_the_instance_come_late_and_stay(void **state)
+static void instance_labels_are_added_when_known_and_kept(void **state)
 {
     struct ntk_instance instance = { .texts = { "", "", "", "", "", "", "", "", "" }, .error = "" };
 
@@ -64,7 +64,7 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
          "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
 }
 
-static void runtimes_of_one_tag_share_its_series(void **state)
+static void runtimes_with_one_tag_share_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -82,7 +82,7 @@ static void runtimes_of_one_tag_share_its_series(void **state)
     free(text);
 }
 
-static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **state)
+static void series_of_cores_and_applications_have_pod_labels(void **state)
 {
     static const char *const lines[] = {
         "neuroncore_utilization_ratio{availability_zone=\"\",container_name=\"serve\"," I_HEAD
@@ -134,7 +134,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     free(text);
 }
 
-static void two_users_with_one_tag_have_their_own_series(void **state)
+static void processes_of_two_users_with_one_tag_have_separate_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -152,7 +152,7 @@ static void two_users_with_one_tag_have_their_own_series(void **state)
     free(text);
 }
 
-static void two_pods_with_one_tag_have_their_own_series(void **state)
+static void processes_in_two_pods_with_one_tag_have_separate_series(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -237,7 +237,7 @@ static void assert_others(const char *value)
     free(text);
 }
 
-static void applications_beyond_the_bound_share_series_and_are_counted(void **state)
+static void applications_beyond_the_limit_share_series_and_are_counted(void **state)
 {
     static const char *const first[] = { "a", "b", "c", "d", "d", "e" };
     static const char *const then[] = { "b", "c", "d", "d", "e" };
@@ -262,7 +262,7 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
 }
 
 /* No user can displace the applications of others. */
-static void one_user_leaves_room_for_the_applications_of_others(void **state)
+static void one_user_does_not_displace_applications_of_others(void **state)
 {
     static const uint32_t uids[] = { 1001, 1001, 1001, 1001, 1002, 1002, 1003 };
     static const char *const tags[] = { "a", "b", "c", "d", "e", "f", "g" };
@@ -288,7 +288,7 @@ static void one_user_leaves_room_for_the_applications_of_others(void **state)
 
 /* However many users take everything they can get, a user with two applications is not in the
  * rest. */
-static void the_last_places_are_for_users_with_few_applications(void **state)
+static void users_with_few_applications_are_not_displaced_by_many_users(void **state)
 {
     enum { GREEDY = 3, EACH = NTK_EXPORTER_APPLICATIONS, COUNT = GREEDY * EACH + 2 };
     struct ntk_snapshot *snapshot = test_idle_snapshot();
@@ -311,7 +311,7 @@ static void the_last_places_are_for_users_with_few_applications(void **state)
 #define OTHER_COMPLETED "runtime_tag=\"" NTK_EXPORTER_OTHER "\",status_type=\"completed\""
 
 /* Each series appears once; otherwise Prometheus drops one of the two. */
-static void an_application_called_as_the_rest_is_of_the_rest(void **state)
+static void an_application_named_like_the_shared_series_is_merged_into_it(void **state)
 {
     static const char *const tags[] = { NTK_EXPORTER_OTHER, "a", "b", "c" };
 
@@ -336,16 +336,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(labels_of_the_instance_come_late_and_stay),
-        CASE(runtimes_of_one_tag_share_its_series),
-        CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
-        CASE(two_users_with_one_tag_have_their_own_series),
-        CASE(two_pods_with_one_tag_have_their_own_series),
+        CASE(instance_labels_are_added_when_known_and_kept),
+        CASE(runtimes_with_one_tag_share_series),
+        CASE(series_of_cores_and_applications_have_pod_labels),
+        CASE(processes_of_two_users_with_one_tag_have_separate_series),
+        CASE(processes_in_two_pods_with_one_tag_have_separate_series),
         CASE(applications_with_one_tag_are_separated_by_pid_on_request),
-        CASE(applications_beyond_the_bound_share_series_and_are_counted),
-        CASE(one_user_leaves_room_for_the_applications_of_others),
-        CASE(the_last_places_are_for_users_with_few_applications),
-        CASE(an_application_called_as_the_rest_is_of_the_rest),
+        CASE(applications_beyond_the_limit_share_series_and_are_counted),
+        CASE(one_user_does_not_displace_applications_of_others),
+        CASE(users_with_few_applications_are_not_displaced_by_many_users),
+        CASE(an_application_named_like_the_shared_series_is_merged_into_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 /* Method: an agent that started before the software machine, which the first application
  * creates. */
-static void series_before_the_machine_end_when_it_comes(void **state)
+static void series_without_machine_labels_end_when_the_machine_is_known(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -33,7 +33,7 @@ static void series_before_the_machine_end_when_it_comes(void **state)
     free(text);
 }
 
-static void gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are_shown(void **state)
+static void an_exited_runtime_has_last_counts_but_no_gauges(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -52,7 +52,7 @@ static void gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are
 }
 
 /* A job shorter than a period would otherwise be in no page. */
-static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **state)
+static void a_runtime_seen_in_only_one_report_has_gauges(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -69,7 +69,7 @@ static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **
     free(text);
 }
 
-static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
+static void counters_of_a_removed_runtime_continue_with_its_tag(void **state)
 {
     page.last_looks = 2;
     update(sample(1));
@@ -110,7 +110,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
     free(text);
 }
 
-static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
+static void earlier_counts_of_a_tag_are_shown_when_a_process_uses_it(void **state)
 {
     struct ntk_snapshot *totals = sample(1);
 
@@ -132,7 +132,7 @@ static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
 }
 
 /* Method: tags that come and go fill the tag table beyond its limit. */
-static void ended_tags_are_forgotten_oldest_first(void **state)
+static void totals_of_ended_tags_are_dropped_oldest_first(void **state)
 {
     for (int i = 0; i < NTK_POINTS_TAGS_MAX + 10; i++) {
         struct ntk_snapshot *snapshot = test_idle_snapshot();
@@ -162,7 +162,7 @@ static void update_unnamed(uint32_t pid, bool has_ended)
     update(snapshot);
 }
 
-static void a_process_without_a_name_is_forgotten_after_its_last_counts(void **state)
+static void an_untagged_process_is_removed_after_its_last_counts(void **state)
 {
     page.last_looks = 1;
     for (uint32_t pid = 100; pid < 110; pid++) {
@@ -178,7 +178,7 @@ static void a_process_without_a_name_is_forgotten_after_its_last_counts(void **s
 }
 
 /* It was not in a report, perhaps because its period is longer: its counter must continue. */
-static void a_process_without_a_name_that_has_not_ended_is_remembered(void **state)
+static void a_running_untagged_process_keeps_its_totals(void **state)
 {
     page.last_looks = 1;
     update_unnamed(100, false);
@@ -193,7 +193,7 @@ static void a_process_without_a_name_that_has_not_ended_is_remembered(void **sta
     free(text);
 }
 
-static void resumed_processes_that_are_gone_are_forgotten(void **state)
+static void restored_totals_of_exited_untagged_processes_are_dropped(void **state)
 {
     struct ntk_snapshot *totals = test_idle_snapshot();
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(totals, 3);
@@ -220,15 +220,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(series_before_the_machine_end_when_it_comes),
-        CASE(gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are_shown),
-        CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),
-        CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
-        CASE(earlier_counts_are_shown_when_a_process_gets_its_tag),
-        CASE(ended_tags_are_forgotten_oldest_first),
-        CASE(a_process_without_a_name_is_forgotten_after_its_last_counts),
-        CASE(a_process_without_a_name_that_has_not_ended_is_remembered),
-        CASE(resumed_processes_that_are_gone_are_forgotten),
+        CASE(series_without_machine_labels_end_when_the_machine_is_known),
+        CASE(an_exited_runtime_has_last_counts_but_no_gauges),
+        CASE(a_runtime_seen_in_only_one_report_has_gauges),
+        CASE(counters_of_a_removed_runtime_continue_with_its_tag),
+        CASE(earlier_counts_of_a_tag_are_shown_when_a_process_uses_it),
+        CASE(totals_of_ended_tags_are_dropped_oldest_first),
+        CASE(an_untagged_process_is_removed_after_its_last_counts),
+        CASE(a_running_untagged_process_keeps_its_totals),
+        CASE(restored_totals_of_exited_untagged_processes_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

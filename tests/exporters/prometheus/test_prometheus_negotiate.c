@@ -8,7 +8,7 @@
 #define PROTO NTK_PROMETHEUS_PROTOBUF
 #define FAMILY "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily"
 
-static void test_format(void **state)
+static void the_accept_header_selects_the_page_format(void **state)
 {
     static const struct {
         const char *accept;
@@ -55,7 +55,7 @@ static void test_format(void **state)
     }
 }
 
-static void test_gzip(void **state)
+static void the_accept_encoding_header_selects_gzip(void **state)
 {
     static const struct {
         const char *accept;
@@ -78,7 +78,7 @@ static void test_gzip(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_format),
-                                        cmocka_unit_test(test_gzip) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_accept_header_selects_the_page_format),
+                                        cmocka_unit_test(the_accept_encoding_header_selects_gzip) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,7 +200,7 @@ static void a_histogram_has_classic_and_native_buckets(void **state)
     assert_int_equal(bucket[64], 2);
 }
 
-static void a_series_without_whole_histogram_has_classic_buckets_alone(void **state)
+static void a_series_with_an_incomplete_histogram_has_only_classic_buckets(void **state)
 {
     struct fixture *f = *state;
 
@@ -274,7 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(every_series_of_the_text_format_is_present),
         CASE(a_histogram_has_classic_and_native_buckets),
-        CASE(a_series_without_whole_histogram_has_classic_buckets_alone),
+        CASE(a_series_with_an_incomplete_histogram_has_only_classic_buckets),
         CASE(quantiles_stay_within_the_stated_error),
     };
 

@@ -14,7 +14,7 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-static void every_family_of_the_vendor_has_its_exact_series(void **state)
+static void every_vendor_metric_has_its_exact_series(void **state)
 {
     static const char *const lines[] = {
         "# HELP neuroncore_utilization_ratio NeuronCore utilization ratio",
@@ -63,7 +63,7 @@ static void every_family_of_the_vendor_has_its_exact_series(void **state)
     free(text);
 }
 
-static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **state)
+static void additional_histograms_are_exact_at_bucket_edges(void **state)
 {
     static const char *const lines[] = {
         "# TYPE neuron_execution_latency_seconds histogram",
@@ -120,7 +120,7 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
     free(text);
 }
 
-static void the_outputs_of_the_process_are_reported(void **state)
+static void exporter_output_counts_are_reported(void **state)
 {
     update(sample(1));
     page.outputs[0] = (struct ntk_output_counts){
@@ -165,7 +165,7 @@ static void the_outputs_of_the_process_are_reported(void **state)
 }
 
 /* The reason for an unhealthy device is next to its verdict, and ends with it. */
-static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state)
+static void an_unhealthy_device_has_reason_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -225,7 +225,7 @@ static void no_series_appears_twice(void **state)
     free(text);
 }
 
-static void hostile_strings_cannot_break_the_page(void **state)
+static void untrusted_strings_on_the_page_are_escaped(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -242,7 +242,7 @@ static void hostile_strings_cannot_break_the_page(void **state)
 }
 
 /* promtool has one finding: the vendor's own name system_vcpu_count. */
-static void the_checker_of_prometheus_finds_nothing(void **state)
+static void promtool_reports_no_problems(void **state)
 {
     if (system("command -v promtool >/dev/null 2>&1") != 0) {
         skip();
@@ -312,7 +312,7 @@ static void openmetrics_has_the_same_values(void **state)
     free(open);
 }
 
-static void the_machine_may_come_in_parts(void **state)
+static void machine_information_is_exported_once_complete(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
     uint32_t core_count = snapshot->hardware.cores_per_device;
@@ -351,7 +351,7 @@ static const char *find_line(const char *text, const char *name, const char *con
 
 /* Method: three processes, watched in three ways; the unknown values of two are filled with
  * poison. */
-static void values_unknown_to_call_hooks_have_no_series(void **state)
+static void values_unknown_to_hooks_have_no_series(void **state)
 {
     static const struct {
         const char *name;
@@ -454,16 +454,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(every_family_of_the_vendor_has_its_exact_series),
-        CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
-        CASE(the_outputs_of_the_process_are_reported),
-        CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
+        CASE(every_vendor_metric_has_its_exact_series),
+        CASE(additional_histograms_are_exact_at_bucket_edges),
+        CASE(exporter_output_counts_are_reported),
+        CASE(an_unhealthy_device_has_reason_series),
         CASE(no_series_appears_twice),
-        CASE(hostile_strings_cannot_break_the_page),
-        CASE(the_checker_of_prometheus_finds_nothing),
+        CASE(untrusted_strings_on_the_page_are_escaped),
+        CASE(promtool_reports_no_problems),
         CASE(openmetrics_has_the_same_values),
-        CASE(the_machine_may_come_in_parts),
-        CASE(values_unknown_to_call_hooks_have_no_series),
+        CASE(machine_information_is_exported_once_complete),
+        CASE(values_unknown_to_hooks_have_no_series),
         CASE(every_counter_of_a_core_has_a_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void assert_parts_are_whole(void)
     }
 }
 
-static void parts_make_the_same_page(void **state)
+static void a_page_sent_in_parts_is_unchanged(void **state)
 {
     (void)state;
     update(sample(1));
@@ -99,7 +99,7 @@ static void parts_make_the_same_page(void **state)
     assert_parts_are_whole();
 }
 
-static void parts_make_the_same_page_of_every_family(void **state)
+static void a_page_sent_in_parts_has_every_family_unchanged(void **state)
 {
     (void)state;
     page.fills_zeros = true;
@@ -155,7 +155,7 @@ static char *finish_stream(void)
     return ntk_buf_take(&text, NULL);
 }
 
-static void a_stream_keeps_the_values_of_its_begin(void **state)
+static void a_streamed_page_keeps_the_values_from_its_start(void **state)
 {
     (void)state;
     page.application_max = 15;
@@ -198,7 +198,7 @@ static void a_page_counts_as_delivered_after_its_last_part(void **state)
     free(after);
 }
 
-static void older_values_do_not_deliver_the_last_counts_of_an_application(void **state)
+static void a_page_with_older_values_does_not_deliver_later_last_counts(void **state)
 {
     (void)state;
     page.last_looks = 1;
@@ -212,7 +212,7 @@ static void older_values_do_not_deliver_the_last_counts_of_an_application(void *
     free(after);
 }
 
-static void a_client_that_goes_away_has_got_no_page(void **state)
+static void a_page_for_a_disconnected_client_does_not_count_as_delivered(void **state)
 {
     (void)state;
     page.last_looks = 1;
@@ -283,7 +283,7 @@ static void assert_scrape(void *exporter, const char *encoding, const char *coun
 }
 
 /* Method: a clock that does not advance, so that the page never becomes stale. */
-static void a_large_page_has_the_values_of_one_time(void **state)
+static void all_values_of_a_large_page_are_from_one_time(void **state)
 {
     struct test_clock clock;
     const struct ntk_exporter_options options = { .application_max = 4 * APPLICATIONS,
@@ -306,13 +306,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(parts_make_the_same_page),
-        CASE(parts_make_the_same_page_of_every_family),
-        CASE(a_stream_keeps_the_values_of_its_begin),
+        CASE(a_page_sent_in_parts_is_unchanged),
+        CASE(a_page_sent_in_parts_has_every_family_unchanged),
+        CASE(a_streamed_page_keeps_the_values_from_its_start),
         CASE(a_page_counts_as_delivered_after_its_last_part),
-        CASE(older_values_do_not_deliver_the_last_counts_of_an_application),
-        CASE(a_client_that_goes_away_has_got_no_page),
-        CASE(a_large_page_has_the_values_of_one_time),
+        CASE(a_page_with_older_values_does_not_deliver_later_last_counts),
+        CASE(a_page_for_a_disconnected_client_does_not_count_as_delivered),
+        CASE(all_values_of_a_large_page_are_from_one_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void counters_accumulate_over_snapshots(void **state)
 }
 
 /* As on the first generation of devices. */
-static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
+static void ecc_errors_not_counted_by_the_driver_are_exported_as_zero(void **state)
 {
     for (int piped = 0; piped < 2; piped++) {
         struct ntk_snapshot *snapshot = sample(1);
@@ -60,7 +60,7 @@ static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
 }
 
 /* Method: the driver's counter is ahead of the periods of this page. */
-static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(void **state)
+static void driver_ecc_totals_and_vendor_period_counts_are_exported(void **state)
 {
     for (int piped = 0; piped < 2; piped++) {
         struct ntk_snapshot *snapshot = sample(1);
@@ -80,7 +80,7 @@ static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(voi
 }
 
 /* Method: the age as the server of the page sets it. */
-static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
+static void a_stale_page_has_only_metrics_of_the_exporter(void **state)
 {
     update(sample(1));
     char *text = encode(false);
@@ -114,7 +114,7 @@ static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
 
 /* The vendor's tool lists every core of the machine as in use, with memory only for those of the
  * process. */
-static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(void **state)
+static void memory_series_exist_only_for_cores_with_reported_memory(void **state)
 {
     static const char line[] =
         "{\"neuron_runtime_data\":[{\"pid\":7,\"neuron_runtime_tag\":\"7\",\"error\":\"\","
@@ -152,7 +152,7 @@ static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(vo
 }
 
 /* User labels that sort before, among and after the built-in labels. */
-static void labels_of_the_user_are_on_every_series(void **state)
+static void user_labels_are_on_every_series(void **state)
 {
     struct ntk_labels labels = { 0 };
 
@@ -173,7 +173,7 @@ static void labels_of_the_user_are_on_every_series(void **state)
     free(text);
 }
 
-static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **state)
+static void a_report_group_that_is_not_due_keeps_its_gauges(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -197,7 +197,7 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
 }
 
 /* Method: sources that were readable in the first period fail in the second. */
-static void a_group_that_fails_has_no_gauges_of_before(void **state)
+static void a_failed_report_group_has_no_gauges(void **state)
 {
     static const char *const gone[] = { "system_vcpu_count{", "system_vcpu_usage_ratio{",
                                         "system_memory_used_bytes{",
@@ -268,13 +268,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(counters_accumulate_over_snapshots),
-        CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
-        CASE(ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods),
-        CASE(a_stale_page_has_the_metrics_of_the_program_alone),
-        CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
-        CASE(labels_of_the_user_are_on_every_series),
-        CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
-        CASE(a_group_that_fails_has_no_gauges_of_before),
+        CASE(ecc_errors_not_counted_by_the_driver_are_exported_as_zero),
+        CASE(driver_ecc_totals_and_vendor_period_counts_are_exported),
+        CASE(a_stale_page_has_only_metrics_of_the_exporter),
+        CASE(memory_series_exist_only_for_cores_with_reported_memory),
+        CASE(user_labels_are_on_every_series),
+        CASE(a_report_group_that_is_not_due_keeps_its_gauges),
+        CASE(a_failed_report_group_has_no_gauges),
         CASE(unused_cores_are_shown_at_zero_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

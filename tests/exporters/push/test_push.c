@@ -108,7 +108,7 @@ static int put_at(void *push, uint64_t seconds, struct ntk_err *err)
     return ret;
 }
 
-static void a_request_that_is_too_long_loses_no_other_request(void **state)
+static void a_too_long_request_is_dropped_without_affecting_others(void **state)
 {
     struct peer peer = { .first_is_too_long = true };
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
@@ -124,7 +124,7 @@ static void a_request_that_is_too_long_loses_no_other_request(void **state)
     ntk_push_destroy(push);
 }
 
-static void an_interval_lets_reports_pass_and_the_end_sends_the_last(void **state)
+static void reports_are_sent_at_the_push_interval_and_at_exit(void **state)
 {
     struct peer peer = { 0 };
     struct ntk_err err = { 0 };
@@ -147,7 +147,7 @@ static void an_interval_lets_reports_pass_and_the_end_sends_the_last(void **stat
     ntk_push_destroy(push);
 }
 
-static void a_disabled_peer_gets_nothing_and_is_freed(void **state)
+static void a_disabled_peer_receives_no_requests_and_is_freed(void **state)
 {
     struct peer peer = { 0 };
     struct ntk_err err = { 0 };
@@ -165,9 +165,9 @@ static void a_disabled_peer_gets_nothing_and_is_freed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_that_is_too_long_loses_no_other_request),
-        cmocka_unit_test(an_interval_lets_reports_pass_and_the_end_sends_the_last),
-        cmocka_unit_test(a_disabled_peer_gets_nothing_and_is_freed),
+        cmocka_unit_test(a_too_long_request_is_dropped_without_affecting_others),
+        cmocka_unit_test(reports_are_sent_at_the_push_interval_and_at_exit),
+        cmocka_unit_test(a_disabled_peer_receives_no_requests_and_is_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static struct ntk_output_counts counts(void)
 
 /* After 415, or a success without counts of written samples, the same samples are sent as 1.0,
  * then all others. A retry is sent as 1.0, too. */
-static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
+static void a_receiver_of_version_1_gets_version_1_messages(void **state)
 {
     static const int rows[][7] = {
         { 415, 204, 204, 0 }, { 204, 204, 204, 0 }, { 400, 204, 204, 0 }, { 415, 503, 204, 204, 0 }
@@ -203,7 +203,7 @@ static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
 
 /* A receiver that accepted 2.0, and one with a version that the user configured, are trusted when
  * they reject. */
-static void a_receiver_of_2_0_may_reject(void **state)
+static void rejections_by_a_known_version_2_receiver_are_final(void **state)
 {
     static const int known[] = { 204, 400, 204, 0 };
     static const int fixed[] = { 204, 415, 0 };
@@ -264,7 +264,7 @@ static void unwritten_samples_count_as_rejected(void **state)
 }
 
 /* Read again for each request. */
-static void a_password_comes_from_a_file(void **state)
+static void the_password_is_read_from_a_file(void **state)
 {
     static const int statuses[] = { 503, 200, 0 };
     struct fixture *f = *state;
@@ -280,7 +280,7 @@ static void a_password_comes_from_a_file(void **state)
     ntk_remote_write_target.password_file = NULL;
 }
 
-static void requests_name_their_format(void **state)
+static void request_headers_name_format_tenant_and_token(void **state)
 {
     static const int statuses[] = { 200, 0 };
     struct fixture *f = *state;
@@ -305,7 +305,7 @@ static void requests_name_their_format(void **state)
     free(headers_file);
 }
 
-static void invalid_headers_are_rejected_without_their_value(void **state)
+static void invalid_headers_are_rejected_without_printing_their_value(void **state)
 {
     static const char *const texts[] = { "A: 1\ns3cret\n",
                                          "A: 1\nB C: s3cret\n",
@@ -348,15 +348,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(temporary_failures_are_retried_and_permanent_ones_dropped,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_receiver_of_1_0_gets_messages_of_1_0, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_receiver_of_2_0_may_reject, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_receiver_of_version_1_gets_version_1_messages, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(rejections_by_a_known_version_2_receiver_are_final, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(one_rejection_does_not_change_the_known_version, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unwritten_samples_count_as_rejected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_password_comes_from_a_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(requests_name_their_format, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(invalid_headers_are_rejected_without_their_value, set_up,
+        cmocka_unit_test_setup_teardown(the_password_is_read_from_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(request_headers_name_format_tenant_and_token, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(invalid_headers_are_rejected_without_printing_their_value,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void strip(char *line)
     }
 }
 
-static void the_series_are_those_of_the_text(void **state)
+static void remote_write_series_match_the_text_format(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -206,7 +206,7 @@ static void the_series_are_those_of_the_text(void **state)
 }
 
 /* All counts are in the buckets, and the schema is that of the page's protobuf form. */
-static void latencies_are_native_histograms_too(void **state)
+static void latencies_are_also_sent_as_native_histograms(void **state)
 {
     struct fixture *f = *state;
 
@@ -245,7 +245,7 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-static void a_series_that_ends_sends_one_stale_marker(void **state)
+static void an_ended_series_sends_one_stale_marker(void **state)
 {
     struct fixture *f = *state;
 
@@ -277,7 +277,7 @@ static void a_series_that_ends_sends_one_stale_marker(void **state)
     assert_int_equal(series_count(f, true), 0);
 }
 
-static void many_series_are_several_requests(void **state)
+static void many_series_are_split_into_several_requests(void **state)
 {
     enum { RUNTIMES = 60 };
     struct fixture *f = *state;
@@ -306,10 +306,10 @@ static void many_series_are_several_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_series_are_those_of_the_text),
-        CASE(latencies_are_native_histograms_too),
-        CASE(a_series_that_ends_sends_one_stale_marker),
-        CASE(many_series_are_several_requests),
+        CASE(remote_write_series_match_the_text_format),
+        CASE(latencies_are_also_sent_as_native_histograms),
+        CASE(an_ended_series_sends_one_stale_marker),
+        CASE(many_series_are_split_into_several_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

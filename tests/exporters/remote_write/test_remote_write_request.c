@@ -146,7 +146,7 @@ static void write_labels(const request_v2 *request, const uint32_t *references, 
     }
 }
 
-static void a_message_is_the_published_one(void **state)
+static void a_version_2_message_matches_the_published_schema(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf labels = { 0 };
@@ -229,7 +229,7 @@ static void has_exemplar(struct fixture *f, uint64_t slowest_ns, const char *edg
     ntk_buf_fini(&labels);
 }
 
-static void the_slowest_execution_is_an_exemplar(void **state)
+static void the_slowest_execution_is_sent_as_an_exemplar(void **state)
 {
     struct fixture *f = *state;
 
@@ -271,7 +271,7 @@ static void write_v1(const struct ntk_buf *message, struct ntk_buf *out)
     free(bytes);
 }
 
-static void a_message_of_2_0_becomes_the_same_of_1_0(void **state)
+static void a_version_2_message_converts_to_an_equal_version_1_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf converted = { 0 };
@@ -332,9 +332,9 @@ static void a_damaged_message_is_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_message_is_the_published_one),
-        CASE(the_slowest_execution_is_an_exemplar),
-        CASE(a_message_of_2_0_becomes_the_same_of_1_0),
+        CASE(a_version_2_message_matches_the_published_schema),
+        CASE(the_slowest_execution_is_sent_as_an_exemplar),
+        CASE(a_version_2_message_converts_to_an_equal_version_1_message),
         cmocka_unit_test(a_damaged_message_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static struct ntk_outbox_answer judge(long status, const char *head)
     return out;
 }
 
-static void a_frame_has_flag_and_length(void **state)
+static void a_grpc_frame_has_a_flag_and_a_length(void **state)
 {
     static const char wanted[] = "\1\0\0\1\3";
     char message[259] = "x";
@@ -38,7 +38,7 @@ static void a_frame_has_flag_and_length(void **state)
     ntk_buf_fini(&out);
 }
 
-static void statuses_have_the_meaning_of_the_standard(void **state)
+static void grpc_statuses_are_retried_as_in_the_standard(void **state)
 {
     static const enum ntk_outbox_result results[] = {
         NTK_OUTBOX_SENT,    NTK_OUTBOX_RETRY,   NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED,
@@ -56,7 +56,7 @@ static void statuses_have_the_meaning_of_the_standard(void **state)
     }
 }
 
-static void a_message_loses_its_encoding_and_controls(void **state)
+static void grpc_messages_are_decoded_and_sanitized(void **state)
 {
     (void)state;
     assert_string_equal(judge(200, "grpc-status: 3\ngrpc-message: 100%25 of a%zz%1b[2J\n").text,
@@ -66,7 +66,7 @@ static void a_message_loses_its_encoding_and_controls(void **state)
 }
 
 /* {details: [{type_url: "x/google.rpc.RetryInfo", value: {retry_delay: {seconds: 2}}}]} */
-static void an_exhausted_peer_is_retried_after_its_pause(void **state)
+static void an_exhausted_peer_is_retried_after_its_requested_pause(void **state)
 {
     static const char info[] =
         "grpc-status: %d\n"
@@ -93,7 +93,7 @@ static void without_a_grpc_status_the_http_status_decides(void **state)
 }
 
 /* A server may compress its answer to a compressed request. */
-static void a_message_is_read_from_its_frame(void **state)
+static void a_grpc_message_is_read_from_its_frame(void **state)
 {
     struct ntk_buf body = { 0 };
     struct ntk_buf packed = { 0 };
@@ -133,12 +133,12 @@ static void a_message_is_read_from_its_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_has_flag_and_length),
-        cmocka_unit_test(statuses_have_the_meaning_of_the_standard),
-        cmocka_unit_test(a_message_loses_its_encoding_and_controls),
-        cmocka_unit_test(an_exhausted_peer_is_retried_after_its_pause),
+        cmocka_unit_test(a_grpc_frame_has_a_flag_and_a_length),
+        cmocka_unit_test(grpc_statuses_are_retried_as_in_the_standard),
+        cmocka_unit_test(grpc_messages_are_decoded_and_sanitized),
+        cmocka_unit_test(an_exhausted_peer_is_retried_after_its_requested_pause),
         cmocka_unit_test(without_a_grpc_status_the_http_status_decides),
-        cmocka_unit_test(a_message_is_read_from_its_frame),
+        cmocka_unit_test(a_grpc_message_is_read_from_its_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,7 @@ static int was_tried(void *ctx)
 }
 
 /* A peer that claims to have rejected more items than it got is not trusted. */
-static void test_partly_rejected(void **state)
+static void partly_rejected_items_are_counted(void **state)
 {
     struct fixture *f = *state;
 
@@ -152,7 +152,7 @@ static void test_partly_rejected(void **state)
     assert_string_equal(f->peer.taken, "abcdeab");
 }
 
-static void test_in_order(void **state)
+static void messages_are_delivered_in_order(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -167,7 +167,7 @@ static void test_in_order(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).sent_items, 26);
 }
 
-static void test_retried_until_accepted(void **state)
+static void a_message_is_retried_until_accepted(void **state)
 {
     struct fixture *f = *state;
 
@@ -185,7 +185,7 @@ static void test_retried_until_accepted(void **state)
     assert_int_equal(counts.lost_items, 0);
 }
 
-static void test_rejected_is_dropped(void **state)
+static void a_rejected_message_is_dropped(void **state)
 {
     struct fixture *f = *state;
 
@@ -208,7 +208,7 @@ static int waits_in_spool(void *ctx)
     return ntk_output_counts_read(rows) == 1 && rows[0].spool_items == 5;
 }
 
-static void test_the_process_reports_it(void **state)
+static void delivery_counts_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
@@ -236,7 +236,7 @@ static void test_the_process_reports_it(void **state)
     assert_int_equal(ntk_output_counts_read(rows), 0);
 }
 
-static void test_memory_is_bounded(void **state)
+static void the_oldest_message_is_dropped_at_the_memory_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -259,7 +259,7 @@ static void test_memory_is_bounded(void **state)
 }
 
 /* Three runs, the peer is missing in the first two: everything arrives, in order. */
-static void test_spool_over_runs(void **state)
+static void spooled_messages_are_delivered_by_a_later_run(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -292,7 +292,7 @@ static void test_spool_over_runs(void **state)
 
 /* The peer is missing when the program is asked to exit at once: messages are kept, or lost and
  * reported. */
-static void test_at_once(void **state)
+static void messages_are_spooled_or_counted_as_lost_at_immediate_exit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -315,7 +315,7 @@ static void test_at_once(void **state)
 }
 
 /* A spool without room does not turn a loss into success. */
-static void test_at_once_with_a_full_spool(void **state)
+static void messages_are_counted_as_lost_at_exit_if_the_spool_is_full(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -342,7 +342,7 @@ static int was_tried_once(void *ctx)
 
 /* The file of a message that is being sent is dropped for a newer one; then the message is
  * delivered after all. */
-static void test_sent_though_its_file_is_gone(void **state)
+static void a_delivered_message_with_a_dropped_file_counts_as_sent(void **state)
 {
     struct fixture *f = *state;
 
@@ -372,7 +372,7 @@ static int is_safe(void *ctx)
 
 /* While the peer is missing, waiting messages are written to disk, even if the program is not
  * stopped. */
-static void test_power_cut(void **state)
+static void waiting_messages_survive_a_power_failure(void **state)
 {
     struct fixture *f = *state;
     size_t all = 3;
@@ -401,7 +401,7 @@ static void test_power_cut(void **state)
 }
 
 /* A message that the peer accepted just when the outbox was closed is not sent by the next run. */
-static void test_end_while_sending(void **state)
+static void a_message_accepted_during_shutdown_is_not_sent_again(void **state)
 {
     struct fixture *f = *state;
 
@@ -441,7 +441,7 @@ static void assert_pause(struct fixture *f, uint64_t ns)
     assert_int_equal(atomic_load(&f->peer.send_count), sent + 1);
 }
 
-static void test_pauses_grow_and_are_bounded(void **state)
+static void retry_pauses_grow_to_a_limit(void **state)
 {
     struct fixture *f = *state;
 
@@ -456,7 +456,7 @@ static void test_pauses_grow_and_are_bounded(void **state)
     assert_pause(f, 10 * NTK_NS_PER_SECOND);
 }
 
-static void test_the_peer_sets_the_time(void **state)
+static void the_peer_can_lengthen_a_pause(void **state)
 {
     struct fixture *f = *state;
 
@@ -468,7 +468,7 @@ static void test_the_peer_sets_the_time(void **state)
 }
 
 /* A peer that asks for a shorter pause than the outbox planned does not shorten it. */
-static void test_the_peer_cannot_shorten_a_pause(void **state)
+static void the_peer_cannot_shorten_a_pause(void **state)
 {
     struct fixture *f = *state;
 
@@ -480,7 +480,7 @@ static void test_the_peer_cannot_shorten_a_pause(void **state)
 }
 
 /* Method: the drain is called repeatedly, as programs do, while the clock moves. */
-static void test_the_end_waits_for_the_peer_until_the_limit(void **state)
+static void shutdown_waits_for_the_peer_until_the_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -494,7 +494,7 @@ static void test_the_end_waits_for_the_peer_until_the_limit(void **state)
     assert_non_null(strstr(err.text, "1 items lost"));
 }
 
-static void test_a_message_may_be_too_long(void **state)
+static void a_message_beyond_the_size_limit_is_counted_as_lost(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -511,24 +511,32 @@ static void test_a_message_may_be_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_partly_rejected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_retried_until_accepted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rejected_is_dropped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_process_reports_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_at_once_with_a_full_spool, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sent_though_its_file_is_gone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pauses_grow_and_are_bounded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_peer_sets_the_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_peer_cannot_shorten_a_pause, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_end_waits_for_the_peer_until_the_limit, set_up,
+        cmocka_unit_test_setup_teardown(partly_rejected_items_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(messages_are_delivered_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_is_retried_until_accepted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rejected_message_is_dropped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(delivery_counts_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_oldest_message_is_dropped_at_the_memory_limit, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_message_may_be_too_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spooled_messages_are_delivered_by_a_later_run, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(messages_are_spooled_or_counted_as_lost_at_immediate_exit,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(messages_are_counted_as_lost_at_exit_if_the_spool_is_full,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_delivered_message_with_a_dropped_file_counts_as_sent,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waiting_messages_survive_a_power_failure, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_accepted_during_shutdown_is_not_sent_again,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(retry_pauses_grow_to_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_peer_can_lengthen_a_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_peer_cannot_shorten_a_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shutdown_waits_for_the_peer_until_the_limit, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_beyond_the_size_limit_is_counted_as_lost, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

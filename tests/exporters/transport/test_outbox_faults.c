@@ -129,7 +129,7 @@ static const char *holds_what_is_not_lost(void *ctx, int ret)
     return ret > 0 && world->counts.lost_items ? "something is lost without an error" : NULL;
 }
 
-static void an_outbox_keeps_or_counts_its_messages_whatever_fails(void **state)
+static void a_failing_outbox_delivers_messages_or_counts_them_as_lost(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .before = nothing_waits,
@@ -146,7 +146,7 @@ static void an_outbox_keeps_or_counts_its_messages_whatever_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_outbox_keeps_or_counts_its_messages_whatever_fails),
+        cmocka_unit_test(a_failing_outbox_delivers_messages_or_counts_them_as_lost),
     };
 
     ntk_log_set_level(NTK_LOG_ERROR);

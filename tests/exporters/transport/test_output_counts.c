@@ -13,7 +13,7 @@ static void read_one(void *ctx, struct ntk_output_counts *counts)
     counts->spool_items += 10;
 }
 
-static void rows_are_sorted_and_sources_with_one_name_are_merged(void **state)
+static void output_rows_are_sorted_and_merged_by_name(void **state)
 {
     struct ntk_output_source sources[] = {
         { .name = "otlp", .read = read_one },
@@ -43,7 +43,7 @@ static void rows_are_sorted_and_sources_with_one_name_are_merged(void **state)
     assert_int_equal(ntk_output_counts_read(rows), 0);
 }
 
-static void names_beyond_the_limit_are_not_reported(void **state)
+static void output_names_beyond_the_limit_are_not_reported(void **state)
 {
     struct ntk_output_source sources[NTK_OUTPUT_COUNTS_MAX + 2];
     char names[NTK_OUTPUT_COUNTS_MAX + 2][2 * NTK_OUTPUT_NAME_BYTES];
@@ -67,8 +67,8 @@ static void names_beyond_the_limit_are_not_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sorted_and_sources_with_one_name_are_merged),
-        cmocka_unit_test(names_beyond_the_limit_are_not_reported),
+        cmocka_unit_test(output_rows_are_sorted_and_merged_by_name),
+        cmocka_unit_test(output_names_beyond_the_limit_are_not_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static enum ntk_outbox_result judge(enum ntk_push_protocol protocol, long status
     return out.result;
 }
 
-static void each_status_has_one_meaning(void **state)
+static void http_statuses_are_sent_retried_or_rejected(void **state)
 {
     for (long status = 100; status < 700; status++) {
         bool is_sent = status / 100 == 2;
@@ -31,7 +31,7 @@ static void each_status_has_one_meaning(void **state)
     }
 }
 
-static void the_message_of_the_peer_is_reported(void **state)
+static void the_error_message_of_the_peer_is_reported(void **state)
 {
     const struct ntk_http_answer away = { .status = 503, .retry_after_ns = 7 };
     const struct ntk_http_answer taken = { .status = 200, .retry_after_ns = 7 };
@@ -62,8 +62,8 @@ static void the_message_of_the_peer_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_status_has_one_meaning),
-        cmocka_unit_test(the_message_of_the_peer_is_reported),
+        cmocka_unit_test(http_statuses_are_sent_retried_or_rejected),
+        cmocka_unit_test(the_error_message_of_the_peer_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void assert_first(struct fixture *f, const char *text, uint64_t items)
     ntk_buf_fini(&buf);
 }
 
-static void test_order(void **state)
+static void spooled_messages_keep_their_order(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -109,7 +109,7 @@ static void test_order(void **state)
     assert_int_equal(ntk_spool_count(f->spool), 0);
 }
 
-static void test_bound(void **state)
+static void the_oldest_messages_are_dropped_at_the_spool_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -133,7 +133,7 @@ static void test_bound(void **state)
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1025, 1, &lost, &err), -EMSGSIZE);
 }
 
-static void test_one_at_a_time(void **state)
+static void a_spool_in_use_cannot_be_opened_again(void **state)
 {
     struct fixture *f = *state;
     struct ntk_spool *second = NULL;
@@ -145,7 +145,7 @@ static void test_one_at_a_time(void **state)
 
 /* Every way to damage the second of three files: the others are read, the damaged one is
  * counted. */
-static void test_damage(void **state)
+static void a_damaged_message_is_counted_and_others_are_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -191,7 +191,7 @@ static void test_damage(void **state)
 }
 
 /* A file with more bytes than its header announces. */
-static void test_more_bytes_than_announced(void **state)
+static void a_message_longer_than_its_header_is_counted_as_damaged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -212,7 +212,7 @@ static void test_more_bytes_than_announced(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void test_foreign_files(void **state)
+static void unrelated_files_in_the_spool_folder_are_kept(void **state)
 {
     static const char *const names[] = { "1.msg", "notes", "00000000000000000001.new",
                                          "99999999999999999999.msg", "0000000000000000000x.msg" };
@@ -237,7 +237,7 @@ static void test_foreign_files(void **state)
 }
 
 /* Another program may have created the folder: a FIFO, a link or a folder is not a message. */
-static void test_files_that_are_not_regular(void **state)
+static void files_that_are_not_regular_are_counted_as_damaged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -267,7 +267,7 @@ static void test_files_that_are_not_regular(void **state)
 
 /* The oldest message is being sent while newer ones displace all others: a sent one is not counted
  * as displaced. */
-static void test_sent_while_displaced(void **state)
+static void a_message_sent_while_displaced_is_not_counted_as_lost(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -292,7 +292,7 @@ static void test_sent_while_displaced(void **state)
 }
 
 /* A peer that is always slightly behind: messages come and go in order. */
-static void test_never_empty(void **state)
+static void order_is_kept_in_a_spool_that_is_never_empty(void **state)
 {
     struct fixture *f = *state;
     char text[16];
@@ -323,7 +323,7 @@ static void sync_all(struct fixture *f)
 }
 
 /* Synced messages survive, also those removed since the sync; all others are gone or damaged. */
-static void test_power_cut(void **state)
+static void synced_messages_survive_a_power_failure(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -355,7 +355,7 @@ static void test_power_cut(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void test_a_disk_that_fails(void **state)
+static void a_failed_sync_is_reported_as_an_error(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -372,17 +372,24 @@ static void test_a_disk_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_more_bytes_than_announced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files_that_are_not_regular, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sent_while_displaced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_never_empty, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_disk_that_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spooled_messages_keep_their_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_oldest_messages_are_dropped_at_the_spool_limit, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_spool_in_use_cannot_be_opened_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_message_is_counted_and_others_are_read, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_longer_than_its_header_is_counted_as_damaged,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unrelated_files_in_the_spool_folder_are_kept, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(files_that_are_not_regular_are_counted_as_damaged, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_sent_while_displaced_is_not_counted_as_lost,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(order_is_kept_in_a_spool_that_is_never_empty, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(synced_messages_survive_a_power_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_sync_is_reported_as_an_error, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,7 +158,7 @@ static void in_a_world(const struct fault_operation *operation, unsigned calls_m
     free(world.path);
 }
 
-static void a_spool_keeps_its_messages_whatever_fails_while_one_is_added(void **state)
+static void a_failed_addition_keeps_the_spooled_messages(void **state)
 {
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .before = two_messages, .run = put_and_sync, .after = holds_what_was_put
@@ -168,7 +168,7 @@ static void a_spool_keeps_its_messages_whatever_fails_while_one_is_added(void **
     in_a_world(&operation, 20);
 }
 
-static void a_spool_keeps_its_messages_whatever_fails_while_one_is_removed(void **state)
+static void a_failed_removal_keeps_the_spooled_messages(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .before = two_messages,
@@ -182,8 +182,8 @@ static void a_spool_keeps_its_messages_whatever_fails_while_one_is_removed(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_added),
-        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_removed),
+        cmocka_unit_test(a_failed_addition_keeps_the_spooled_messages),
+        cmocka_unit_test(a_failed_removal_keeps_the_spooled_messages),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
