@@ -109,7 +109,7 @@ static void usage_errors_print_one_line_and_exit_with_2(void **state)
            "invalid value 'other' for -t: expected profile or systrace");
 }
 
-static void help_is_on_stdout(void **state)
+static void help_is_printed_on_stdout(void **state)
 {
     struct fixture *f = *state;
     static const char *const commands[] = { "capture", "view", "show-session" };
@@ -123,7 +123,7 @@ static void help_is_on_stdout(void **state)
     }
 }
 
-static void bad_files_print_one_message_and_exit_with_1(void **state)
+static void invalid_files_print_one_message_and_exit_with_1(void **state)
 {
     struct fixture *f = *state;
     char *blocked = test_scratch_path(f->folder, "adder.neff/profiles"); /* below a file */
@@ -166,7 +166,7 @@ static void put(const struct fixture *f, const char *name, const void *bytes, si
 
 /* Method: the first bytes of such files, ours and the vendor's, under their own name and under
  * others. */
-static void a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d(void **state)
+static void opening_a_system_trace_file_suggests_option_d(void **state)
 {
     static const uint8_t ours[] = "\x08\x01\x12\x0fnc_exec_running";
     static const uint8_t vendors[] = "\x4f\x00\x00\x00\x10\x83\xcf\xb5\xc6\xe6\xc7\xf3\xcd\x18";
@@ -197,7 +197,7 @@ static void a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d(void **sta
     expect(RUN(f, "show-session", "-s", f->neff), 1, "is a NEFF, not a capture");
 }
 
-static void a_cut_capture_is_shown_with_a_warning(void **state)
+static void a_truncated_capture_is_shown_with_a_warning(void **state)
 {
     struct fixture *f = *state;
     struct test_run run = RUN(f, "show-session", "-s", f->broken);
@@ -254,7 +254,7 @@ static void a_summary_does_not_sum_truncated_records(void **state)
     test_run_fini(&cut);
 }
 
-static void a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning(void **state)
+static void a_capture_without_a_neff_uuid_is_shown_with_a_warning(void **state)
 {
     static const uint8_t uuid[16] = { 0 }; /* an empty uuid */
     struct fixture *f = *state;
@@ -311,7 +311,7 @@ static void single_instructions_and_records_are_listed(void **state)
     expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no records");
 }
 
-static void output_goes_to_the_given_file(void **state)
+static void output_is_written_to_the_given_file(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "out.json");
@@ -401,7 +401,7 @@ static void a_neff_is_captured_and_read_back(void **state)
     test_run_fini(&run);
 }
 
-static void a_pair_of_cores_is_one_capture_with_two_subgraphs(void **state)
+static void a_core_pair_is_one_capture_with_two_subgraphs(void **state)
 {
     struct fixture *f = *state;
     size_t neff_bytes = 0;
@@ -454,7 +454,7 @@ static void the_same_neff_produces_the_same_timeline(void **state)
     free(other);
 }
 
-static void the_nth_execution_has_its_number_in_the_name(void **state)
+static void the_capture_of_the_nth_execution_has_its_number_in_the_name(void **state)
 {
     struct fixture *f = *state;
     char *numbered = test_scratch_path(f->folder, "adder_exec_3.ntff");
@@ -538,7 +538,7 @@ static void files_of_saved_outputs_contain_the_execution_number(void **state)
 }
 
 /* Method: with one buffer for all tensors the output overwrites the input. */
-static void inputs_can_be_written_again_before_each_execution(void **state)
+static void inputs_can_be_rewritten_before_each_execution(void **state)
 {
     struct fixture *f = *state;
 
@@ -590,7 +590,7 @@ static void a_json_profile_can_be_indented(void **state)
     test_run_fini(&pretty);
 }
 
-static void folders_of_sources_must_be_there(void **state)
+static void a_missing_source_folder_is_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -618,7 +618,7 @@ static void folders_of_sources_must_be_there(void **state)
 }
 
 /* What a part reports about itself; a window over everything has the bytes of the whole. */
-static void a_part_of_a_capture_is_shown_and_named(void **state)
+static void a_selected_part_of_a_capture_is_shown_and_marked(void **state)
 {
     struct fixture *f = *state;
     struct test_run whole =
@@ -653,7 +653,7 @@ static void a_part_of_a_capture_is_shown_and_named(void **state)
            "for a capture, --from and --to are durations after the start of the execution");
 }
 
-static void inputs_come_from_files_and_outputs_go_to_files(void **state)
+static void inputs_are_read_from_files_and_outputs_written_to_files(void **state)
 {
     struct fixture *f = *state;
     char *input = test_scratch_path(f->folder, "x.bin");
@@ -699,26 +699,26 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(usage_errors_print_one_line_and_exit_with_2),
-        TEST(help_is_on_stdout),
-        TEST(bad_files_print_one_message_and_exit_with_1),
-        TEST(a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d),
-        TEST(a_cut_capture_is_shown_with_a_warning),
+        TEST(help_is_printed_on_stdout),
+        TEST(invalid_files_print_one_message_and_exit_with_1),
+        TEST(opening_a_system_trace_file_suggests_option_d),
+        TEST(a_truncated_capture_is_shown_with_a_warning),
         TEST(a_summary_does_not_sum_truncated_records),
-        TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
+        TEST(a_capture_without_a_neff_uuid_is_shown_with_a_warning),
         TEST(single_instructions_and_records_are_listed),
-        TEST(output_goes_to_the_given_file),
+        TEST(output_is_written_to_the_given_file),
         TEST(a_neff_is_captured_and_read_back),
-        TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),
+        TEST(a_core_pair_is_one_capture_with_two_subgraphs),
         TEST(the_same_neff_produces_the_same_timeline),
-        TEST(the_nth_execution_has_its_number_in_the_name),
+        TEST(the_capture_of_the_nth_execution_has_its_number_in_the_name),
         TEST(every_nth_execution_is_recorded_in_a_file_with_its_number),
         TEST(files_of_saved_outputs_contain_the_execution_number),
-        TEST(inputs_can_be_written_again_before_each_execution),
+        TEST(inputs_can_be_rewritten_before_each_execution),
         TEST(errors_are_listed_as_json),
         TEST(a_json_profile_can_be_indented),
-        TEST(folders_of_sources_must_be_there),
-        TEST(inputs_come_from_files_and_outputs_go_to_files),
-        TEST(a_part_of_a_capture_is_shown_and_named),
+        TEST(a_missing_source_folder_is_rejected),
+        TEST(inputs_are_read_from_files_and_outputs_written_to_files),
+        TEST(a_selected_part_of_a_capture_is_shown_and_marked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

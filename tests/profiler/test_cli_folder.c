@@ -47,7 +47,7 @@ static void expect(struct test_run run, int exit_code, const char *text)
     test_run_fini(&run);
 }
 
-static void a_core_that_no_process_has_is_rejected(void **state)
+static void an_unknown_core_of_a_folder_is_rejected(void **state)
 {
     struct fixture *f = *state;
     static const char text[] = "neuron-profile: unknown core: the folder has 0,1\n";
@@ -92,7 +92,7 @@ static void an_invalid_value_is_rejected_with_the_valid_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_core_that_no_process_has_is_rejected, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_unknown_core_of_a_folder_is_rejected, setup, teardown),
         cmocka_unit_test_setup_teardown(tables_and_options_use_the_same_time_origin, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_invalid_value_is_rejected_with_the_valid_ones, setup,

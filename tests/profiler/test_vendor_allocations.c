@@ -91,7 +91,7 @@ static void check(const struct known *wanted)
     ntk_ntff_close(ntff);
 }
 
-static void values_of_real_captures_are_read(void **state)
+static void sbuf_allocations_of_real_captures_are_found(void **state)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         check(&known[i]);
@@ -101,7 +101,7 @@ static void values_of_real_captures_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_real_captures_are_read),
+        cmocka_unit_test(sbuf_allocations_of_real_captures_are_found),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

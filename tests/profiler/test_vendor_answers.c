@@ -161,7 +161,7 @@ static void check_dropped(size_t c, const struct opened *o)
     }
 }
 
-static void answers_of_real_captures(void **state)
+static void analyses_of_real_captures_have_the_expected_results(void **state)
 {
     (void)state;
     for (size_t c = 0; c < COUNT; c++) {
@@ -179,7 +179,7 @@ static void answers_of_real_captures(void **state)
 
 /* The attention in steps, and fused: both round trips of 1 MB per direction are gone, and so are
  * their queues; no other saving is as large. */
-static void the_fused_attention_saves_its_round_trips(void **state)
+static void fused_attention_has_no_round_trips(void **state)
 {
     struct ntk_measures measures[2] = { 0 };
     struct ntk_comparison comparison;
@@ -215,8 +215,8 @@ static void the_fused_attention_saves_its_round_trips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_of_real_captures),
-        cmocka_unit_test(the_fused_attention_saves_its_round_trips),
+        cmocka_unit_test(analyses_of_real_captures_have_the_expected_results),
+        cmocka_unit_test(fused_attention_has_no_round_trips),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -209,7 +209,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     ntk_analyses_destroy(analyses);
 }
 
-static void the_path_shows_the_bounds_of_real_captures(void **state)
+static void critical_paths_of_real_captures_have_the_expected_bounds(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
@@ -233,7 +233,7 @@ static void the_path_shows_the_bounds_of_real_captures(void **state)
 }
 
 /* The same capture without core 5: what core 4 waits for is named as far as it is known. */
-static void a_capture_without_its_other_core_reports_that(void **state)
+static void a_capture_without_the_other_core_of_a_pair_reports_it(void **state)
 {
     const uint32_t cores[] = { 4 };
     const struct ntk_trace_options options = { .part = { .cores = cores, .core_count = 1 } };
@@ -274,8 +274,8 @@ static void a_capture_without_its_other_core_reports_that(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_path_shows_the_bounds_of_real_captures),
-        cmocka_unit_test(a_capture_without_its_other_core_reports_that),
+        cmocka_unit_test(critical_paths_of_real_captures_have_the_expected_bounds),
+        cmocka_unit_test(a_capture_without_the_other_core_of_a_pair_reports_it),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

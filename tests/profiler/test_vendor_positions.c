@@ -50,7 +50,7 @@ static void count_slots(const struct ntk_neff *neff, struct slot_counts *out)
     }
 }
 
-static void slots_have_the_positions_of_another_reader(void **state)
+static void source_positions_match_an_independent_reader(void **state)
 {
     static const struct {
         const char *file;
@@ -222,7 +222,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     ntk_program_destroy(program);
 }
 
-static void lines_and_loops_have_the_costs_of_another_reader(void **state)
+static void line_and_loop_costs_match_an_independent_reader(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
@@ -248,8 +248,8 @@ static void lines_and_loops_have_the_costs_of_another_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_have_the_positions_of_another_reader),
-        cmocka_unit_test(lines_and_loops_have_the_costs_of_another_reader),
+        cmocka_unit_test(source_positions_match_an_independent_reader),
+        cmocka_unit_test(line_and_loop_costs_match_an_independent_reader),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -21,7 +21,7 @@ static void expect_pieces(const struct ntk_activity_row *row, const float expect
     }
 }
 
-static void work_counts_in_the_pieces_that_it_crosses(void **state)
+static void work_is_counted_in_every_interval_that_it_overlaps(void **state)
 {
     static const float engine[10] = { 0, 0.5F, 1, 1, 0.2F, 0, 0, 0, 0, 1 };
     static const float queue[10] = { 0.1F, 0, 0, 0, 0, 0.75F, 0, 0, 0, 0 };
@@ -64,7 +64,7 @@ static void work_counts_in_the_pieces_that_it_crosses(void **state)
     hand_trace_fini(&h);
 }
 
-static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
+static void rows_are_separated_by_core_and_unnamed_rings_by_kind(void **state)
 {
     struct hand_trace h;
     struct ntk_activity_over_time a;
@@ -90,7 +90,7 @@ static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
 }
 
 /* 177 / (236 / 40) is slightly less than 30, where the thirty-first piece starts. */
-static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
+static void work_that_starts_on_an_interval_boundary_is_counted(void **state)
 {
     struct hand_trace h;
     struct ntk_activity_over_time a;
@@ -130,7 +130,7 @@ static const struct {
     { "the last ns", { { 999, 1000 } }, { 0, 0, 0, 0.004F } },
 };
 
-static void each_program_has_its_share_of_each_piece(void **state)
+static void each_program_has_the_expected_share_of_each_interval(void **state)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         struct hand_trace h;
@@ -161,10 +161,10 @@ static void each_program_has_its_share_of_each_piece(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_counts_in_the_pieces_that_it_crosses),
-        cmocka_unit_test(each_program_has_its_share_of_each_piece),
-        cmocka_unit_test(rows_are_by_core_and_rings_without_a_name_by_kind),
-        cmocka_unit_test(a_start_on_an_edge_is_not_lost_by_rounding),
+        cmocka_unit_test(work_is_counted_in_every_interval_that_it_overlaps),
+        cmocka_unit_test(each_program_has_the_expected_share_of_each_interval),
+        cmocka_unit_test(rows_are_separated_by_core_and_unnamed_rings_by_kind),
+        cmocka_unit_test(work_that_starts_on_an_interval_boundary_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

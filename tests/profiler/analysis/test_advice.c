@@ -112,7 +112,7 @@ static void a_program_without_a_fault_gets_no_advice(void **state)
 }
 
 /* PE works 200 ns, then waits 500 ns for a load on the path. */
-static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
+static void dma_on_the_path_is_reported_with_the_waiting_engine(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -143,7 +143,7 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
 
 /* The same with lines: slot s of each engine is line 10 + s. The load, in small packets of a spill
  * queue, is line 10; line 11 waits for it. */
-static void messages_name_the_waiting_line_and_its_cause(void **state)
+static void advice_names_the_waiting_line_and_its_cause(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
     static const struct ntk_neff_position reader = { 1, 10, 0 };
@@ -191,7 +191,7 @@ static void messages_name_the_waiting_line_and_its_cause(void **state)
 
 /* One engine does everything, with gaps between its instructions, so no engine waits for
  * another. */
-static void one_engine_and_its_issue(void **state)
+static void gaps_between_instructions_of_a_single_engine_are_reported(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -215,7 +215,7 @@ static void one_engine_and_its_issue(void **state)
 
 /* Scalar's change comes 0.9 us after its end, Vector's after 0.05 us, and Tensor starts 0.5 us
  * after that: only the first one is late, and larger steps would not help. */
-static void late_changes_are_not_latency(void **state)
+static void late_semaphore_changes_are_not_reported_as_latency(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -241,7 +241,7 @@ static void late_changes_are_not_latency(void **state)
 /* GpSimd works 0 to 970 and is the only bottleneck; Scalar works 0 to 900 in parallel. At twice the
  * speed GpSimd ends at 485, and Scalar becomes the bottleneck: the gain is 70 ns, not half of the
  * 970. */
-static void a_gain_ends_where_another_engine_decides(void **state)
+static void an_estimated_gain_is_limited_by_the_next_busiest_engine(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -258,9 +258,9 @@ static void a_gain_ends_where_another_engine_decides(void **state)
     done(&h, &a);
 }
 
-/* As in dma_on_the_path_and_the_engine_that_waits_for_it. Vector only waits while data moves, which
+/* As in dma_on_the_path_is_reported_with_the_waiting_engine. Vector only waits while data moves, which
  * is not work: 500 ns are idle, minus the 10 before its wait. */
-static void an_engine_that_only_waits_hides_no_transfer(void **state)
+static void an_engine_that_only_waits_does_not_hide_transfers(void **state)
 {
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
     struct hand_trace h;
@@ -283,7 +283,7 @@ static void an_engine_that_only_waits_hides_no_transfer(void **state)
 }
 
 /* ACT starts 300 ns after PE released it. */
-static void slow_hand_overs(void **state)
+static void slow_synchronisation_between_engines_is_reported(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -303,7 +303,7 @@ static void slow_hand_overs(void **state)
 
 /* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, with weights loaded meanwhile:
  * 94% of the engine's capacity. Only less work would help. */
-static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **state)
+static void larger_tiles_are_not_advised_for_a_tensor_engine_at_its_peak(void **state)
 {
     static const uint8_t product[64] = {
         [0] = 2,    [1] = 0x10, [20] = 1, [26] = 0xbc, [27] = 1, [28] = 1, [30] = 1, [32] = 6,
@@ -328,7 +328,7 @@ static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **s
     done(&h, &a);
 }
 
-static void steps_of_the_path_name_their_lines(void **state)
+static void critical_path_advice_names_source_lines(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -347,7 +347,7 @@ static void steps_of_the_path_name_their_lines(void **state)
 
 /* Four products of one line, 100 ns each and 25 ns apart, and one of another line: the tensor engine
  * is busy for 175 + 100 ns, not for 500. */
-static void source_lines_of_a_busy_engine_sum_to_its_time(void **state)
+static void times_of_source_lines_sum_to_the_engine_time(void **state)
 {
     static const uint8_t product[64] = {
         [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [32] = 6, [38] = 128, [39] = 128
@@ -367,7 +367,7 @@ static void source_lines_of_a_busy_engine_sum_to_its_time(void **state)
     done(&h, &a);
 }
 
-static void packets_spills_and_reloads(void **state)
+static void small_packets_spills_and_reloads_are_reported(void **state)
 {
     static struct ntk_ntff_queue queues[] = {
         { .engine = 0, .queue = 1, .name = "qSPIO0" },
@@ -432,7 +432,7 @@ static void queues_of_several_cores_are_distinguished(void **state)
     done(&h, &a);
 }
 
-static void idle_cores_slow_runtimes_and_throttling(void **state)
+static void idle_cores_slow_runtimes_and_throttling_are_reported(void **state)
 {
     struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
     struct ntk_trace_throttle throttle = { 600 * NTK_TRACE_PS_PER_NS, 1, 4, 8 };
@@ -463,7 +463,7 @@ static void idle_cores_slow_runtimes_and_throttling(void **state)
     done(&h, &a);
 }
 
-static void transposes_and_half_empty_products(void **state)
+static void transposes_and_partially_filled_products_are_reported(void **state)
 {
     static const uint8_t product[64] = {
         [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [32] = 6, [38] = 128, [39] = 128
@@ -501,20 +501,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_without_a_fault_gets_no_advice),
-        cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
-        cmocka_unit_test(messages_name_the_waiting_line_and_its_cause),
-        cmocka_unit_test(one_engine_and_its_issue),
-        cmocka_unit_test(late_changes_are_not_latency),
-        cmocka_unit_test(a_gain_ends_where_another_engine_decides),
-        cmocka_unit_test(an_engine_that_only_waits_hides_no_transfer),
-        cmocka_unit_test(slow_hand_overs),
-        cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
-        cmocka_unit_test(steps_of_the_path_name_their_lines),
-        cmocka_unit_test(source_lines_of_a_busy_engine_sum_to_its_time),
-        cmocka_unit_test(packets_spills_and_reloads),
+        cmocka_unit_test(dma_on_the_path_is_reported_with_the_waiting_engine),
+        cmocka_unit_test(advice_names_the_waiting_line_and_its_cause),
+        cmocka_unit_test(gaps_between_instructions_of_a_single_engine_are_reported),
+        cmocka_unit_test(late_semaphore_changes_are_not_reported_as_latency),
+        cmocka_unit_test(an_estimated_gain_is_limited_by_the_next_busiest_engine),
+        cmocka_unit_test(an_engine_that_only_waits_does_not_hide_transfers),
+        cmocka_unit_test(slow_synchronisation_between_engines_is_reported),
+        cmocka_unit_test(larger_tiles_are_not_advised_for_a_tensor_engine_at_its_peak),
+        cmocka_unit_test(critical_path_advice_names_source_lines),
+        cmocka_unit_test(times_of_source_lines_sum_to_the_engine_time),
+        cmocka_unit_test(small_packets_spills_and_reloads_are_reported),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
-        cmocka_unit_test(idle_cores_slow_runtimes_and_throttling),
-        cmocka_unit_test(transposes_and_half_empty_products),
+        cmocka_unit_test(idle_cores_slow_runtimes_and_throttling_are_reported),
+        cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
         cmocka_unit_test(every_rule_has_advice),
     };
 

@@ -119,7 +119,7 @@ static void done(struct made *m)
     hand_answers_done(&m->h, &m->a);
 }
 
-static void each_missing_kind_is_listed_first_and_omits_dependent_advice(void **state)
+static void missing_record_kinds_are_listed_first_without_dependent_advice(void **state)
 {
     static const struct {
         enum lack lack;
@@ -175,7 +175,7 @@ static void each_missing_kind_is_listed_first_and_omits_dependent_advice(void **
 }
 
 /* Disk space prevents truncated records, not records that the device dropped. */
-static void the_remedy_depends_on_where_records_were_lost(void **state)
+static void advice_for_lost_records_depends_on_where_they_were_lost(void **state)
 {
     const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
 
@@ -184,7 +184,7 @@ static void the_remedy_depends_on_where_records_were_lost(void **state)
 }
 
 /* Single changes are derived from their makers, whole kinds are not. */
-static void the_note_lists_the_derived_records(void **state)
+static void the_note_on_missing_records_lists_derived_ones(void **state)
 {
     static const struct {
         enum lack lack;
@@ -213,7 +213,7 @@ static void the_note_lists_the_derived_records(void **state)
     }
 }
 
-static void a_window_may_have_no_records(void **state)
+static void a_window_without_records_is_accepted(void **state)
 {
     struct made m;
 
@@ -256,10 +256,10 @@ static void the_summary_omits_metrics_of_missing_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_missing_kind_is_listed_first_and_omits_dependent_advice),
-        cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
-        cmocka_unit_test(the_note_lists_the_derived_records),
-        cmocka_unit_test(a_window_may_have_no_records),
+        cmocka_unit_test(missing_record_kinds_are_listed_first_without_dependent_advice),
+        cmocka_unit_test(advice_for_lost_records_depends_on_where_they_were_lost),
+        cmocka_unit_test(the_note_on_missing_records_lists_derived_ones),
+        cmocka_unit_test(a_window_without_records_is_accepted),
         cmocka_unit_test(the_summary_omits_metrics_of_missing_records),
     };
 

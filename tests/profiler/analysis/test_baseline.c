@@ -27,7 +27,7 @@ static struct ntk_baseline_limit limit_of(const char *text)
     return limit;
 }
 
-static void limits_are_read(void **state)
+static void baseline_limits_are_parsed(void **state)
 {
     static const struct {
         const char *text, *name;
@@ -184,7 +184,7 @@ static void a_reduced_use_of_the_chip_exceeds_the_limit(void **state)
     assert_true(use_is_beyond(0.40, 0.399, "chip_use=0%"));
 }
 
-static void an_increase_due_to_chance_does_not_exceed_the_limit(void **state)
+static void an_increase_within_variation_does_not_exceed_the_limit(void **state)
 {
     static const double before[] = { 100, 130, 90, 120, 110 };
     static const double noisy[] = { 125, 95, 140, 118, 121 };
@@ -195,7 +195,7 @@ static void an_increase_due_to_chance_does_not_exceed_the_limit(void **state)
     assert_true(is_beyond(before, noisy, 1, "total=5%")); /* one of each: only the limit counts */
 }
 
-static void a_limit_of_zero_is_an_error(void **state)
+static void a_baseline_limit_of_zero_is_an_error(void **state)
 {
     static const double one[] = { 100 };
     struct ntk_baseline_limit limits[] = { limit_of("total=5%"), limit_of("engines/Tenser=5%") };
@@ -221,7 +221,7 @@ static void a_limit_of_zero_is_an_error(void **state)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void written_files_are_read(void **state)
+static void a_written_baseline_reads_back(void **state)
 {
     struct ntk_baseline baseline = { .saved_unix_ns = 1795420451360198700,
                                      .instance_type = "trn2.3xlarge",
@@ -303,7 +303,7 @@ static void an_invalid_baseline_is_rejected(void **state)
 }
 
 /* A name cannot close its attribute. */
-static void names_are_quoted_for_xml(void **state)
+static void names_are_escaped_in_xml(void **state)
 {
     const struct ntk_comparison_row row = { .kind = NTK_MEASURE_LAYER,
                                             .name = "<a b=\"c\">&\x01\xff",
@@ -336,14 +336,14 @@ static void names_are_quoted_for_xml(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_are_read),
+        cmocka_unit_test(baseline_limits_are_parsed),
         cmocka_unit_test(an_increase_above_the_limit_exceeds_it),
         cmocka_unit_test(a_reduced_use_of_the_chip_exceeds_the_limit),
-        cmocka_unit_test(an_increase_due_to_chance_does_not_exceed_the_limit),
-        cmocka_unit_test(a_limit_of_zero_is_an_error),
-        cmocka_unit_test(written_files_are_read),
+        cmocka_unit_test(an_increase_within_variation_does_not_exceed_the_limit),
+        cmocka_unit_test(a_baseline_limit_of_zero_is_an_error),
+        cmocka_unit_test(a_written_baseline_reads_back),
         cmocka_unit_test(an_invalid_baseline_is_rejected),
-        cmocka_unit_test(names_are_quoted_for_xml),
+        cmocka_unit_test(names_are_escaped_in_xml),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void overlapping_instructions_leave_no_gap(void **state)
 }
 
 /* PE starts every 100 ns and works for 70: nine gaps of 30 ns, and one at the end. */
-static void a_bubble_after_each_instruction_is_issue(void **state)
+static void gaps_after_each_instruction_are_caused_by_issue(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -147,7 +147,7 @@ static void a_bubble_after_each_instruction_is_issue(void **state)
 
 /* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310. The wait and the
  * issue after it are one gap, caused by PE. */
-static void a_wait_and_its_issue_are_one_gap(void **state)
+static void a_wait_and_the_following_issue_time_are_one_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -195,7 +195,7 @@ static void the_cause_takes_most_of_the_gap(void **state)
 }
 
 /* PE and ACT alternate over two semaphores, 100 ns each, 10 rounds: each waits for the other. */
-static void a_ping_pong_has_one_gap_per_side_and_round(void **state)
+static void two_alternating_engines_have_one_gap_per_engine_and_round(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -254,7 +254,7 @@ static void waits_for_one_queue_are_one_cause(void **state)
 
 /* DVE works 0-600; SP waits for it and starts a load, with data arriving at 1000; PE waits for the
  * load from 100 on. The cause is the queue, the root is DVE. */
-static void a_gap_names_the_root_of_its_cause(void **state)
+static void a_gap_is_reported_with_its_root_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -290,7 +290,7 @@ static void a_gap_names_the_root_of_its_cause(void **state)
 }
 
 /* The record of DVE's own wait was lost: the chain of PE's gap ends there. */
-static void a_gap_with_a_lost_root_is_marked(void **state)
+static void a_gap_with_an_unknown_root_cause_is_marked(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -311,7 +311,7 @@ static void a_gap_with_a_lost_root_is_marked(void **state)
 }
 
 /* What follows the last record of a truncated file is lost, and so is the cause of its last gap. */
-static void the_end_of_a_truncated_file_is_not_a_known_gap(void **state)
+static void the_time_after_truncation_is_not_a_known_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -326,7 +326,7 @@ static void the_end_of_a_truncated_file_is_not_a_known_gap(void **state)
 }
 
 /* The runtime's code starts at 600, the program's at 750. */
-static void the_start_by_the_runtime_is_a_cause(void **state)
+static void startup_code_of_the_runtime_is_a_gap_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -367,7 +367,7 @@ static void a_semaphore_instruction_does_not_split_a_gap(void **state)
 }
 
 /* Two cores wait for queues of the same name: one cause, and each gap names its core. */
-static void the_same_queue_on_two_cores_is_one_cause(void **state)
+static void a_queue_on_two_cores_is_one_gap_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -394,7 +394,7 @@ static void the_same_queue_on_two_cores_is_one_cause(void **state)
 
 /* Gaps of 1, 2 ... 60 ns in shuffled order: with a limit the longest are listed, and all are
  * counted. */
-static void a_limit_keeps_the_longest_and_counts_all(void **state)
+static void a_limit_keeps_the_longest_gaps_and_counts_all(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -423,7 +423,7 @@ static void a_limit_keeps_the_longest_and_counts_all(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_filter_leaves_gaps_of_its_engines(void **state)
+static void an_engine_filter_keeps_only_gaps_of_these_engines(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -466,19 +466,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_engine_that_never_stops_has_no_gap),
         cmocka_unit_test(overlapping_instructions_leave_no_gap),
-        cmocka_unit_test(a_bubble_after_each_instruction_is_issue),
-        cmocka_unit_test(a_wait_and_its_issue_are_one_gap),
+        cmocka_unit_test(gaps_after_each_instruction_are_caused_by_issue),
+        cmocka_unit_test(a_wait_and_the_following_issue_time_are_one_gap),
         cmocka_unit_test(the_cause_takes_most_of_the_gap),
-        cmocka_unit_test(a_ping_pong_has_one_gap_per_side_and_round),
+        cmocka_unit_test(two_alternating_engines_have_one_gap_per_engine_and_round),
         cmocka_unit_test(waits_for_one_queue_are_one_cause),
-        cmocka_unit_test(a_gap_names_the_root_of_its_cause),
-        cmocka_unit_test(a_gap_with_a_lost_root_is_marked),
-        cmocka_unit_test(the_end_of_a_truncated_file_is_not_a_known_gap),
-        cmocka_unit_test(the_start_by_the_runtime_is_a_cause),
+        cmocka_unit_test(a_gap_is_reported_with_its_root_cause),
+        cmocka_unit_test(a_gap_with_an_unknown_root_cause_is_marked),
+        cmocka_unit_test(the_time_after_truncation_is_not_a_known_gap),
+        cmocka_unit_test(startup_code_of_the_runtime_is_a_gap_cause),
         cmocka_unit_test(a_semaphore_instruction_does_not_split_a_gap),
-        cmocka_unit_test(the_same_queue_on_two_cores_is_one_cause),
-        cmocka_unit_test(a_limit_keeps_the_longest_and_counts_all),
-        cmocka_unit_test(a_filter_leaves_gaps_of_its_engines),
+        cmocka_unit_test(a_queue_on_two_cores_is_one_gap_cause),
+        cmocka_unit_test(a_limit_keeps_the_longest_gaps_and_counts_all),
+        cmocka_unit_test(an_engine_filter_keeps_only_gaps_of_these_engines),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };
 

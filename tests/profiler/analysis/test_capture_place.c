@@ -55,7 +55,7 @@ static int64_t off_of(struct made *m, uint64_t window_ns)
     return (int64_t)(host_ns - HOST - window_ns);
 }
 
-static void between_points_near_each_other_the_last_counts(void **state)
+static void between_close_sync_points_the_earlier_offset_is_used(void **state)
 {
     struct made m;
 
@@ -65,7 +65,7 @@ static void between_points_near_each_other_the_last_counts(void **state)
     assert_int_equal(off_of(&m, 500000000), 7);
 }
 
-static void between_points_far_apart_the_clock_drifts(void **state)
+static void between_distant_sync_points_the_offset_is_interpolated(void **state)
 {
     struct made m;
 
@@ -77,7 +77,7 @@ static void between_points_far_apart_the_clock_drifts(void **state)
     assert_int_equal(off_of(&m, 3000000000), 0); /* a quarter of the way from 2000 to -6000 */
 }
 
-static void outside_of_the_points_the_nearest_counts(void **state)
+static void outside_the_sync_points_the_nearest_offset_is_used(void **state)
 {
     struct made m;
 
@@ -91,7 +91,7 @@ static void outside_of_the_points_the_nearest_counts(void **state)
     assert_int_equal(off_of(&m, 500), 50);
 }
 
-static void points_of_the_physical_core_are_used(void **state)
+static void sync_points_of_the_physical_core_are_used(void **state)
 {
     struct made m;
 
@@ -109,7 +109,7 @@ static void points_of_the_physical_core_are_used(void **state)
 }
 
 /* A clock that jumps is not interpolated. */
-static void a_clock_that_is_far_off_is_not_interpolated(void **state)
+static void sync_points_with_a_large_difference_are_not_interpolated(void **state)
 {
     struct made m;
 
@@ -121,7 +121,7 @@ static void a_clock_that_is_far_off_is_not_interpolated(void **state)
 
 /* After a reset the device clock passes the time of the window again; points of the other life are
  * not used. */
-static void points_before_and_after_a_reset_are_separate(void **state)
+static void sync_points_before_and_after_a_reset_are_separate(void **state)
 {
     const int64_t later_ns = 10000000000;
     struct made m;
@@ -140,7 +140,7 @@ static void points_before_and_after_a_reset_are_separate(void **state)
     }
 }
 
-static void without_points_the_run_on_the_device_counts(void **state)
+static void without_sync_points_the_device_run_determines_the_offset(void **state)
 {
     struct made m;
 
@@ -159,13 +159,13 @@ static void without_points_the_run_on_the_device_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(between_points_near_each_other_the_last_counts),
-        cmocka_unit_test(between_points_far_apart_the_clock_drifts),
-        cmocka_unit_test(outside_of_the_points_the_nearest_counts),
-        cmocka_unit_test(points_of_the_physical_core_are_used),
-        cmocka_unit_test(a_clock_that_is_far_off_is_not_interpolated),
-        cmocka_unit_test(points_before_and_after_a_reset_are_separate),
-        cmocka_unit_test(without_points_the_run_on_the_device_counts),
+        cmocka_unit_test(between_close_sync_points_the_earlier_offset_is_used),
+        cmocka_unit_test(between_distant_sync_points_the_offset_is_interpolated),
+        cmocka_unit_test(outside_the_sync_points_the_nearest_offset_is_used),
+        cmocka_unit_test(sync_points_of_the_physical_core_are_used),
+        cmocka_unit_test(sync_points_with_a_large_difference_are_not_interpolated),
+        cmocka_unit_test(sync_points_before_and_after_a_reset_are_separate),
+        cmocka_unit_test(without_sync_points_the_device_run_determines_the_offset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,7 +313,7 @@ static void build(struct hand_trace *h, const struct program *program)
     h->trace.is_cut.packets = program->is_cut;
 }
 
-static void ceilings_follow_from_the_cores_types_and_engines_that_ran(void **state)
+static void ceilings_are_those_of_the_cores_types_and_engines_in_use(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -360,7 +360,7 @@ static void pass_slot(uint8_t slot[NTK_NTFF_SLOT_BYTES])
     slot[39] = 128;
 }
 
-static void a_product_of_two_passes_counts_once_in_each_version(void **state)
+static void a_two_pass_product_is_counted_once_in_every_metrics_version(void **state)
 {
     static const enum ntk_metrics_version versions[] = { NTK_METRICS_2_32, NTK_METRICS_2_28 };
     double mfu[2];
@@ -402,7 +402,7 @@ static double summary_mfu(const struct hand_answers *a)
     return mfu;
 }
 
-static void mfu_is_that_of_the_summary_in_each_version(void **state)
+static void mfu_matches_the_summary_in_every_metrics_version(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -421,7 +421,7 @@ static void mfu_is_that_of_the_summary_in_each_version(void **state)
     }
 }
 
-static void a_product_of_an_unknown_type_leaves_no_ceiling(void **state)
+static void a_product_of_an_unknown_type_has_no_ceiling(void **state)
 {
     uint8_t slot[NTK_NTFF_SLOT_BYTES];
     struct hand_trace h;
@@ -444,10 +444,10 @@ static void a_product_of_an_unknown_type_leaves_no_ceiling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ceilings_follow_from_the_cores_types_and_engines_that_ran),
-        cmocka_unit_test(a_product_of_two_passes_counts_once_in_each_version),
-        cmocka_unit_test(mfu_is_that_of_the_summary_in_each_version),
-        cmocka_unit_test(a_product_of_an_unknown_type_leaves_no_ceiling),
+        cmocka_unit_test(ceilings_are_those_of_the_cores_types_and_engines_in_use),
+        cmocka_unit_test(a_two_pass_product_is_counted_once_in_every_metrics_version),
+        cmocka_unit_test(mfu_matches_the_summary_in_every_metrics_version),
+        cmocka_unit_test(a_product_of_an_unknown_type_has_no_ceiling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static void unread_and_overwritten_values_do_not_count(void **state)
 }
 
 /* A product in two steps: the sum lives from the first step on. */
-static void a_value_that_is_added_to_stays_live(void **state)
+static void an_accumulated_value_remains_live(void **state)
 {
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct hand_trace h;
@@ -227,7 +227,7 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
 
 /* With a single element the step of a dimension does not matter, whatever its value. Lengths with a
  * sum that overflows count as the whole partition. */
-static void steps_and_lengths_of_a_hostile_neff_do_not_wrap(void **state)
+static void steps_and_lengths_of_a_hostile_neff_do_not_overflow(void **state)
 {
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
     struct ntk_neff_transfer transfer = { .to = { .dim_count = 3,
@@ -262,7 +262,7 @@ static void steps_and_lengths_of_a_hostile_neff_do_not_wrap(void **state)
 
 /* Values that end long after later ones were made, more of them than the minimum memory of a sorter
  * holds. */
-static void lifetimes_in_files_are_reported_like_those_in_memory(void **state)
+static void lifetimes_stored_in_files_match_those_in_memory(void **state)
 {
     struct answers a[2];
     struct hand_trace h[2];
@@ -303,7 +303,7 @@ static void lifetimes_in_files_are_reported_like_those_in_memory(void **state)
 
 /* Of two sizes, the larger values come last and exceed the limit of the list: no smaller one is
  * listed. */
-static void values_with_the_most_bytes_times_time_are_listed(void **state)
+static void values_with_the_largest_size_times_lifetime_are_listed(void **state)
 {
     enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };
     struct hand_trace h;
@@ -336,7 +336,7 @@ static void values_with_the_most_bytes_times_time_are_listed(void **state)
 
 /* In the encoding of hardware: one MATMUL starts a sum, the next continues it, COPY moves it to
  * where the next product reads. */
-static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
+static void values_of_a_hardware_program_are_derived_from_its_slots(void **state)
 {
     uint8_t product[64] = { 0x02, 0x10 };
     uint8_t copies[64] = { 0x46, 0x10 };
@@ -373,7 +373,7 @@ static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
 }
 
 /* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
-static void unreadable_programs_have_no_answer(void **state)
+static void unreadable_programs_have_no_memory_analysis(void **state)
 {
     static const uint8_t vendor[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
     struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
@@ -396,7 +396,7 @@ static void unreadable_programs_have_no_answer(void **state)
 }
 
 /* Two of one opcode and one of another: the first in order of engine and slot is named. */
-static void operations_that_are_not_decoded_are_listed(void **state)
+static void undecoded_operations_are_listed(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
                                                            { [0] = 0x77, [1] = 0x10 },
@@ -449,14 +449,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_live_from_their_creation_to_their_last_use),
         cmocka_unit_test(unread_and_overwritten_values_do_not_count),
-        cmocka_unit_test(a_value_that_is_added_to_stays_live),
+        cmocka_unit_test(an_accumulated_value_remains_live),
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
-        cmocka_unit_test(steps_and_lengths_of_a_hostile_neff_do_not_wrap),
-        cmocka_unit_test(lifetimes_in_files_are_reported_like_those_in_memory),
-        cmocka_unit_test(values_with_the_most_bytes_times_time_are_listed),
-        cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
-        cmocka_unit_test(unreadable_programs_have_no_answer),
-        cmocka_unit_test(operations_that_are_not_decoded_are_listed),
+        cmocka_unit_test(steps_and_lengths_of_a_hostile_neff_do_not_overflow),
+        cmocka_unit_test(lifetimes_stored_in_files_match_those_in_memory),
+        cmocka_unit_test(values_with_the_largest_size_times_lifetime_are_listed),
+        cmocka_unit_test(values_of_a_hardware_program_are_derived_from_its_slots),
+        cmocka_unit_test(unreadable_programs_have_no_memory_analysis),
+        cmocka_unit_test(undecoded_operations_are_listed),
         cmocka_unit_test(no_operation_is_listed_if_all_are_decoded),
     };
 

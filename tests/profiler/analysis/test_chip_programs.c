@@ -120,7 +120,7 @@ static void check(const char *what, const struct ntk_chip_memory *memory, enum n
     }
 }
 
-static void programs_use_the_chip_as_they_were_written(void **state)
+static void chip_use_of_generated_programs_matches_their_definition(void **state)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         const struct program *one = &programs[i];
@@ -152,7 +152,7 @@ static void programs_use_the_chip_as_they_were_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_use_the_chip_as_they_were_written),
+        cmocka_unit_test(chip_use_of_generated_programs_matches_their_definition),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ static void matmul_writes_four_bytes_per_element(void **state)
 }
 
 /* Columns of weights are read backwards: as in the vendor's tool the range ends at the address. */
-static void ldweights_reads_up_to_its_address(void **state)
+static void ldweights_reads_backwards_from_its_address(void **state)
 {
     uint8_t slot[64] = { 0x01, 0x10 };
     struct hand_trace h;
@@ -168,7 +168,7 @@ static void ldweights_reads_up_to_its_address(void **state)
     hand_trace_fini(&h);
 }
 
-static void dma_of_hardware_does_not_count(void **state)
+static void dma_in_a_hardware_program_is_not_counted(void **state)
 {
     uint8_t slot[64] = { 0xb8, 0x10 };
     struct hand_trace h;
@@ -192,7 +192,7 @@ static void dma_of_hardware_does_not_count(void **state)
 }
 
 /* In our own programs: partitions 0 to 63 alone; and a load, which is DMA. */
-static void partitions_are_distinguished_where_slots_name_them(void **state)
+static void partitions_are_distinguished_if_the_slots_contain_them(void **state)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -228,7 +228,7 @@ static void partitions_are_distinguished_where_slots_name_them(void **state)
     hand_trace_fini(&h);
 }
 
-static void an_unknown_slot_leaves_no_rows(void **state)
+static void a_program_with_an_unknown_slot_has_no_rows(void **state)
 {
     for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
@@ -307,10 +307,10 @@ int main(void)
         cmocka_unit_test(a_written_value_is_in_use_until_its_last_read),
         cmocka_unit_test(adjacent_uses_are_merged_and_each_write_has_a_row),
         cmocka_unit_test(matmul_writes_four_bytes_per_element),
-        cmocka_unit_test(ldweights_reads_up_to_its_address),
-        cmocka_unit_test(dma_of_hardware_does_not_count),
-        cmocka_unit_test(partitions_are_distinguished_where_slots_name_them),
-        cmocka_unit_test(an_unknown_slot_leaves_no_rows),
+        cmocka_unit_test(ldweights_reads_backwards_from_its_address),
+        cmocka_unit_test(dma_in_a_hardware_program_is_not_counted),
+        cmocka_unit_test(partitions_are_distinguished_if_the_slots_contain_them),
+        cmocka_unit_test(a_program_with_an_unknown_slot_has_no_rows),
         cmocka_unit_test(random_programs_match_a_byte_by_byte_simulation),
     };
 

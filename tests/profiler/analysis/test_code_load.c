@@ -100,7 +100,7 @@ static void put(struct hand_trace *h, const struct row *row, struct ntk_ntff_ins
     h->cores[0].event_count = row->is_unset ? 0 : 1;
 }
 
-static void the_load_is_known_by_the_number_of_its_packets(void **state)
+static void a_code_load_is_recognized_by_its_packet_count(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -131,7 +131,7 @@ static void the_load_is_known_by_the_number_of_its_packets(void **state)
 }
 
 /* Method: before the pair of write and wait, others with a wrong number of descriptors. */
-static void only_the_first_waits_are_compared(void **state)
+static void only_the_first_sixteen_waits_are_checked_for_a_code_load(void **state)
 {
     static const struct {
         unsigned others;
@@ -174,8 +174,8 @@ static void only_the_first_waits_are_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_load_is_known_by_the_number_of_its_packets),
-        cmocka_unit_test(only_the_first_waits_are_compared),
+        cmocka_unit_test(a_code_load_is_recognized_by_its_packet_count),
+        cmocka_unit_test(only_the_first_sixteen_waits_are_checked_for_a_code_load),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

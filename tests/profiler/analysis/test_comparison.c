@@ -88,7 +88,7 @@ static double value(const struct ntk_measures *measures, enum ntk_measure_kind k
     return measure->value;
 }
 
-static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
+static void measures_of_an_execution_match_its_analyses(void **state)
 {
     struct hand_trace h;
     struct ntk_program *program;
@@ -186,7 +186,7 @@ static void measure_sample(enum ntk_metrics_version version, struct ntk_measures
 }
 
 /* In a program without products only MFU depends on the version. */
-static void measures_are_the_same_in_each_version_of_metrics(void **state)
+static void measures_are_the_same_in_every_metrics_version(void **state)
 {
     struct ntk_measures current;
     struct ntk_measures older;
@@ -268,7 +268,7 @@ static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world 
 
 /* Of 400 comparisons of a program with itself, 5 % may find something: 20, and hardly ever twice as
  * many. */
-static void repeated_executions_of_one_program_are_not_a_change(void **state)
+static void repeated_executions_of_a_program_show_no_change(void **state)
 {
     const struct world world = { 0.06, 0.02, -1, 1 };
     uint64_t chance = 1;
@@ -287,7 +287,7 @@ static void repeated_executions_of_one_program_are_not_a_change(void **state)
 
 /* One layer that is a third slower shows in the length of the execution. If a few executions vary
  * much more than that, the layer is still named. */
-static void a_slowed_layer_is_named(void **state)
+static void a_slowed_layer_is_reported_by_name(void **state)
 {
     static const struct world worlds[] = { { 0.06, 0, 0, 1.33 }, { 0.06, 0.02, 0, 1.33 } };
     uint64_t chance = 2;
@@ -311,7 +311,7 @@ static void a_slowed_layer_is_named(void **state)
 }
 
 /* With before and after exchanged, every change turns its sign; p and significance stay. */
-static void a_comparison_backwards_is_its_mirror(void **state)
+static void a_reversed_comparison_has_the_opposite_changes(void **state)
 {
     const struct world world = { 0.06, 0, 6, 1.5 };
     uint64_t chance = 3;
@@ -345,7 +345,7 @@ static void a_comparison_backwards_is_its_mirror(void **state)
 }
 
 /* One execution each shows a difference, but not whether it is more than chance. */
-static void the_verdict_of_single_executions_names_the_differences(void **state)
+static void a_verdict_on_single_executions_lists_the_differences(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -376,7 +376,7 @@ static void the_verdict_of_single_executions_names_the_differences(void **state)
 }
 
 /* Layers and regions belong to a program; engines, queues and names in parentheses do not. */
-static void two_programs_with_nothing_in_common_are_unrelated(void **state)
+static void programs_without_common_parts_are_unrelated(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -489,13 +489,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_distinguished_from_variation),
         cmocka_unit_test(shares_refer_to_the_time_of_the_same_run),
-        cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
-        cmocka_unit_test(measures_are_the_same_in_each_version_of_metrics),
-        cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),
-        cmocka_unit_test(a_slowed_layer_is_named),
-        cmocka_unit_test(a_comparison_backwards_is_its_mirror),
-        cmocka_unit_test(the_verdict_of_single_executions_names_the_differences),
-        cmocka_unit_test(two_programs_with_nothing_in_common_are_unrelated),
+        cmocka_unit_test(measures_of_an_execution_match_its_analyses),
+        cmocka_unit_test(measures_are_the_same_in_every_metrics_version),
+        cmocka_unit_test(repeated_executions_of_a_program_show_no_change),
+        cmocka_unit_test(a_slowed_layer_is_reported_by_name),
+        cmocka_unit_test(a_reversed_comparison_has_the_opposite_changes),
+        cmocka_unit_test(a_verdict_on_single_executions_lists_the_differences),
+        cmocka_unit_test(programs_without_common_parts_are_unrelated),
         cmocka_unit_test(figures_that_one_side_does_not_show_did_not_change),
         cmocka_unit_test(executions_without_a_figure_do_not_count_as_zero),
     };

@@ -182,7 +182,7 @@ static void put_writes(struct hand_trace *h, const struct row *row)
     }
 }
 
-static void a_wait_names_the_instruction_of_the_other_core_or_says_why_not(void **state)
+static void a_wait_has_its_cause_on_the_other_core_or_a_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -236,7 +236,7 @@ static int64_t path_ps(const struct hand_answers *a, size_t core, unsigned engin
 
 /* Core 1: Vector 0-600, Scalar waits for it (610), writes until 700. Core 0: the change comes at
  * 800, Tensor runs 810-1000. The path goes through both cores; the root of the wait is Vector. */
-static void the_path_and_the_chain_go_through_the_other_core(void **state)
+static void critical_path_and_wait_chain_include_the_other_core(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -289,7 +289,7 @@ static void the_path_and_the_chain_go_through_the_other_core(void **state)
 
 /* Ten rounds: core 0 works 100 ns and writes to core 1, which works 200 ns and writes back; each
  * write arrives 50 ns after its start. Two thirds of the path are in core 1. */
-static void a_ping_pong_of_two_cores_is_one_path(void **state)
+static void two_alternating_cores_have_one_critical_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -329,7 +329,7 @@ static void a_ping_pong_of_two_cores_is_one_path(void **state)
 }
 
 /* A group of the open encoding changes semaphore 3 of the other core when its load is complete. */
-static void a_group_signals_the_other_core(void **state)
+static void a_completed_dma_group_signals_the_other_core(void **state)
 {
     uint16_t remote[] = { 3 };
     struct hand_trace h;
@@ -374,10 +374,10 @@ static void a_group_signals_the_other_core(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_names_the_instruction_of_the_other_core_or_says_why_not),
-        cmocka_unit_test(the_path_and_the_chain_go_through_the_other_core),
-        cmocka_unit_test(a_ping_pong_of_two_cores_is_one_path),
-        cmocka_unit_test(a_group_signals_the_other_core),
+        cmocka_unit_test(a_wait_has_its_cause_on_the_other_core_or_a_reason),
+        cmocka_unit_test(critical_path_and_wait_chain_include_the_other_core),
+        cmocka_unit_test(two_alternating_cores_have_one_critical_path),
+        cmocka_unit_test(a_completed_dma_group_signals_the_other_core),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static const struct {
     { "all of it", { { 0, 1000 } }, 1, 1000, 1000, 0, 1000 },
 };
 
-static void each_program_has_the_cost_of_its_runs(void **state)
+static void each_program_has_the_cost_of_its_instructions(void **state)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         struct hand_trace h;
@@ -220,7 +220,7 @@ static void tensors_are_counted_with_their_reloads(void **state)
 }
 
 /* A vendor's transfer names no tensor. */
-static void a_transfer_without_a_name_leaves_tensors_unknown(void **state)
+static void tensor_traffic_is_unknown_with_an_unnamed_transfer(void **state)
 {
     static const uint8_t slot[64] = {
         [0] = 0xb8, [1] = 0x10, [23] = 0x20, [32] = 1, [34] = 1, [36] = 8
@@ -240,7 +240,7 @@ static void a_transfer_without_a_name_leaves_tensors_unknown(void **state)
 }
 
 /* Prepared queues of a vendor: packets of data, and no instruction that names the tensor. */
-static void data_that_no_instruction_moves_leaves_tensors_unknown(void **state)
+static void tensor_traffic_is_unknown_if_packets_lack_an_instruction(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -267,12 +267,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_follow_from_the_trace),
-        cmocka_unit_test(each_program_has_the_cost_of_its_runs),
+        cmocka_unit_test(each_program_has_the_cost_of_its_instructions),
         cmocka_unit_test(the_roofline_has_least_times_and_bounds),
         cmocka_unit_test(an_unknown_machine_has_no_roofline),
         cmocka_unit_test(tensors_are_counted_with_their_reloads),
-        cmocka_unit_test(a_transfer_without_a_name_leaves_tensors_unknown),
-        cmocka_unit_test(data_that_no_instruction_moves_leaves_tensors_unknown),
+        cmocka_unit_test(tensor_traffic_is_unknown_with_an_unnamed_transfer),
+        cmocka_unit_test(tensor_traffic_is_unknown_if_packets_lack_an_instruction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

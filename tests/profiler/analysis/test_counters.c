@@ -195,7 +195,7 @@ static void mfu_has_all_operations_of_products_and_none_of_transposes(void **sta
     assert_true(fabs(flops - 2 * FLOPS) < FLOPS * 1e-9);
 }
 
-static void device_memory_has_the_bytes_of_each_direction(void **state)
+static void device_memory_counters_have_bytes_per_direction(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -221,7 +221,7 @@ static void transfers_are_pending_from_their_instruction_to_their_last_packet(vo
 }
 
 /* One byte less, and the transfers of the queue do not match their packets. */
-static void device_memory_is_absent_where_packets_are_unknown(void **state)
+static void device_memory_counters_are_absent_if_packets_are_unknown(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -236,7 +236,7 @@ static void device_memory_is_absent_where_packets_are_unknown(void **state)
     assert_true(seen.counts[NTK_COUNTER_MFU] > 0);
 }
 
-static void mfu_is_absent_where_the_chip_is_unknown(void **state)
+static void mfu_is_absent_for_an_unknown_chip(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -268,7 +268,7 @@ static void effects_of_unknown_instructions_are_absent(void **state)
     assert_true(seen.counts[NTK_COUNTER_PENDING] > 0);
 }
 
-static void a_truncated_capture_has_no_sums(void **state)
+static void a_truncated_capture_has_no_counter_sums(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -282,7 +282,7 @@ static void a_truncated_capture_has_no_sums(void **state)
     assert_int_equal(seen.counts[NTK_COUNTER_HBM_READ], 0);
 }
 
-static void an_idle_core_has_no_points(void **state)
+static void an_idle_core_has_no_counter_values(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -311,13 +311,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_chip_memory_counts_live_values),
         cmocka_unit_test(mfu_has_all_operations_of_products_and_none_of_transposes),
-        cmocka_unit_test(device_memory_has_the_bytes_of_each_direction),
+        cmocka_unit_test(device_memory_counters_have_bytes_per_direction),
         cmocka_unit_test(transfers_are_pending_from_their_instruction_to_their_last_packet),
-        cmocka_unit_test(device_memory_is_absent_where_packets_are_unknown),
-        cmocka_unit_test(mfu_is_absent_where_the_chip_is_unknown),
+        cmocka_unit_test(device_memory_counters_are_absent_if_packets_are_unknown),
+        cmocka_unit_test(mfu_is_absent_for_an_unknown_chip),
         cmocka_unit_test(effects_of_unknown_instructions_are_absent),
-        cmocka_unit_test(a_truncated_capture_has_no_sums),
-        cmocka_unit_test(an_idle_core_has_no_points),
+        cmocka_unit_test(a_truncated_capture_has_no_counter_sums),
+        cmocka_unit_test(an_idle_core_has_no_counter_values),
         cmocka_unit_test(each_counter_has_a_name_a_unit_and_a_meaning),
     };
 

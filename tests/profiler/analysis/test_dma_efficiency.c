@@ -17,7 +17,7 @@ static struct ntk_ntff_queue queues[] = {
     { .engine = 0, .queue = 2, .name = "qActSpillReload0" },
 };
 
-static void queues_have_their_packets_sizes_and_rates(void **state)
+static void packet_counts_sizes_and_rates_of_queues_are_reported(void **state)
 {
     struct hand_trace h;
     struct ntk_dma_efficiency dma;
@@ -121,7 +121,7 @@ static void each_program_has_the_rate_of_its_packets(void **state)
     }
 }
 
-static void an_unknown_machine_has_no_rate(void **state)
+static void the_dma_rate_of_an_unknown_machine_is_absent(void **state)
 {
     struct hand_trace h;
     struct ntk_dma_efficiency dma;
@@ -141,9 +141,9 @@ static void an_unknown_machine_has_no_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_have_their_packets_sizes_and_rates),
+        cmocka_unit_test(packet_counts_sizes_and_rates_of_queues_are_reported),
         cmocka_unit_test(each_program_has_the_rate_of_its_packets),
-        cmocka_unit_test(an_unknown_machine_has_no_rate),
+        cmocka_unit_test(the_dma_rate_of_an_unknown_machine_is_absent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

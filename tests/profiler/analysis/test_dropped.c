@@ -68,7 +68,7 @@ static uint32_t add(struct hand_trace *h, char kind)
     return hand_trace_open(h, 0, NTK_ISA_ENGINE_DVE, &instr);
 }
 
-static void records_of_instructions(void **state)
+static void dropped_instruction_records_are_counted(void **state)
 {
     static const struct {
         const char *what, *program, *counts;
@@ -116,7 +116,7 @@ static void records_of_instructions(void **state)
 
 /* ---- changes ---- */
 
-static void records_of_changes(void **state)
+static void dropped_semaphore_records_are_counted(void **state)
 {
     static const struct {
         const char *what, *values; /* "3": an increment to 3; "=0": a write; "-2": a decrement */
@@ -169,7 +169,7 @@ static void records_of_changes(void **state)
 #define COLUMNS 4
 #define LOAD_BYTES (128 * COLUMNS * 4) /* of a load */
 
-static void records_of_packets(void **state)
+static void dropped_packet_records_are_counted(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
     static const struct {
@@ -216,9 +216,9 @@ static void records_of_packets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_of_instructions),
-        cmocka_unit_test(records_of_changes),
-        cmocka_unit_test(records_of_packets),
+        cmocka_unit_test(dropped_instruction_records_are_counted),
+        cmocka_unit_test(dropped_semaphore_records_are_counted),
+        cmocka_unit_test(dropped_packet_records_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,7 @@ static void a_barrier_with_early_changes_leads_to_the_last_engine(void **state)
 
 /* A file that lies: two engines each wait for what the other one changes, within 100 ns, for a
  * hundred rounds. Each walk along causes must end. */
-static void a_cycle_of_early_changes_ends(void **state)
+static void analysis_of_a_cycle_of_early_changes_ends(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -256,7 +256,7 @@ static void a_cycle_of_early_changes_ends(void **state)
 
 /* "Event is set, and is cleared": Scalar waits for event 4, which DMA sets at 700. The wait clears
  * it at 705, and the instruction is recorded from 740 on. */
-static void a_wait_for_an_event_takes_it_before_its_instruction_starts(void **state)
+static void an_event_is_cleared_before_the_waiting_instruction_starts(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = {
         [0] = NTK_NTFF_OPCODE_NOP, [1] = 0x10, [4] = 7, [5] = 4
@@ -286,8 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_changes_move_to_the_start_of_their_instruction),
         cmocka_unit_test(a_barrier_with_early_changes_leads_to_the_last_engine),
-        cmocka_unit_test(a_cycle_of_early_changes_ends),
-        cmocka_unit_test(a_wait_for_an_event_takes_it_before_its_instruction_starts),
+        cmocka_unit_test(analysis_of_a_cycle_of_early_changes_ends),
+        cmocka_unit_test(an_event_is_cleared_before_the_waiting_instruction_starts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

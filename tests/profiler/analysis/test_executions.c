@@ -38,7 +38,7 @@ static struct ntk_executions find(void)
     return executions;
 }
 
-static void executions_that_follow_each_other_are_distinguished(void **state)
+static void consecutive_executions_are_distinguished(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -64,7 +64,7 @@ static void read_script(const char *script)
     }
 }
 
-static void programs_are_counted_as_generated(void **state)
+static void generated_executions_are_counted_correctly(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -96,7 +96,7 @@ static void programs_are_counted_as_generated(void **state)
     }
 }
 
-static void a_loop_is_one_execution(void **state)
+static void repeated_loop_instructions_are_one_execution(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -107,7 +107,7 @@ static void a_loop_is_one_execution(void **state)
     ntk_executions_fini(&executions);
 }
 
-static void inconsistent_parts_are_not_counted(void **state)
+static void executions_with_inconsistent_parts_are_not_counted(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -135,10 +135,10 @@ static void inconsistent_parts_are_not_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executions_that_follow_each_other_are_distinguished),
-        cmocka_unit_test(programs_are_counted_as_generated),
-        cmocka_unit_test(a_loop_is_one_execution),
-        cmocka_unit_test(inconsistent_parts_are_not_counted),
+        cmocka_unit_test(consecutive_executions_are_distinguished),
+        cmocka_unit_test(generated_executions_are_counted_correctly),
+        cmocka_unit_test(repeated_loop_instructions_are_one_execution),
+        cmocka_unit_test(executions_with_inconsistent_parts_are_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static uint32_t slot_on(struct hand_trace *h, size_t core, unsigned engine, enum
 }
 
 /* The copy executes from 100 to 200, the drain from 150 to 260, inside it a NOP from 210 to 220. */
-static void an_overlap_belongs_to_the_earlier_start(void **state)
+static void overlapping_time_belongs_to_the_instruction_that_started_first(void **state)
 {
     struct hand_trace h;
 
@@ -129,7 +129,7 @@ static void waiting_for_a_semaphore_is_not_busy(void **state)
 }
 
 /* 10.6 ns each: 10, then the rest of 21.2 and of 31.8; the sum is truncated once. */
-static void fractions_of_a_nanosecond_accumulate(void **state)
+static void fractions_of_nanoseconds_are_summed_before_rounding(void **state)
 {
     static const enum ntk_isa_op ops[] = { NTK_ISA_OP_TENSOR_COPY, NTK_ISA_OP_DRAIN,
                                            NTK_ISA_OP_NOP };
@@ -149,7 +149,7 @@ static void fractions_of_a_nanosecond_accumulate(void **state)
 }
 
 /* Ten times two slots, between one instruction before and one after. */
-static void a_loop_is_a_frame(void **state)
+static void a_loop_is_a_flame_graph_frame(void **state)
 {
     struct hand_trace h;
 
@@ -171,7 +171,7 @@ static void a_loop_is_a_frame(void **state)
            "Scalar;loop NOP COPY;COPY 200 10\n");
 }
 
-static void parts_of_a_layer_are_frames(void **state)
+static void parts_of_a_layer_are_flame_graph_frames(void **state)
 {
     struct hand_trace h;
 
@@ -190,7 +190,7 @@ static void parts_of_a_layer_are_frames(void **state)
 }
 
 /* Slot 0 is in a function that another one calls, slot 1 has only a line, slot 2 has neither. */
-static void functions_and_lines_are_frames_with_their_places(void **state)
+static void functions_and_source_lines_are_flame_graph_frames(void **state)
 {
     struct ntk_neff_positions *positions = hand_positions("/k/attn.py", 1, 3, 40);
     struct hand_trace h;
@@ -227,7 +227,7 @@ static void functions_and_lines_are_frames_with_their_places(void **state)
 }
 
 /* The same work on two cores at the same time is counted for each core. */
-static void cores_are_separate(void **state)
+static void cores_have_separate_flame_stacks(void **state)
 {
     struct hand_trace h;
 
@@ -262,13 +262,13 @@ static void an_empty_run_has_no_stacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_overlap_belongs_to_the_earlier_start),
+        cmocka_unit_test(overlapping_time_belongs_to_the_instruction_that_started_first),
         cmocka_unit_test(waiting_for_a_semaphore_is_not_busy),
-        cmocka_unit_test(fractions_of_a_nanosecond_accumulate),
-        cmocka_unit_test(a_loop_is_a_frame),
-        cmocka_unit_test(parts_of_a_layer_are_frames),
-        cmocka_unit_test(functions_and_lines_are_frames_with_their_places),
-        cmocka_unit_test(cores_are_separate),
+        cmocka_unit_test(fractions_of_nanoseconds_are_summed_before_rounding),
+        cmocka_unit_test(a_loop_is_a_flame_graph_frame),
+        cmocka_unit_test(parts_of_a_layer_are_flame_graph_frames),
+        cmocka_unit_test(functions_and_source_lines_are_flame_graph_frames),
+        cmocka_unit_test(cores_have_separate_flame_stacks),
         cmocka_unit_test(an_empty_run_has_no_stacks),
     };
 

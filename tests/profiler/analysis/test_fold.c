@@ -87,7 +87,7 @@ static void assert_bodies(struct tally *tally, const uint64_t *instances, const 
         assert_bodies(tally, instances, lengths, sizeof expected / sizeof *expected); \
     } while (0)
 
-static void a_body_between_others_is_found_with_its_count(void **state)
+static void a_repeated_body_between_other_tokens_is_found_with_its_count(void **state)
 {
     struct tally tally;
 
@@ -98,7 +98,7 @@ static void a_body_between_others_is_found_with_its_count(void **state)
     ASSERT_BODIES(&tally, { 4, 3 });
 }
 
-static void runs_nest_and_may_differ_in_length(void **state)
+static void nested_repetitions_may_differ_in_length(void **state)
 {
     struct tally tally;
 
@@ -140,7 +140,7 @@ static void a_run_at_the_very_end_is_part_of_its_body(void **state)
     ASSERT_BODIES(&tally, { 9, 1 }, { 3, 2 });
 }
 
-static void three_levels_are_three_bodies(void **state)
+static void three_nested_repetitions_are_three_bodies(void **state)
 {
     struct tally tally;
 
@@ -298,11 +298,11 @@ static void bodies_beyond_the_limit_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_body_between_others_is_found_with_its_count),
-        cmocka_unit_test(runs_nest_and_may_differ_in_length),
+        cmocka_unit_test(a_repeated_body_between_other_tokens_is_found_with_its_count),
+        cmocka_unit_test(nested_repetitions_may_differ_in_length),
         cmocka_unit_test(a_body_that_ends_with_a_run_has_all_its_iterations),
         cmocka_unit_test(a_run_at_the_very_end_is_part_of_its_body),
-        cmocka_unit_test(three_levels_are_three_bodies),
+        cmocka_unit_test(three_nested_repetitions_are_three_bodies),
         cmocka_unit_test(two_runs_inside_a_body_do_not_split_it),
         cmocka_unit_test(a_program_without_repetitions_has_no_body),
         cmocka_unit_test(the_same_body_at_two_places_is_one),

@@ -12,7 +12,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void a_gap_has_the_causes_on_the_host(void **state)
+static void a_gap_between_runs_has_its_host_causes(void **state)
 {
     /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220,
      * the application until 300, a tensor is written until 350 while memory is copied, a
@@ -55,7 +55,7 @@ static void a_gap_has_the_causes_on_the_host(void **state)
 }
 
 /* Two runs of 100 ns with 100 ns in between, if not written otherwise. */
-static void programs_have_the_generated_gaps(void **state)
+static void gaps_of_generated_programs_are_found(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -157,7 +157,7 @@ static void programs_have_the_generated_gaps(void **state)
     }
 }
 
-static void runs_of_a_pair_of_cores_are_counted_once(void **state)
+static void runs_on_a_core_pair_are_counted_once(void **state)
 {
     struct ntk_system_span spans[] = {
         SPAN("nc_exec_running", 100, 200, 1), SPAN("nc_exec_running", 100, 190, 1),
@@ -176,7 +176,7 @@ static void runs_of_a_pair_of_cores_are_counted_once(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-static void gaps_are_measured_by_their_median_and_the_longest(void **state)
+static void gaps_are_reported_with_median_and_maximum(void **state)
 {
     struct ntk_system_span spans[] = {
         SPAN("nc_exec_running", 0, 10, 0),
@@ -198,7 +198,7 @@ static void gaps_are_measured_by_their_median_and_the_longest(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-static void a_run_requires_an_end(void **state)
+static void a_run_without_an_end_is_ignored(void **state)
 {
     struct ntk_system_span spans[] = { SPAN("nc_exec_running", 0, 10, 0) };
     struct ntk_system_trace trace = { .spans = spans, .span_count = 1 };
@@ -272,7 +272,7 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
 
 /* As many cores as spans: one pass over all spans per core would be 40,000,000,000 steps and take
  * minutes. */
-static void a_trace_with_only_cores_takes_no_longer(void **state)
+static void gap_analysis_time_is_linear_for_a_trace_with_only_cores(void **state)
 {
     enum { SPANS = 200000 };
     struct ntk_system_span *spans = calloc(SPANS, sizeof *spans);
@@ -297,13 +297,13 @@ static void a_trace_with_only_cores_takes_no_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gap_has_the_causes_on_the_host),
-        cmocka_unit_test(programs_have_the_generated_gaps),
-        cmocka_unit_test(runs_of_a_pair_of_cores_are_counted_once),
-        cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
-        cmocka_unit_test(a_run_requires_an_end),
+        cmocka_unit_test(a_gap_between_runs_has_its_host_causes),
+        cmocka_unit_test(gaps_of_generated_programs_are_found),
+        cmocka_unit_test(runs_on_a_core_pair_are_counted_once),
+        cmocka_unit_test(gaps_are_reported_with_median_and_maximum),
+        cmocka_unit_test(a_run_without_an_end_is_ignored),
         cmocka_unit_test(every_moment_of_a_gap_has_one_cause),
-        cmocka_unit_test(a_trace_with_only_cores_takes_no_longer),
+        cmocka_unit_test(gap_analysis_time_is_linear_for_a_trace_with_only_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void a_wait_is_attributed_to_the_engine_that_ended_it(void **state)
 /* POOL issues a copy that waits for 9, then an instruction that waits for 20, which changed long
  * ago. Descriptors of the copy are generated at 700, so it is recorded after the instruction that
  * it delayed. */
-static void an_overtaking_instruction_waited_for_the_overtaken_one(void **state)
+static void an_instruction_issued_after_a_waiting_one_has_its_wait(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -87,7 +87,7 @@ static void an_overtaking_instruction_waited_for_the_overtaken_one(void **state)
 }
 
 /* A loop of two: the second one is not followed by one that it overtook. */
-static void a_loop_overtakes_nothing(void **state)
+static void loop_instructions_are_not_treated_as_overtaking(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -121,7 +121,7 @@ static uint32_t barrier(struct hand_trace *h, unsigned engine, uint8_t value)
 /* SP has no program, ACT ends its own at 300, PE at 800; all wait in the barrier at the end, which
  * PE reaches last. SP has nothing left to do from the start of PE on, and ACT from 300 on, until
  * 800; then the runtime ends the execution. */
-static void waiting_in_the_last_barrier_counts_as_no_work_left(void **state)
+static void waiting_in_the_last_barrier_is_reported_as_no_work_left(void **state)
 {
     struct ntk_ntff_insertion inserted[] = { { NTK_NTFF_ENGINE_TENSOR, 1, 1, 0 },
                                              { NTK_NTFF_ENGINE_SCALAR, 1, 1, 0 },
@@ -301,7 +301,7 @@ static void a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free(vo
 }
 
 /* 5 counts up at 100, 200, 300, 400; a wait for 3 ended at 300, not later. */
-static void the_change_that_satisfied_the_condition_ended_the_wait(void **state)
+static void a_wait_is_ended_by_the_change_that_satisfies_its_condition(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -323,7 +323,7 @@ static void the_change_that_satisfied_the_condition_ended_the_wait(void **state)
 }
 
 /* EVENT_SEMAPHORE is not work, and ends where the next instruction starts. */
-static void semaphore_instructions_are_idle(void **state)
+static void semaphore_instructions_count_as_idle_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -344,7 +344,7 @@ static void semaphore_instructions_are_idle(void **state)
 }
 
 /* The head of a vendor's slot for Trainium1 and 2; the waits of later generations are unknown. */
-static void waits_of_a_vendor_are_read_if_their_position_is_known(void **state)
+static void waits_in_vendor_instructions_are_read_for_known_layouts(void **state)
 {
     static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
     static const uint8_t signalling[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 9 };
@@ -374,7 +374,7 @@ static void waits_of_a_vendor_are_read_if_their_position_is_known(void **state)
 
 /* A vendor's EVENT_SEMAPHORE of the program starts, then waits: issued 0-100, waiting for PE
  * 100-310, at its end at 500. */
-static void a_wait_is_inside_the_instruction_that_waits_while_running(void **state)
+static void waits_inside_a_running_instruction_are_counted(void **state)
 {
     static const uint8_t barrier[64] = { [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [36] = 1 };
     static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
@@ -438,18 +438,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_attributed_to_the_engine_that_ended_it),
-        cmocka_unit_test(an_overtaking_instruction_waited_for_the_overtaken_one),
-        cmocka_unit_test(a_loop_overtakes_nothing),
-        cmocka_unit_test(waiting_in_the_last_barrier_counts_as_no_work_left),
+        cmocka_unit_test(an_instruction_issued_after_a_waiting_one_has_its_wait),
+        cmocka_unit_test(loop_instructions_are_not_treated_as_overtaking),
+        cmocka_unit_test(waiting_in_the_last_barrier_is_reported_as_no_work_left),
         cmocka_unit_test(a_wait_is_traced_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
         cmocka_unit_test(a_chain_that_reaches_no_earlier_time_has_no_root),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free),
-        cmocka_unit_test(the_change_that_satisfied_the_condition_ended_the_wait),
+        cmocka_unit_test(a_wait_is_ended_by_the_change_that_satisfies_its_condition),
         cmocka_unit_test(the_lost_part_of_a_truncated_file_is_not_idle_time),
-        cmocka_unit_test(semaphore_instructions_are_idle),
-        cmocka_unit_test(waits_of_a_vendor_are_read_if_their_position_is_known),
-        cmocka_unit_test(a_wait_is_inside_the_instruction_that_waits_while_running),
+        cmocka_unit_test(semaphore_instructions_count_as_idle_time),
+        cmocka_unit_test(waits_in_vendor_instructions_are_read_for_known_layouts),
+        cmocka_unit_test(waits_inside_a_running_instruction_are_counted),
         cmocka_unit_test(code_of_the_runtime_is_a_separate_reason),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };

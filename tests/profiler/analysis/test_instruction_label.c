@@ -51,7 +51,7 @@ static void expect(const struct named *n, size_t i, const char *label)
     assert_string_equal(ntk_label_get(n->labels, &fact, buf, sizeof buf), label);
 }
 
-static void instructions_of_a_kernel_are_called_by_their_source_line(void **state)
+static void kernel_instructions_are_labelled_by_source_line(void **state)
 {
     struct named n;
 
@@ -68,7 +68,7 @@ static void instructions_of_a_kernel_are_called_by_their_source_line(void **stat
     ntk_labels_destroy(n.labels);
 }
 
-static void without_lines_they_are_called_by_the_name_of_the_back_end(void **state)
+static void instructions_without_lines_are_labelled_by_the_backend_name(void **state)
 {
     struct named n;
 
@@ -81,7 +81,7 @@ static void without_lines_they_are_called_by_the_name_of_the_back_end(void **sta
     ntk_labels_destroy(n.labels);
 }
 
-static void strings_that_distinguish_statements_are_kept(void **state)
+static void label_text_that_distinguishes_statements_is_kept(void **state)
 {
     struct named n;
 
@@ -99,7 +99,7 @@ static void strings_that_distinguish_statements_are_kept(void **state)
 }
 
 /* Method: the text, and a line for each instruction, in a program with one layer, then with two. */
-static void several_layers_come_before_lines(void **state)
+static void layer_names_precede_lines_if_there_are_several_layers(void **state)
 {
     for (size_t layers = 1; layers <= 2; layers++) {
         struct ntk_slot_fact fact = { .layer = NTK_LAYER_RUNTIME + 1 };
@@ -141,10 +141,10 @@ static void unnamed_values_have_no_label(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
-        cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
-        cmocka_unit_test(strings_that_distinguish_statements_are_kept),
-        cmocka_unit_test(several_layers_come_before_lines),
+        cmocka_unit_test(kernel_instructions_are_labelled_by_source_line),
+        cmocka_unit_test(instructions_without_lines_are_labelled_by_the_backend_name),
+        cmocka_unit_test(label_text_that_distinguishes_statements_is_kept),
+        cmocka_unit_test(layer_names_precede_lines_if_there_are_several_layers),
         cmocka_unit_test(unnamed_values_have_no_label),
     };
 

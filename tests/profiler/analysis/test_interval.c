@@ -5,7 +5,7 @@
 #include "profiler/analysis/interval.h"
 #include "tests/support/unit.h"
 
-static void overlaps_count_once_in_the_cover_and_twice_in_the_sum(void **state)
+static void overlaps_count_once_in_the_union_and_twice_in_the_sum(void **state)
 {
     struct ntk_cover cover = { 0 };
 
@@ -56,7 +56,7 @@ static void sums_of_random_spans_match_a_direct_count(void **state)
     }
 }
 
-static void sums_that_overflow_stay_at_the_maximum(void **state)
+static void interval_sums_are_limited_to_the_maximum(void **state)
 {
     struct ntk_cover cover = { 0 };
 
@@ -69,9 +69,9 @@ static void sums_that_overflow_stay_at_the_maximum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overlaps_count_once_in_the_cover_and_twice_in_the_sum),
+        cmocka_unit_test(overlaps_count_once_in_the_union_and_twice_in_the_sum),
         cmocka_unit_test(sums_of_random_spans_match_a_direct_count),
-        cmocka_unit_test(sums_that_overflow_stay_at_the_maximum),
+        cmocka_unit_test(interval_sums_are_limited_to_the_maximum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

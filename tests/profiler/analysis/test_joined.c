@@ -49,7 +49,7 @@ static void join(const struct ntk_system_span *first, size_t first_count,
     assert_int_equal(ntk_analysis_joined(list, 2, options, out), 0);
 }
 
-static void parts_and_path_match_hand_calculations(void **state)
+static void parts_and_path_of_joined_ranks_match_manual_calculations(void **state)
 {
     struct ntk_joined joined;
 
@@ -90,7 +90,7 @@ static uint64_t with(const char *changes)
     return estimate_ns;
 }
 
-static void changes_are_recomputed_over_the_graph(void **state)
+static void assumed_changes_are_recomputed_over_all_ranks(void **state)
 {
     assert_int_equal(with("link=1"), 230);
     assert_int_equal(with("link=2"), 230 - 10 - 15);
@@ -124,7 +124,7 @@ static void invalid_changes_are_rejected(void **state)
 
 /* The second machine's clock is 1000 ahead: the offset is reported and subtracted, and nothing else
  * changes. */
-static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
+static void clock_offsets_between_machines_are_derived_from_operation_ends(void **state)
 {
     struct ntk_system_span ahead[COUNT(hand_1)];
     NtkNtracePb__Info here = { .instance_id = (char *)"i-a" };
@@ -180,7 +180,7 @@ static void parts_that_cannot_be_joined_are_unknown(void **state)
 }
 
 /* Impossible times are not collectives; the largest valid ones overflow no sum. */
-static void impossible_times_are_omitted(void **state)
+static void spans_with_impossible_times_are_omitted(void **state)
 {
     const uint64_t most_ns = UINT64_C(1) << 61;
     struct ntk_system_span wild[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, UINT64_MAX - 1, UINT64_MAX),
@@ -210,7 +210,7 @@ static void impossible_times_are_omitted(void **state)
 
 /* Whatever the times are: the parts of a rank add up to its span, and the path is as long as the
  * whole. */
-static void sums_hold_for_any_times(void **state)
+static void parts_of_ranks_sum_to_their_spans_for_random_times(void **state)
 {
     for (uint32_t seed = 1; seed <= 200; seed++) {
         struct ntk_system_span spans[4 * 20 * 2];
@@ -264,7 +264,7 @@ static void sums_hold_for_any_times(void **state)
     }
 
 /* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, each in its own order. */
-static void communicators_of_some_ranks_join_those(void **state)
+static void communicators_join_only_their_own_ranks(void **state)
 {
     struct ntk_system_span spans[] = {
         OP(COMM(a, 0, 2), 0, 1, 10, 20), OP(COMM(c, 0, 4), 0, 1, 30, 50),
@@ -338,15 +338,15 @@ static void collectives_in_a_different_order_are_joined_or_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_and_path_match_hand_calculations),
-        cmocka_unit_test(changes_are_recomputed_over_the_graph),
+        cmocka_unit_test(parts_and_path_of_joined_ranks_match_manual_calculations),
+        cmocka_unit_test(assumed_changes_are_recomputed_over_all_ranks),
         cmocka_unit_test(invalid_changes_are_rejected),
-        cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
+        cmocka_unit_test(clock_offsets_between_machines_are_derived_from_operation_ends),
         cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
-        cmocka_unit_test(impossible_times_are_omitted),
-        cmocka_unit_test(communicators_of_some_ranks_join_those),
+        cmocka_unit_test(spans_with_impossible_times_are_omitted),
+        cmocka_unit_test(communicators_join_only_their_own_ranks),
         cmocka_unit_test(collectives_in_a_different_order_are_joined_or_unknown),
-        cmocka_unit_test(sums_hold_for_any_times),
+        cmocka_unit_test(parts_of_ranks_sum_to_their_spans_for_random_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,7 @@ static void check(const struct job *job, const struct ntk_joined *joined)
     is(job->what, 0, "estimate", joined->estimate_ns, job->estimate);
 }
 
-static void jobs_are_limited_by_the_cause_they_were_built_with(void **state)
+static void generated_jobs_are_limited_by_their_injected_cause(void **state)
 {
     for (size_t i = 0; i < COUNT(jobs); i++) {
         const struct job *job = &jobs[i];
@@ -260,7 +260,7 @@ static void jobs_are_limited_by_the_cause_they_were_built_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_are_limited_by_the_cause_they_were_built_with),
+        cmocka_unit_test(generated_jobs_are_limited_by_their_injected_cause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void put_records(struct hand_trace *h, const char *values)
     }
 }
 
-static void derived_changes_have_the_times_of_their_makers(void **state)
+static void derived_changes_have_the_times_of_their_instructions(void **state)
 {
     static const struct {
         const char *what;
@@ -143,7 +143,7 @@ static void a_wait_for_a_lost_change_has_a_cause(void **state)
 
 /* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came at that
  * time. */
-static void a_lost_change_came_when_its_waiter_started(void **state)
+static void a_lost_change_has_the_start_time_of_the_waiting_instruction(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -164,7 +164,7 @@ static void a_lost_change_came_when_its_waiter_started(void **state)
 
 /* The change to 6 comes 5 us after instruction 6: the instructions that end nearest to it did not
  * cause it. */
-static void a_delayed_change_keeps_its_maker(void **state)
+static void a_delayed_change_is_assigned_to_its_instruction(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -182,7 +182,7 @@ static void a_delayed_change_keeps_its_maker(void **state)
 
 /* Loads k = 1 to 4 start at 100 k; their data arrives 50 ns later and the packet that writes
  * semaphore 20 ends 5 ns after that. The records of 2 and 3 are missing. */
-static void changes_by_transfers_have_the_times_of_packets(void **state)
+static void changes_by_transfers_have_the_times_of_their_packets(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
     struct hand_trace h;
@@ -216,11 +216,11 @@ static void changes_by_transfers_have_the_times_of_packets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derived_changes_have_the_times_of_their_makers),
+        cmocka_unit_test(derived_changes_have_the_times_of_their_instructions),
         cmocka_unit_test(a_wait_for_a_lost_change_has_a_cause),
-        cmocka_unit_test(a_lost_change_came_when_its_waiter_started),
-        cmocka_unit_test(a_delayed_change_keeps_its_maker),
-        cmocka_unit_test(changes_by_transfers_have_the_times_of_packets),
+        cmocka_unit_test(a_lost_change_has_the_start_time_of_the_waiting_instruction),
+        cmocka_unit_test(a_delayed_change_is_assigned_to_its_instruction),
+        cmocka_unit_test(changes_by_transfers_have_the_times_of_their_packets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

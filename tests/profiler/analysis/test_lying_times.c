@@ -44,7 +44,7 @@ static const struct ntk_system_span spans[] = {
 static struct ntk_system_trace trace = { .spans = (struct ntk_system_span *)spans,
                                          .span_count = COUNT(spans) };
 
-static void skews_of_ranks_do_not_wrap(void **state)
+static void rank_skews_do_not_overflow(void **state)
 {
     const struct ntk_system_trace *list[] = { &trace };
     struct ntk_rank_skew skew;
@@ -58,7 +58,7 @@ static void skews_of_ranks_do_not_wrap(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-static void tables_of_threads_and_executions_do_not_wrap(void **state)
+static void thread_and_execution_tables_do_not_overflow(void **state)
 {
     struct ntk_system_tables tables;
 
@@ -75,7 +75,7 @@ static void tables_of_threads_and_executions_do_not_wrap(void **state)
     ntk_system_tables_fini(&tables);
 }
 
-static void executions_and_loads_do_not_wrap(void **state)
+static void execution_and_load_times_do_not_overflow(void **state)
 {
     struct ntk_execution_split executions;
     struct ntk_load_split loads;
@@ -96,7 +96,7 @@ static void executions_and_loads_do_not_wrap(void **state)
     ntk_load_split_fini(&loads);
 }
 
-static void gaps_and_memory_do_not_wrap(void **state)
+static void gap_and_memory_figures_do_not_overflow(void **state)
 {
     struct ntk_host_gaps gaps;
     struct ntk_memory_use use;
@@ -124,7 +124,7 @@ static void ranks_are_joined_without_impossible_times(void **state)
 }
 
 /* All uses are copied at each peak. */
-static void uses_of_memory_are_bounded(void **state)
+static void memory_uses_are_limited(void **state)
 {
     enum { USES = 2000 };
     struct ntk_system_span *all = calloc(USES, sizeof *all);
@@ -152,12 +152,12 @@ static void uses_of_memory_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skews_of_ranks_do_not_wrap),
-        cmocka_unit_test(tables_of_threads_and_executions_do_not_wrap),
-        cmocka_unit_test(executions_and_loads_do_not_wrap),
-        cmocka_unit_test(gaps_and_memory_do_not_wrap),
+        cmocka_unit_test(rank_skews_do_not_overflow),
+        cmocka_unit_test(thread_and_execution_tables_do_not_overflow),
+        cmocka_unit_test(execution_and_load_times_do_not_overflow),
+        cmocka_unit_test(gap_and_memory_figures_do_not_overflow),
         cmocka_unit_test(ranks_are_joined_without_impossible_times),
-        cmocka_unit_test(uses_of_memory_are_bounded),
+        cmocka_unit_test(memory_uses_are_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

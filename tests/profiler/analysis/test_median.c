@@ -28,7 +28,7 @@ static void the_median_of_two_is_the_lower_one(void **state)
                                                                                             << 63);
 }
 
-static void data_beyond_memory_goes_to_a_file(void **state)
+static void data_beyond_the_memory_limit_is_written_to_a_file(void **state)
 {
     enum { COUNT = 200001, STEP = 77773 }; /* three times what fits in memory */
     struct ntk_median median;
@@ -49,7 +49,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_median_of_two_is_the_lower_one),
-        cmocka_unit_test(data_beyond_memory_goes_to_a_file),
+        cmocka_unit_test(data_beyond_the_memory_limit_is_written_to_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void the_peak_is_shown_by_purpose(void **state)
+static void peak_memory_is_shown_by_purpose(void **state)
 {
     struct ntk_system_span spans[] = {
         ALLOC("tensors", 10, 100), ALLOC("model", 20, 50), FREE("tensors", 30, 100),
@@ -90,7 +90,7 @@ static size_t read_script(const char *script, struct ntk_system_span spans[16], 
     return count;
 }
 
-static void programs_have_the_generated_peaks(void **state)
+static void memory_peaks_of_generated_programs_are_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(programs); i++) {
@@ -119,7 +119,7 @@ static void programs_have_the_generated_peaks(void **state)
     }
 }
 
-static void frees_of_earlier_memory_change_nothing(void **state)
+static void frees_of_memory_allocated_before_the_trace_are_ignored(void **state)
 {
     struct ntk_system_span spans[] = {
         FREE("tensors", 5, 1000),      ALLOC("tensors", 10, 100),     FREE("tensors", 20, 150),
@@ -146,7 +146,7 @@ static void frees_of_earlier_memory_change_nothing(void **state)
 
 /* Random allocations, some of them freed: the peak is the highest point and the sum of its
  * parts. */
-static void the_peak_is_the_sum_of_its_parts(void **state)
+static void the_memory_peak_is_the_sum_of_its_parts(void **state)
 {
     static const char *const names[] = { "tensors", "model", "rings", "scratchpad" };
     enum { SPANS = 200, NAMES = COUNT(names) };
@@ -195,7 +195,7 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
 }
 
 /* The sum of the uses overflows a number: later frees do not make it negative. */
-static void sums_of_a_hostile_trace_do_not_wrap(void **state)
+static void memory_sums_of_a_hostile_trace_do_not_overflow(void **state)
 {
     struct ntk_system_span spans[] = {
         ALLOC("a", 10, UINT64_MAX), ALLOC("b", 20, UINT64_MAX), FREE("a", 30, UINT64_MAX),
@@ -240,11 +240,11 @@ static void memory_uses_without_a_base_address_have_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_shown_by_purpose),
-        cmocka_unit_test(programs_have_the_generated_peaks),
-        cmocka_unit_test(frees_of_earlier_memory_change_nothing),
-        cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
-        cmocka_unit_test(sums_of_a_hostile_trace_do_not_wrap),
+        cmocka_unit_test(peak_memory_is_shown_by_purpose),
+        cmocka_unit_test(memory_peaks_of_generated_programs_are_found),
+        cmocka_unit_test(frees_of_memory_allocated_before_the_trace_are_ignored),
+        cmocka_unit_test(the_memory_peak_is_the_sum_of_its_parts),
+        cmocka_unit_test(memory_sums_of_a_hostile_trace_do_not_overflow),
         cmocka_unit_test(memory_uses_without_a_base_address_have_no_rows),
     };
 

@@ -63,7 +63,7 @@ static struct ntk_onchip_traffic traffic_of(const struct machine *m)
     return traffic;
 }
 
-static void tiles_count_each_time_an_instruction_ran(void **state)
+static void tile_bytes_are_counted_for_every_run_of_an_instruction(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
@@ -95,7 +95,7 @@ static void tiles_count_each_time_an_instruction_ran(void **state)
     free(m);
 }
 
-static void for_dma_only_the_side_on_the_chip_counts(void **state)
+static void only_the_on_chip_side_of_a_dma_transfer_is_counted(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -111,7 +111,7 @@ static void for_dma_only_the_side_on_the_chip_counts(void **state)
 }
 
 /* A program in which a trigger starts group 7 of queue set 1: it loads 300 bytes and stores 200. */
-static void prepared_transfers_are_those_of_the_neff(void **state)
+static void prepared_transfers_are_counted_from_the_neff(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_neff_var vars[] = { { .type = NTK_NEFF_VAR_STATE_BUFFER },
@@ -151,7 +151,7 @@ static void prepared_transfers_are_those_of_the_neff(void **state)
     free(m);
 }
 
-static void instructions_of_a_vendor_are_unknown(void **state)
+static void on_chip_traffic_of_vendor_instructions_is_unknown(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
@@ -167,7 +167,7 @@ static void instructions_of_a_vendor_are_unknown(void **state)
 
 /* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the vendor tool's sums
  * omit; with any other opcode, sums are absent. */
-static void sums_of_a_vendor_program_match_the_original(void **state)
+static void sums_of_a_vendor_program_match_the_vendor_tool(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
@@ -229,7 +229,7 @@ static void sums_of_a_vendor_program_match_the_original(void **state)
 
 /* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a
  * vendor: the WRITE of the runtime where the compiler wrote the queue's name and the group. */
-static void bytes_have_the_type_of_their_queue(void **state)
+static void dma_bytes_are_classified_by_queue_type(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_neff_pattern from = { 0 };
@@ -284,12 +284,12 @@ static void bytes_have_the_type_of_their_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_count_each_time_an_instruction_ran),
-        cmocka_unit_test(for_dma_only_the_side_on_the_chip_counts),
-        cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
-        cmocka_unit_test(instructions_of_a_vendor_are_unknown),
-        cmocka_unit_test(sums_of_a_vendor_program_match_the_original),
-        cmocka_unit_test(bytes_have_the_type_of_their_queue),
+        cmocka_unit_test(tile_bytes_are_counted_for_every_run_of_an_instruction),
+        cmocka_unit_test(only_the_on_chip_side_of_a_dma_transfer_is_counted),
+        cmocka_unit_test(prepared_transfers_are_counted_from_the_neff),
+        cmocka_unit_test(on_chip_traffic_of_vendor_instructions_is_unknown),
+        cmocka_unit_test(sums_of_a_vendor_program_match_the_vendor_tool),
+        cmocka_unit_test(dma_bytes_are_classified_by_queue_type),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void expect_kind(const struct hand_answers *a, enum ntk_path_kind kind, i
 /* A MATMUL of 444 columns starts every 188 ns, the full rate of columns at 2.4 GHz, and ends 350 ns
  * after its start. The weights of the next one load meanwhile, in 60 ns. More weights, fewer
  * weights or other latencies change nothing: the products limit the run. */
-static void a_full_stream_is_bound_by_its_products(void **state)
+static void a_full_product_stream_is_bound_by_products(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -100,7 +100,7 @@ static void a_full_stream_is_bound_by_its_products(void **state)
  * ACT ends while the third product is still recorded as running: it drains. Per period of 862 ns:
  * three products start 188 ns apart and the last ends 350 ns after its start (726), 4 ns later ACT
  * works 122 ns, 2 ns later the weights load, 8 ns later the next product starts. */
-static void a_bubble_inside_a_drain_belongs_to_its_cause(void **state)
+static void a_gap_inside_a_drain_belongs_to_its_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -134,7 +134,7 @@ static void a_bubble_inside_a_drain_belongs_to_its_cause(void **state)
 
 /* One column each: the array waits 25 ns for 128 columns of weights and 1 ns for the product. Both
  * are recorded as running much longer, and overlap (as in decoding of single tokens). */
-static void a_stream_of_single_columns_is_bound_by_its_weights(void **state)
+static void a_stream_of_single_columns_is_bound_by_weight_loads(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -153,7 +153,7 @@ static void a_stream_of_single_columns_is_bound_by_its_weights(void **state)
 }
 
 /* Nothing overlaps: every 20 ns of product need 146 ns of weights. */
-static void weights_loaded_between_products_have_a_separate_time(void **state)
+static void time_of_weights_loaded_between_products_is_separate(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -172,7 +172,7 @@ static void weights_loaded_between_products_have_a_separate_time(void **state)
 }
 
 /* DRAIN is issued while a product runs, and ends 10 ns after it: only those are its own. */
-static void a_drain_waits_for_the_product_before_it(void **state)
+static void a_drain_waits_for_the_preceding_product(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -220,7 +220,7 @@ static void products_that_wait_for_loads_are_bound_by_dma(void **state)
 }
 
 /* PE and ACT alternate: 10 ns of work, then 15 ns until the other one starts. */
-static void a_ping_pong_of_semaphores_is_bound_by_latency(void **state)
+static void engines_that_alternate_by_semaphores_are_bound_by_latency(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -244,7 +244,7 @@ static void a_ping_pong_of_semaphores_is_bound_by_latency(void **state)
 }
 
 /* PE works 30 ns, then ACT 70 ns, without a pause in between. */
-static void two_engines_that_alternate_share_the_path(void **state)
+static void two_alternating_engines_share_the_critical_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -267,7 +267,7 @@ static void two_engines_that_alternate_share_the_path(void **state)
 }
 
 /* ACT works 95 ns during every 100 ns of PE and does not limit the run. */
-static void an_engine_that_is_hidden_by_another_is_not_on_the_path(void **state)
+static void an_engine_hidden_by_another_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -309,7 +309,7 @@ static void small_instructions_are_bound_by_their_issue(void **state)
 
 /* Vector starts an operation every 120 ns that takes 200 ns: its last 80 ns drain. ACT waits for
  * the last one, and therefore for its drain. */
-static void the_last_of_a_pipeline_drains_before_its_consumer_starts(void **state)
+static void the_consumer_of_a_pipeline_waits_for_its_drain(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -331,7 +331,7 @@ static void the_last_of_a_pipeline_drains_before_its_consumer_starts(void **stat
 
 /* A long operation of 500 ns with short ones of another opcode inside it; the last of them ends 20
  * ns after it. */
-static void a_long_instruction_owns_instructions_issued_during_it(void **state)
+static void instructions_issued_during_a_long_one_belong_to_it(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -389,18 +389,18 @@ static void invalid_records_do_not_break_the_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_stream_is_bound_by_its_products),
-        cmocka_unit_test(a_bubble_inside_a_drain_belongs_to_its_cause),
-        cmocka_unit_test(a_stream_of_single_columns_is_bound_by_its_weights),
-        cmocka_unit_test(weights_loaded_between_products_have_a_separate_time),
-        cmocka_unit_test(a_drain_waits_for_the_product_before_it),
+        cmocka_unit_test(a_full_product_stream_is_bound_by_products),
+        cmocka_unit_test(a_gap_inside_a_drain_belongs_to_its_cause),
+        cmocka_unit_test(a_stream_of_single_columns_is_bound_by_weight_loads),
+        cmocka_unit_test(time_of_weights_loaded_between_products_is_separate),
+        cmocka_unit_test(a_drain_waits_for_the_preceding_product),
         cmocka_unit_test(products_that_wait_for_loads_are_bound_by_dma),
-        cmocka_unit_test(a_ping_pong_of_semaphores_is_bound_by_latency),
-        cmocka_unit_test(two_engines_that_alternate_share_the_path),
-        cmocka_unit_test(an_engine_that_is_hidden_by_another_is_not_on_the_path),
+        cmocka_unit_test(engines_that_alternate_by_semaphores_are_bound_by_latency),
+        cmocka_unit_test(two_alternating_engines_share_the_critical_path),
+        cmocka_unit_test(an_engine_hidden_by_another_is_not_on_the_path),
         cmocka_unit_test(small_instructions_are_bound_by_their_issue),
-        cmocka_unit_test(the_last_of_a_pipeline_drains_before_its_consumer_starts),
-        cmocka_unit_test(a_long_instruction_owns_instructions_issued_during_it),
+        cmocka_unit_test(the_consumer_of_a_pipeline_waits_for_its_drain),
+        cmocka_unit_test(instructions_issued_during_a_long_one_belong_to_it),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
         cmocka_unit_test(invalid_records_do_not_break_the_sum),
     };

@@ -446,7 +446,7 @@ static bool has_derived(const struct hand_answers *a)
     return has;
 }
 
-static void a_slower_clock_changes_lengths_only(void **state)
+static void scaling_all_times_changes_only_durations(void **state)
 {
     size_t compared = 0;
 
@@ -485,7 +485,7 @@ static void a_slower_clock_changes_lengths_only(void **state)
 
 /* An execution that continues after its last instruction: it is idle at the end, and the path ends
  * later by exactly that time. */
-static void the_time_after_the_last_instruction_is_the_end(void **state)
+static void time_after_the_last_instruction_is_idle_time_at_the_end(void **state)
 {
     const int64_t more_ps = NS(1234);
 
@@ -556,8 +556,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_sum_and_bound_is_correct, tell_seed),
-        cmocka_unit_test_teardown(a_slower_clock_changes_lengths_only, tell_seed),
-        cmocka_unit_test_teardown(the_time_after_the_last_instruction_is_the_end, tell_seed),
+        cmocka_unit_test_teardown(scaling_all_times_changes_only_durations, tell_seed),
+        cmocka_unit_test_teardown(time_after_the_last_instruction_is_idle_time_at_the_end,
+                                  tell_seed),
         cmocka_unit_test_teardown(adding_work_never_reduces_activity, tell_seed),
     };
 

@@ -113,7 +113,7 @@ static const struct ntk_rank_capture *placed(struct fixture *f, size_t index)
     return ntk_vec_at(&f->list.captures, index);
 }
 
-static void captures_are_of_the_execution_of_their_window(void **state)
+static void a_capture_is_assigned_to_the_execution_of_its_time_window(void **state)
 {
     struct fixture *f = *state;
 
@@ -128,7 +128,7 @@ static void captures_are_of_the_execution_of_their_window(void **state)
 
 /* An execution that fails before its first instruction takes no time on the core, so the next one
  * starts at the same time. */
-static void executions_that_begin_together_are_distinguished_by_their_length(void **state)
+static void executions_with_equal_start_are_distinguished_by_duration(void **state)
 {
     struct fixture *f = *state;
 
@@ -140,7 +140,7 @@ static void executions_that_begin_together_are_distinguished_by_their_length(voi
 }
 
 /* In earlier versions of our runtime, every window started at 0. */
-static void captures_whose_window_begins_at_0_are_of_the_first_of_their_model(void **state)
+static void a_capture_window_from_0_selects_the_first_execution_of_its_model(void **state)
 {
     struct fixture *f = *state;
 
@@ -150,7 +150,7 @@ static void captures_whose_window_begins_at_0_are_of_the_first_of_their_model(vo
     assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
 }
 
-static void zero_length_captures_belong_to_the_first_zero_length_execution(void **state)
+static void a_zero_length_capture_belongs_to_the_first_zero_length_execution(void **state)
 {
     struct fixture *f = *state;
 
@@ -159,7 +159,7 @@ static void zero_length_captures_belong_to_the_first_zero_length_execution(void 
     assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
 }
 
-static void captures_of_another_process_or_model_are_not_placed(void **state)
+static void captures_of_another_process_or_model_are_omitted(void **state)
 {
     struct fixture *f = *state;
 
@@ -174,7 +174,7 @@ static void captures_of_another_process_or_model_are_not_placed(void **state)
     }
 }
 
-static void without_times_of_the_core_the_first_of_the_model_counts(void **state)
+static void without_core_times_the_first_execution_of_the_model_is_used(void **state)
 {
     struct fixture *f = *state;
 
@@ -189,7 +189,7 @@ static void without_times_of_the_core_the_first_of_the_model_counts(void **state
 }
 
 /* Files may contain any number as a time. */
-static void an_execution_at_an_impossible_time_places_nothing(void **state)
+static void captures_are_omitted_if_execution_times_are_impossible(void **state)
 {
     const uint64_t times_ns[] = { NTK_SYSTEM_TIME_NS_MAX + 1, INT64_MAX, UINT64_C(1) << 63,
                                   UINT64_MAX - 700 };
@@ -207,7 +207,7 @@ static void an_execution_at_an_impossible_time_places_nothing(void **state)
     }
 }
 
-static void workers_of_one_process_are_bounded(void **state)
+static void workers_of_one_process_are_limited(void **state)
 {
     struct fixture *f = *state;
     enum { COUNT = 1500 };
@@ -232,14 +232,14 @@ static void workers_of_one_process_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(captures_are_of_the_execution_of_their_window),
-        TEST(executions_that_begin_together_are_distinguished_by_their_length),
-        TEST(captures_whose_window_begins_at_0_are_of_the_first_of_their_model),
-        TEST(zero_length_captures_belong_to_the_first_zero_length_execution),
-        TEST(captures_of_another_process_or_model_are_not_placed),
-        TEST(without_times_of_the_core_the_first_of_the_model_counts),
-        TEST(an_execution_at_an_impossible_time_places_nothing),
-        TEST(workers_of_one_process_are_bounded),
+        TEST(a_capture_is_assigned_to_the_execution_of_its_time_window),
+        TEST(executions_with_equal_start_are_distinguished_by_duration),
+        TEST(a_capture_window_from_0_selects_the_first_execution_of_its_model),
+        TEST(a_zero_length_capture_belongs_to_the_first_zero_length_execution),
+        TEST(captures_of_another_process_or_model_are_omitted),
+        TEST(without_core_times_the_first_execution_of_the_model_is_used),
+        TEST(captures_are_omitted_if_execution_times_are_impossible),
+        TEST(workers_of_one_process_are_limited),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -111,7 +111,7 @@ static void sums_hold(const struct ntk_joined *joined)
     assert_int_equal(path_ns, joined->total_ns);
 }
 
-static void sums_are_those_of_the_job(void **state)
+static void sums_of_rank_operations_match_the_job(void **state)
 {
     struct rank_world world = whole;
     struct ntk_joined joined;
@@ -149,7 +149,7 @@ static void sums_are_those_of_the_job(void **state)
 }
 
 /* Cores execute in turns: a rank of several cores did the same as a rank of one. */
-static void cores_of_a_process_are_one_rank(void **state)
+static void all_cores_of_a_process_are_one_rank(void **state)
 {
     struct ntk_joined joined;
 
@@ -228,7 +228,7 @@ static void clock_offsets_of_hosts_are_found_and_removed(void **state)
 }
 
 /* If the trace of a rank starts late or lacks records, the others are joined as before. */
-static void traces_that_lack_collectives_shift_nothing(void **state)
+static void traces_without_some_collectives_are_joined_unchanged(void **state)
 {
     struct ntk_joined all, some;
 
@@ -265,7 +265,7 @@ static void traces_that_lack_collectives_shift_nothing(void **state)
     }
 }
 
-static void restarted_jobs_continue(void **state)
+static void operations_of_restarted_jobs_are_joined(void **state)
 {
     struct rank_world world = whole;
     struct ntk_joined joined;
@@ -285,7 +285,7 @@ static void restarted_jobs_continue(void **state)
     ntk_joined_fini(&joined);
 }
 
-static void whole_and_piecewise_reading_agree(void **state)
+static void reading_a_trace_in_pieces_yields_the_same_result(void **state)
 {
     struct rank_world world = whole;
     struct rank_world_sums sums;
@@ -310,7 +310,7 @@ static void whole_and_piecewise_reading_agree(void **state)
     free(folder);
 }
 
-static void the_intact_part_of_a_truncated_trace_counts(void **state)
+static void the_intact_part_of_a_truncated_trace_is_used(void **state)
 {
     struct rank_world world = whole;
     struct rank_world_sums sums;
@@ -344,7 +344,7 @@ static void the_intact_part_of_a_truncated_trace_counts(void **state)
 
 /* Two lists longer than the memory limit, the second not read to its end, followed by a short
  * one. */
-static void long_lists_are_in_a_file(void **state)
+static void lists_beyond_the_memory_limit_are_stored_in_a_file(void **state)
 {
     struct ntk_rank_store store;
     struct ntk_rank_rows rows[3];
@@ -386,15 +386,15 @@ static void long_lists_are_in_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_the_job),
-        cmocka_unit_test(cores_of_a_process_are_one_rank),
+        cmocka_unit_test(sums_of_rank_operations_match_the_job),
+        cmocka_unit_test(all_cores_of_a_process_are_one_rank),
         cmocka_unit_test(a_missing_process_lacks_all_its_cores),
         cmocka_unit_test(clock_offsets_of_hosts_are_found_and_removed),
-        cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
-        cmocka_unit_test(long_lists_are_in_a_file),
-        cmocka_unit_test(restarted_jobs_continue),
-        cmocka_unit_test(whole_and_piecewise_reading_agree),
-        cmocka_unit_test(the_intact_part_of_a_truncated_trace_counts),
+        cmocka_unit_test(traces_without_some_collectives_are_joined_unchanged),
+        cmocka_unit_test(lists_beyond_the_memory_limit_are_stored_in_a_file),
+        cmocka_unit_test(operations_of_restarted_jobs_are_joined),
+        cmocka_unit_test(reading_a_trace_in_pieces_yields_the_same_result),
+        cmocka_unit_test(the_intact_part_of_a_truncated_trace_is_used),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -12,7 +12,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void the_late_rank_is_found_step_by_step(void **state)
+static void the_latest_rank_of_every_step_is_found(void **state)
 {
     struct ntk_system_span first[] = {
         SPAN("cc_running", 0, 100, 200),
@@ -52,7 +52,7 @@ static void the_late_rank_is_found_step_by_step(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-static void programs_have_the_generated_skew(void **state)
+static void the_skew_of_generated_programs_is_found(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -104,7 +104,7 @@ static void programs_have_the_generated_skew(void **state)
 }
 
 /* If both physical cores of a logical core run an execution, that is one step. */
-static void the_cores_of_a_pair_are_one_rank(void **state)
+static void both_cores_of_a_pair_are_one_rank(void **state)
 {
     struct ntk_system_span spans[] = {
         SPAN("nc_exec_running", 0, 100, 200), SPAN("nc_exec_running", 0, 101, 210),
@@ -155,7 +155,7 @@ static void collectives_of_one_execution_are_separate_steps(void **state)
 }
 
 /* The rings of rank 1 lost its first two steps, so its steps are the last ones of rank 0. */
-static void lost_steps_are_the_oldest(void **state)
+static void steps_are_matched_from_the_end_if_records_were_lost(void **state)
 {
     struct ntk_system_span all[] = {
         SPAN("cc_running", 0, 100, 150),
@@ -230,11 +230,11 @@ static void one_rank_has_no_skew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_late_rank_is_found_step_by_step),
-        cmocka_unit_test(programs_have_the_generated_skew),
-        cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
+        cmocka_unit_test(the_latest_rank_of_every_step_is_found),
+        cmocka_unit_test(the_skew_of_generated_programs_is_found),
+        cmocka_unit_test(both_cores_of_a_pair_are_one_rank),
         cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
-        cmocka_unit_test(lost_steps_are_the_oldest),
+        cmocka_unit_test(steps_are_matched_from_the_end_if_records_were_lost),
         cmocka_unit_test(delay_and_wait_sum_to_the_skew),
         cmocka_unit_test(one_rank_has_no_skew),
     };

@@ -62,7 +62,7 @@ static uint32_t operation(struct hand_trace *h, unsigned engine, enum ntk_isa_op
 }
 
 /* Two slots, ten times: 10 ns and 20 ns, in the seventh time 10 and 170. */
-static void a_loop_has_count_median_and_the_slow_iteration(void **state)
+static void a_loop_region_has_count_median_and_slowest_iteration(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -123,7 +123,7 @@ static const struct {
     { "many", 30, 5, 10, 20, 150, 1 },
 };
 
-static void each_loop_has_its_count_times_and_outliers(void **state)
+static void each_loop_region_has_count_times_and_outliers(void **state)
 {
     for (size_t l = 0; l < sizeof loops / sizeof *loops; l++) {
         int64_t usual_ns = loops[l].one_ns + loops[l].two_ns;
@@ -183,7 +183,7 @@ static void overlapping_spans_cover_the_execution_once(void **state)
 }
 
 /* A slot, then an inner loop of 3, 4, 3, 4 and 3 iterations, five times. */
-static void loops_nest(void **state)
+static void nested_loops_are_nested_regions(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -316,10 +316,10 @@ static void an_empty_trace_has_no_regions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_has_count_median_and_the_slow_iteration),
-        cmocka_unit_test(each_loop_has_its_count_times_and_outliers),
+        cmocka_unit_test(a_loop_region_has_count_median_and_slowest_iteration),
+        cmocka_unit_test(each_loop_region_has_count_times_and_outliers),
         cmocka_unit_test(overlapping_spans_cover_the_execution_once),
-        cmocka_unit_test(loops_nest),
+        cmocka_unit_test(nested_loops_are_nested_regions),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
         cmocka_unit_test(a_collective_is_found_by_its_name),
         cmocka_unit_test(a_program_without_repetitions_has_no_regions),

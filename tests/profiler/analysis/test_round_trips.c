@@ -126,7 +126,7 @@ static void expect(const struct made *m, double value, double gain, double bound
 }
 
 /* Without the round trip, 190 and 290 ns of transfers and twice 10 ns to start them are gone. */
-static void a_round_trip_on_the_path(void **state)
+static void a_round_trip_on_the_critical_path_is_reported(void **state)
 {
     struct made m;
 
@@ -156,7 +156,7 @@ static void concurrent_work_reduces_the_estimate_but_not_the_bound(void **state)
 }
 
 /* Tensor executes throughout: nothing of the transfers is on the path. */
-static void a_round_trip_that_gains_nothing_is_omitted(void **state)
+static void a_round_trip_without_a_gain_is_omitted(void **state)
 {
     struct made m;
 
@@ -169,7 +169,7 @@ static void a_round_trip_that_gains_nothing_is_omitted(void **state)
     done(&m);
 }
 
-static void transfers_of_different_sizes(void **state)
+static void round_trips_with_transfers_of_different_sizes_are_reported(void **state)
 {
     struct made m;
 
@@ -180,7 +180,7 @@ static void transfers_of_different_sizes(void **state)
     done(&m);
 }
 
-static void tensors_of_the_caller_are_not_round_trips(void **state)
+static void input_and_output_tensors_are_not_round_trips(void **state)
 {
     static const enum ntk_neff_var_type types[] = { NTK_NEFF_VAR_INPUT, NTK_NEFF_VAR_OUTPUT,
                                                     NTK_NEFF_VAR_FILE };
@@ -229,7 +229,7 @@ static void expect_one_of_two(const struct made *m, const char *text)
 
 /* s1 to s6 have 10/32, 8/32, 6/32, 4/32, 3/32 and 1/32 of the traffic: three are listed, the rest
  * is a sum. */
-static void the_largest_are_listed_and_the_others_summed(void **state)
+static void the_largest_round_trips_are_listed_and_the_rest_summed(void **state)
 {
     static const uint32_t columns[TENSORS] = { 10, 8, 6, 4, 3, 1 };
     struct made m;
@@ -258,7 +258,7 @@ static void the_largest_are_listed_and_the_others_summed(void **state)
 }
 
 /* 2.5% of the bytes. */
-static void a_small_round_trip_is_not_worth_advice(void **state)
+static void a_small_round_trip_has_no_advice(void **state)
 {
     struct made m;
 
@@ -285,7 +285,7 @@ static uint32_t copy_other(struct made *m, uint32_t columns)
 }
 
 /* The program with another input that is loaded meanwhile, and with work of Vector. */
-static void programs_of_one_round_trip(void **state)
+static void gains_of_generated_round_trips_are_estimated(void **state)
 {
     static const struct {
         const char *what;
@@ -336,16 +336,16 @@ static void programs_of_one_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_round_trip_on_the_path),
-        cmocka_unit_test(programs_of_one_round_trip),
+        cmocka_unit_test(a_round_trip_on_the_critical_path_is_reported),
+        cmocka_unit_test(gains_of_generated_round_trips_are_estimated),
         cmocka_unit_test(concurrent_work_reduces_the_estimate_but_not_the_bound),
-        cmocka_unit_test(a_round_trip_that_gains_nothing_is_omitted),
-        cmocka_unit_test(transfers_of_different_sizes),
-        cmocka_unit_test(tensors_of_the_caller_are_not_round_trips),
+        cmocka_unit_test(a_round_trip_without_a_gain_is_omitted),
+        cmocka_unit_test(round_trips_with_transfers_of_different_sizes_are_reported),
+        cmocka_unit_test(input_and_output_tensors_are_not_round_trips),
         cmocka_unit_test(spill_queues_are_not_reported_twice),
         cmocka_unit_test(data_only_written_or_only_read_is_not_a_round_trip),
-        cmocka_unit_test(the_largest_are_listed_and_the_others_summed),
-        cmocka_unit_test(a_small_round_trip_is_not_worth_advice),
+        cmocka_unit_test(the_largest_round_trips_are_listed_and_the_rest_summed),
+        cmocka_unit_test(a_small_round_trip_has_no_advice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

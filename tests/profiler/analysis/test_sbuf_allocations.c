@@ -66,7 +66,7 @@ static void expect(const struct rows *r, size_t *row, unsigned partitions, uint3
 
 /* 256 bytes (0-100), with the first half read (300-400) before they are written again: two values;
  * without a read a value ends with its write. */
-static void a_value_ends_with_its_last_read(void **state)
+static void an_allocation_ends_with_its_last_read(void **state)
 {
     struct hand_trace h;
     size_t row = 0;
@@ -102,7 +102,7 @@ static struct ntk_isa_instr make_load(struct hand_trace *h)
 }
 
 /* A load of partitions 0 to 63 started at 0-10 with packets from 20 to 60, read at 100-200. */
-static void a_load_occupies_from_its_first_packet(void **state)
+static void an_allocation_by_a_load_starts_with_its_first_packet(void **state)
 {
     static struct ntk_ntff_queue queue = { .name = "qSPIO0", .engine = 0, .queue = 3 };
 
@@ -136,7 +136,7 @@ static void a_load_occupies_from_its_first_packet(void **state)
 
 /* A DMA_DIRECT2D to partitions 32 to 95, and one with steps that do not show its partitions: all.
  * */
-static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **state)
+static void partitions_of_a_hardware_transfer_follow_from_its_addresses(void **state)
 {
     static const struct {
         uint64_t step, partitions;
@@ -169,7 +169,7 @@ static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **st
 
 /* The vendor tool's view of memory does not know MEMSET and TENSOR_TENSOR; their places are
  * known. */
-static void slots_with_only_known_places_count(void **state)
+static void instructions_with_only_known_addresses_are_included(void **state)
 {
     uint8_t slot[64];
     struct hand_trace h;
@@ -201,7 +201,7 @@ static void slots_with_only_known_places_count(void **state)
     hand_trace_fini(&h);
 }
 
-static void an_unknown_slot_leaves_no_rows(void **state)
+static void an_unknown_slot_yields_no_allocation_rows(void **state)
 {
     for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
@@ -259,11 +259,11 @@ static void random_programs_match_a_byte_by_byte_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_ends_with_its_last_read),
-        cmocka_unit_test(a_load_occupies_from_its_first_packet),
-        cmocka_unit_test(a_transfer_of_hardware_has_the_partitions_of_its_addresses),
-        cmocka_unit_test(slots_with_only_known_places_count),
-        cmocka_unit_test(an_unknown_slot_leaves_no_rows),
+        cmocka_unit_test(an_allocation_ends_with_its_last_read),
+        cmocka_unit_test(an_allocation_by_a_load_starts_with_its_first_packet),
+        cmocka_unit_test(partitions_of_a_hardware_transfer_follow_from_its_addresses),
+        cmocka_unit_test(instructions_with_only_known_addresses_are_included),
+        cmocka_unit_test(an_unknown_slot_yields_no_allocation_rows),
         cmocka_unit_test(random_programs_match_a_byte_by_byte_simulation),
     };
 

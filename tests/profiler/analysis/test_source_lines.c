@@ -140,7 +140,7 @@ static void rows_are_summed_by_line_and_time_is_covered_once(void **state)
 }
 
 /* Rows of tables are truncated to whole ns; the time that they cover together is not. */
-static void a_line_is_never_active_for_longer_than_its_rows_take(void **state)
+static void the_active_time_of_a_line_is_at_most_that_of_its_rows(void **state)
 {
     struct fixture f = { 0 };
 
@@ -162,7 +162,7 @@ static void a_line_is_never_active_for_longer_than_its_rows_take(void **state)
     done(&f);
 }
 
-static void iterations_of_one_path_are_one_and_may_overlap(void **state)
+static void overlapping_iterations_of_one_loop_path_are_merged(void **state)
 {
     struct fixture f = { 0 };
 
@@ -201,7 +201,7 @@ static void iterations_of_one_path_are_one_and_may_overlap(void **state)
     done(&f);
 }
 
-static void a_wait_is_blamed_on_the_line_that_ended_it(void **state)
+static void a_wait_is_attributed_to_the_line_that_ended_it(void **state)
 {
     struct fixture f = { 0 };
 
@@ -246,7 +246,7 @@ static void expect_blockers(const struct fixture *f, uint32_t line, const char *
     assert_int_equal(sum_ns, of->sums.wait_ns);
 }
 
-static void a_wait_is_accounted_for_completely(void **state)
+static void the_parts_of_a_wait_sum_to_its_duration(void **state)
 {
     struct fixture f = { 0 };
 
@@ -394,7 +394,7 @@ static void make_slots(struct fixture *f)
     }
 }
 
-static void costs_of_lines_by_construction(void **state)
+static void costs_of_generated_source_lines_are_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof costed / sizeof *costed; i++) {
@@ -431,7 +431,7 @@ static void costs_of_lines_by_construction(void **state)
     }
 }
 
-static void without_positions_rows_have_a_reason(void **state)
+static void rows_without_source_positions_have_a_reason(void **state)
 {
     struct fixture f = { 0 };
 
@@ -450,13 +450,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_summed_by_line_and_time_is_covered_once),
-        cmocka_unit_test(a_line_is_never_active_for_longer_than_its_rows_take),
-        cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
-        cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
-        cmocka_unit_test(a_wait_is_accounted_for_completely),
+        cmocka_unit_test(the_active_time_of_a_line_is_at_most_that_of_its_rows),
+        cmocka_unit_test(overlapping_iterations_of_one_loop_path_are_merged),
+        cmocka_unit_test(a_wait_is_attributed_to_the_line_that_ended_it),
+        cmocka_unit_test(the_parts_of_a_wait_sum_to_its_duration),
         cmocka_unit_test(a_trigger_includes_the_waits_of_the_runtime_before_it),
-        cmocka_unit_test(costs_of_lines_by_construction),
-        cmocka_unit_test(without_positions_rows_have_a_reason),
+        cmocka_unit_test(costs_of_generated_source_lines_are_found),
+        cmocka_unit_test(rows_without_source_positions_have_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

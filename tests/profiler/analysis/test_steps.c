@@ -67,7 +67,7 @@ static void overlapping_intervals_are_summed(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void neighbours_with_the_same_value_are_one_step(void **state)
+static void adjacent_steps_with_equal_values_are_merged(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -86,7 +86,7 @@ static void neighbours_with_the_same_value_are_one_step(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void adding_nothing_is_not_a_step(void **state)
+static void adding_zero_creates_no_step(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -99,7 +99,7 @@ static void adding_nothing_is_not_a_step(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void an_amount_is_spread_over_its_time_or_over_one_ns(void **state)
+static void an_amount_is_spread_over_its_duration_or_one_nanosecond(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -133,7 +133,7 @@ static void add_many(struct ntk_steps *steps, double *out_sum)
     }
 }
 
-static void pieces_of_many_steps_keep_their_sum(void **state)
+static void merged_intervals_of_many_steps_keep_their_sum(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096 };
     struct ntk_steps steps;
@@ -151,7 +151,7 @@ static void pieces_of_many_steps_keep_their_sum(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void pieces_of_many_steps_keep_their_peak(void **state)
+static void merged_intervals_of_many_steps_keep_their_peak(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -169,7 +169,7 @@ static void pieces_of_many_steps_keep_their_peak(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void a_reader_can_stop_the_steps(void **state)
+static void a_receiver_can_stop_the_delivery_of_steps(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -188,12 +188,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlapping_intervals_are_summed),
-        cmocka_unit_test(neighbours_with_the_same_value_are_one_step),
-        cmocka_unit_test(adding_nothing_is_not_a_step),
-        cmocka_unit_test(an_amount_is_spread_over_its_time_or_over_one_ns),
-        cmocka_unit_test(pieces_of_many_steps_keep_their_sum),
-        cmocka_unit_test(pieces_of_many_steps_keep_their_peak),
-        cmocka_unit_test(a_reader_can_stop_the_steps),
+        cmocka_unit_test(adjacent_steps_with_equal_values_are_merged),
+        cmocka_unit_test(adding_zero_creates_no_step),
+        cmocka_unit_test(an_amount_is_spread_over_its_duration_or_one_nanosecond),
+        cmocka_unit_test(merged_intervals_of_many_steps_keep_their_sum),
+        cmocka_unit_test(merged_intervals_of_many_steps_keep_their_peak),
+        cmocka_unit_test(a_receiver_can_stop_the_delivery_of_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

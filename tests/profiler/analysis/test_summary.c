@@ -51,7 +51,7 @@ static void expect_number(const struct ntk_summary *summary, const char *name, d
     }
 }
 
-static void the_sample_has_the_metrics_that_follow_from_its_description(void **state)
+static void summary_metrics_match_the_sample_description(void **state)
 {
     for (unsigned pass = 0; pass < 6; pass++) {
         unsigned version = 4 + pass / 2;
@@ -212,7 +212,7 @@ static void add_instruction(struct recorded *r, size_t subgraph, uint32_t engine
                      0);
 }
 
-static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void **state)
+static void two_cores_double_the_compute_peak_but_not_the_bandwidth(void **state)
 {
     struct recorded r = { .slots = 1 };
     struct ntk_summary s;
@@ -243,7 +243,7 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
 }
 
 /* For a whole tile in bfloat16: the peak of the generation, and its bandwidth. */
-static void each_generation_has_its_peaks(void **state)
+static void each_core_generation_has_its_peak_rates(void **state)
 {
     static const struct {
         const char *instance_type;
@@ -369,7 +369,7 @@ static void transfers_of_the_open_encoding_count_bytes_in_device_memory(void **s
     record_fini(&r);
 }
 
-static void opcodes_are_grouped_by_engine_the_longest_first(void **state)
+static void opcodes_are_grouped_by_engine_and_sorted_by_time(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntff_sample sample = { .version = 6 };
@@ -398,12 +398,12 @@ static void opcodes_are_grouped_by_engine_the_longest_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sample_has_the_metrics_that_follow_from_its_description),
-        cmocka_unit_test(two_cores_share_times_and_double_the_peak_but_not_the_bandwidth),
-        cmocka_unit_test(each_generation_has_its_peaks),
+        cmocka_unit_test(summary_metrics_match_the_sample_description),
+        cmocka_unit_test(two_cores_double_the_compute_peak_but_not_the_bandwidth),
+        cmocka_unit_test(each_core_generation_has_its_peak_rates),
         cmocka_unit_test(programs_in_the_open_encoding_count_tiles),
         cmocka_unit_test(transfers_of_the_open_encoding_count_bytes_in_device_memory),
-        cmocka_unit_test(opcodes_are_grouped_by_engine_the_longest_first),
+        cmocka_unit_test(opcodes_are_grouped_by_engine_and_sorted_by_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,7 +181,7 @@ static void fill(const struct vector *v, struct summary_filler *f, struct ntk_tr
     summary_fill_work(f, &work);
 }
 
-static void figures_of_2_32_are_equal_to_the_last_bit(void **state)
+static void summary_figures_of_2_32_are_bit_identical(void **state)
 {
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct vector *v = &vectors[i];
@@ -214,7 +214,7 @@ static void figures_of_2_32_are_equal_to_the_last_bit(void **state)
 }
 
 /* An execution on the two cores of a trn2, which 2.28 summarised. */
-static void figures_of_2_28_are_equal_to_the_last_bit(void **state)
+static void summary_figures_of_2_28_are_bit_identical(void **state)
 {
     const struct vector v = { .total_ps = 36351609,
                               .dma_ps = 11048218,
@@ -238,8 +238,8 @@ static void figures_of_2_28_are_equal_to_the_last_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_of_2_32_are_equal_to_the_last_bit),
-        cmocka_unit_test(figures_of_2_28_are_equal_to_the_last_bit),
+        cmocka_unit_test(summary_figures_of_2_32_are_bit_identical),
+        cmocka_unit_test(summary_figures_of_2_28_are_bit_identical),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

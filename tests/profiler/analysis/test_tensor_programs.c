@@ -111,7 +111,7 @@ static void check(const char *what, const struct ntk_tensor_traffic *traffic,
     }
 }
 
-static void programs_move_the_tensors_that_they_were_written_with(void **state)
+static void tensor_traffic_of_generated_programs_is_found(void **state)
 {
     static const struct ntk_neff_var kinds[TENSORS] = {
         { .name = "" },
@@ -152,7 +152,7 @@ static void programs_move_the_tensors_that_they_were_written_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_move_the_tensors_that_they_were_written_with),
+        cmocka_unit_test(tensor_traffic_of_generated_programs_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
     hand_trace_fini(&h);
 }
 
-static void packets_are_divided_by_bytes(void **state)
+static void packets_are_assigned_to_transfers_by_bytes(void **state)
 {
     struct hand_trace h;
 
@@ -170,7 +170,7 @@ static void packets_are_divided_by_bytes(void **state)
 
 /* A packet that no instruction started makes the sum unknown; the changes still show which packets
  * belong together. */
-static void changes_bound_a_transfer_that_is_complete(void **state)
+static void semaphore_changes_delimit_a_complete_transfer(void **state)
 {
     struct hand_trace h;
 
@@ -192,7 +192,7 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
     hand_trace_fini(&h);
 }
 
-static void without_evidence_nothing_is_known(void **state)
+static void packets_without_evidence_are_not_assigned(void **state)
 {
     struct hand_trace h;
 
@@ -206,7 +206,7 @@ static void without_evidence_nothing_is_known(void **state)
     hand_trace_fini(&h);
 }
 
-static void an_instruction_that_moves_nothing_has_no_transfer(void **state)
+static void an_instruction_that_moves_no_bytes_has_no_transfer(void **state)
 {
     struct hand_trace h;
     struct asked asked;
@@ -225,10 +225,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_semaphore_write_ends_a_transfer_on_its_ring),
-        cmocka_unit_test(packets_are_divided_by_bytes),
-        cmocka_unit_test(changes_bound_a_transfer_that_is_complete),
-        cmocka_unit_test(without_evidence_nothing_is_known),
-        cmocka_unit_test(an_instruction_that_moves_nothing_has_no_transfer),
+        cmocka_unit_test(packets_are_assigned_to_transfers_by_bytes),
+        cmocka_unit_test(semaphore_changes_delimit_a_complete_transfer),
+        cmocka_unit_test(packets_without_evidence_are_not_assigned),
+        cmocka_unit_test(an_instruction_that_moves_no_bytes_has_no_transfer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void text_put(const struct ntk_system_trace *trace, const char *name, str
     traces_put(&trace, 1, name, text);
 }
 
-static void an_execution_is_split_by_its_moments(void **state)
+static void an_execution_is_split_at_its_recorded_events(void **state)
 {
     struct fixture *f = *state;
     struct ntk_execution_split split;
@@ -114,7 +114,7 @@ static void an_execution_is_split_by_its_moments(void **state)
 
 /* A software core: it executes for 31 ns of its clock, and the host, which computes them, notices
  * the end 32,769 ns later. The next execution waits meanwhile. */
-static void the_end_of_a_run_is_on_its_cores_clock(void **state)
+static void the_end_of_a_run_is_measured_with_the_core_clock(void **state)
 {
     struct fixture *f = *state;
     struct ntk_execution_split split;
@@ -147,7 +147,7 @@ static void the_end_of_a_run_is_on_its_cores_clock(void **state)
 }
 
 /* A core that ran and switched for 584 years each. */
-static void durations_that_do_not_fit_stop_at_the_largest(void **state)
+static void durations_are_limited_to_the_maximum(void **state)
 {
     struct fixture *f = *state;
     struct ntk_execution_split split;
@@ -302,7 +302,7 @@ static void a_failed_allocation_shows_the_memory_contents(void **state)
 
 /* 23 executions in one folder, read as two processes. */
 /* As many uses as a file can have names. */
-static void uses_beyond_the_last_that_there_is_room_for_are_other(void **state)
+static void memory_uses_beyond_the_limit_are_reported_as_other(void **state)
 {
     struct fixture *f = *state;
     struct ntk_out_of_memory memory;
@@ -370,7 +370,7 @@ static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
 
 /* Places that do not fit in 16 bits are still places; invalid ones are kept as the file has
  * them. */
-static void the_place_of_memory_is_whole_or_unknown(void **state)
+static void memory_locations_are_complete_or_unknown(void **state)
 {
     struct fixture *f = *state;
     struct ntk_out_of_memory memory;
@@ -446,7 +446,7 @@ static void a_long_trace_is_split_in_order(void **state)
     free(spans);
 }
 
-static void executions_that_are_not_shown_are_counted_over_all_processes(void **state)
+static void omitted_executions_are_counted_over_all_processes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -465,7 +465,7 @@ static void executions_that_are_not_shown_are_counted_over_all_processes(void **
     ntk_system_trace_close(trace);
 }
 
-static void a_begin_that_is_not_known_is_not_0(void **state)
+static void an_unknown_start_time_is_not_shown_as_zero(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -489,17 +489,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-        TEST(an_execution_is_split_by_its_moments),
-        TEST(the_end_of_a_run_is_on_its_cores_clock),
-        TEST(durations_that_do_not_fit_stop_at_the_largest),
+        TEST(an_execution_is_split_at_its_recorded_events),
+        TEST(the_end_of_a_run_is_measured_with_the_core_clock),
+        TEST(durations_are_limited_to_the_maximum),
         TEST(a_load_contains_the_steps_inside_it_on_its_core),
         TEST(a_failed_allocation_shows_the_memory_contents),
-        TEST(uses_beyond_the_last_that_there_is_room_for_are_other),
+        TEST(memory_uses_beyond_the_limit_are_reported_as_other),
         TEST(a_failure_for_another_reason_is_not_out_of_memory),
-        TEST(the_place_of_memory_is_whole_or_unknown),
+        TEST(memory_locations_are_complete_or_unknown),
         TEST(a_long_trace_is_split_in_order),
-        TEST(executions_that_are_not_shown_are_counted_over_all_processes),
-        TEST(a_begin_that_is_not_known_is_not_0),
+        TEST(omitted_executions_are_counted_over_all_processes),
+        TEST(an_unknown_start_time_is_not_shown_as_zero),
 #undef TEST
     };
 

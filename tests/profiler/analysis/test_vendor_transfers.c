@@ -165,7 +165,7 @@ static void put_rings(struct made *m)
     }
 }
 
-static void prepared_groups_have_their_share_of_each_ring(void **state)
+static void prepared_groups_have_a_share_of_each_ring(void **state)
 {
     const struct ntk_slot_fact *fact;
     struct made m;
@@ -226,7 +226,7 @@ static void a_transfer_to_one_row_belongs_to_the_first_ring(void **state)
 }
 
 /* Divided, or moved by a ring other than the first: the whole group is rejected. */
-static void a_single_row_that_is_moved_differently_does_not_fit(void **state)
+static void a_single_row_moved_differently_is_not_matched(void **state)
 {
     for (int other = 0; other < 2; other++) {
         struct made m;
@@ -244,7 +244,7 @@ static void a_single_row_that_is_moved_differently_does_not_fit(void **state)
 
 /* A packet that crosses the end of a share: from there on, neither this ring nor the other is
  * trusted. */
-static void a_ring_that_does_not_fit_ends_the_known_part(void **state)
+static void a_mismatched_ring_ends_the_matched_part(void **state)
 {
     struct made m;
 
@@ -260,7 +260,7 @@ static void a_ring_that_does_not_fit_ends_the_known_part(void **state)
 }
 
 /* As in a group that transposes: its packets have more bytes than it writes. */
-static void operations_other_than_copies_have_no_share(void **state)
+static void operations_other_than_copies_are_not_matched(void **state)
 {
     struct made m;
 
@@ -273,7 +273,7 @@ static void operations_other_than_copies_have_no_share(void **state)
     done(&m);
 }
 
-static void an_empty_packet_ends_the_known_part(void **state)
+static void an_empty_packet_ends_the_matched_part(void **state)
 {
     struct made m;
 
@@ -299,7 +299,7 @@ static void leftover_packets_invalidate_all_matches(void **state)
     done(&m);
 }
 
-static void a_ring_that_ends_early_does_not_fit(void **state)
+static void a_ring_that_ends_early_is_not_matched(void **state)
 {
     struct made m;
 
@@ -311,7 +311,7 @@ static void a_ring_that_ends_early_does_not_fit(void **state)
     done(&m);
 }
 
-static void a_transfer_does_not_begin_before_its_instruction(void **state)
+static void a_transfer_does_not_start_before_its_instruction(void **state)
 {
     struct made m;
 
@@ -410,7 +410,7 @@ static void a_generated_transfer_ends_with_a_semaphore_write(void **state)
     done(&m);
 }
 
-static void a_run_with_other_bytes_is_omitted(void **state)
+static void a_run_with_a_different_size_is_omitted(void **state)
 {
     struct made m;
 
@@ -423,7 +423,7 @@ static void a_run_with_other_bytes_is_omitted(void **state)
     done(&m);
 }
 
-static void runs_that_differ_in_number_from_instructions_are_omitted(void **state)
+static void runs_are_omitted_if_their_count_differs_from_instructions(void **state)
 {
     struct made m;
 
@@ -436,7 +436,7 @@ static void runs_that_differ_in_number_from_instructions_are_omitted(void **stat
 }
 
 /* Two tables: the slot does not show which one the index refers to. */
-static void an_index_into_one_of_two_tables_names_nothing(void **state)
+static void an_index_into_an_ambiguous_table_yields_no_tensor_name(void **state)
 {
     const struct ntk_slot_fact *fact;
     struct made m;
@@ -456,7 +456,7 @@ static void an_index_into_one_of_two_tables_names_nothing(void **state)
 }
 
 /* Without a NEFF names are missing, but the packets of each transfer are known. */
-static void without_a_neff_packets_still_have_their_instruction(void **state)
+static void packets_are_matched_to_instructions_without_a_neff(void **state)
 {
     const struct ntk_slot_fact *fact;
     struct made m;
@@ -478,20 +478,20 @@ static void without_a_neff_packets_still_have_their_instruction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prepared_groups_have_their_share_of_each_ring),
+        cmocka_unit_test(prepared_groups_have_a_share_of_each_ring),
         cmocka_unit_test(a_transfer_to_one_row_belongs_to_the_first_ring),
-        cmocka_unit_test(a_single_row_that_is_moved_differently_does_not_fit),
-        cmocka_unit_test(a_ring_that_does_not_fit_ends_the_known_part),
-        cmocka_unit_test(operations_other_than_copies_have_no_share),
-        cmocka_unit_test(an_empty_packet_ends_the_known_part),
+        cmocka_unit_test(a_single_row_moved_differently_is_not_matched),
+        cmocka_unit_test(a_mismatched_ring_ends_the_matched_part),
+        cmocka_unit_test(operations_other_than_copies_are_not_matched),
+        cmocka_unit_test(an_empty_packet_ends_the_matched_part),
         cmocka_unit_test(leftover_packets_invalidate_all_matches),
-        cmocka_unit_test(a_ring_that_ends_early_does_not_fit),
-        cmocka_unit_test(a_transfer_does_not_begin_before_its_instruction),
+        cmocka_unit_test(a_ring_that_ends_early_is_not_matched),
+        cmocka_unit_test(a_transfer_does_not_start_before_its_instruction),
         cmocka_unit_test(a_generated_transfer_ends_with_a_semaphore_write),
-        cmocka_unit_test(a_run_with_other_bytes_is_omitted),
-        cmocka_unit_test(runs_that_differ_in_number_from_instructions_are_omitted),
-        cmocka_unit_test(an_index_into_one_of_two_tables_names_nothing),
-        cmocka_unit_test(without_a_neff_packets_still_have_their_instruction),
+        cmocka_unit_test(a_run_with_a_different_size_is_omitted),
+        cmocka_unit_test(runs_are_omitted_if_their_count_differs_from_instructions),
+        cmocka_unit_test(an_index_into_an_ambiguous_table_yields_no_tensor_name),
+        cmocka_unit_test(packets_are_matched_to_instructions_without_a_neff),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

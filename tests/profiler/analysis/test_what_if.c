@@ -29,7 +29,7 @@ static void load(struct hand_trace *h, int64_t load_ns)
     hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, load_ns);
 }
 
-static void dma_twice_as_fast_halves_the_waits_for_dma(void **state)
+static void doubling_the_dma_speed_halves_waits_for_dma(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -49,7 +49,7 @@ static void dma_twice_as_fast_halves_the_waits_for_dma(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void dma_does_not_change_computation(void **state)
+static void dma_speed_does_not_change_computation_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -69,7 +69,7 @@ static void dma_does_not_change_computation(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void engines_that_take_turns_each_have_half(void **state)
+static void two_alternating_engines_each_account_for_half_of_the_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -92,7 +92,7 @@ static void engines_that_take_turns_each_have_half(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_different_engine_becomes_the_bottleneck(void **state)
+static void speeding_up_an_engine_makes_another_the_bottleneck(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -114,7 +114,7 @@ static void a_different_engine_becomes_the_bottleneck(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void transposes_are_removed_and_products_are_not(void **state)
+static void removing_transposes_keeps_products(void **state)
 {
     struct ntk_isa_instr turn = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
     struct hand_trace h;
@@ -168,7 +168,7 @@ static void a_hidden_dependency_delays_a_faster_engine(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void the_later_of_two_cores_counts(void **state)
+static void the_slower_of_two_cores_determines_the_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -191,7 +191,7 @@ static void the_later_of_two_cores_counts(void **state)
  * because others have no gap. */
 /* Between the work of PE and the wait of ACT, DVE executes more instructions than the walk
  * keeps. */
-static void a_much_earlier_instruction_counts(void **state)
+static void a_wait_for_a_much_earlier_instruction_is_kept(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -216,7 +216,7 @@ static void a_much_earlier_instruction_counts(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void each_default_change_equals_that_change_alone(void **state)
+static void each_default_change_equals_the_same_single_change(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -246,7 +246,7 @@ static void each_default_change_equals_that_change_alone(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void unexplained_time_stays_and_is_measured(void **state)
+static void unexplained_time_is_kept_and_reported(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -276,7 +276,7 @@ static struct ntk_neff_var vars[] = {
 };
 
 /* Two loads of 500 ns each share a DMA engine; the second starts while the first one moves data. */
-static void transfers_of_one_dma_engine_follow_each_other(void **state)
+static void transfers_on_one_dma_engine_run_in_sequence(void **state)
 {
     struct ntk_isa_instr copy;
     struct hand_trace h;
@@ -314,7 +314,7 @@ static void transfers_of_one_dma_engine_follow_each_other(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void lines_are_found_by_the_end_of_their_path(void **state)
+static void lines_are_selected_by_path_suffix(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -344,7 +344,7 @@ static void lines_are_found_by_the_end_of_their_path(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void an_incomplete_capture_is_partial(void **state)
+static void the_estimate_for_an_incomplete_capture_is_partial(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -416,20 +416,20 @@ static void changes_are_parsed_or_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dma_twice_as_fast_halves_the_waits_for_dma),
-        cmocka_unit_test(dma_does_not_change_computation),
-        cmocka_unit_test(engines_that_take_turns_each_have_half),
-        cmocka_unit_test(a_different_engine_becomes_the_bottleneck),
-        cmocka_unit_test(transposes_are_removed_and_products_are_not),
+        cmocka_unit_test(doubling_the_dma_speed_halves_waits_for_dma),
+        cmocka_unit_test(dma_speed_does_not_change_computation_time),
+        cmocka_unit_test(two_alternating_engines_each_account_for_half_of_the_time),
+        cmocka_unit_test(speeding_up_an_engine_makes_another_the_bottleneck),
+        cmocka_unit_test(removing_transposes_keeps_products),
         cmocka_unit_test(a_satisfied_wait_no_longer_blocks_its_engine),
         cmocka_unit_test(a_hidden_dependency_delays_a_faster_engine),
-        cmocka_unit_test(the_later_of_two_cores_counts),
-        cmocka_unit_test(a_much_earlier_instruction_counts),
-        cmocka_unit_test(each_default_change_equals_that_change_alone),
-        cmocka_unit_test(unexplained_time_stays_and_is_measured),
-        cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
-        cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
-        cmocka_unit_test(an_incomplete_capture_is_partial),
+        cmocka_unit_test(the_slower_of_two_cores_determines_the_time),
+        cmocka_unit_test(a_wait_for_a_much_earlier_instruction_is_kept),
+        cmocka_unit_test(each_default_change_equals_the_same_single_change),
+        cmocka_unit_test(unexplained_time_is_kept_and_reported),
+        cmocka_unit_test(transfers_on_one_dma_engine_run_in_sequence),
+        cmocka_unit_test(lines_are_selected_by_path_suffix),
+        cmocka_unit_test(the_estimate_for_an_incomplete_capture_is_partial),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
         cmocka_unit_test(changes_are_parsed_or_rejected),
     };

@@ -14,7 +14,7 @@
 #define ACT NTK_ISA_ENGINE_ACT
 
 /* Ten rounds of 2 ms: a row moves by more than 32 bits of ps within one block of instructions. */
-static void times_that_move_far_are_kept(void **state)
+static void large_time_shifts_are_kept(void **state)
 {
     const int64_t ms = 1000000;
     struct hand_trace h;
@@ -66,7 +66,7 @@ static void cores_of_different_sizes_keep_their_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_that_move_far_are_kept),
+        cmocka_unit_test(large_time_shifts_are_kept),
         cmocka_unit_test(cores_of_different_sizes_keep_their_times),
     };
 

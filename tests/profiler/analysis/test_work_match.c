@@ -267,7 +267,7 @@ static void check_link(const struct pair *pair, const struct link *wanted,
              wanted->after ? wanted->after : "-");
 }
 
-static void pairs_of_programs_show_corresponding_parts(void **state)
+static void corresponding_parts_of_two_programs_are_found(void **state)
 {
     (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
@@ -293,7 +293,7 @@ static void pairs_of_programs_show_corresponding_parts(void **state)
 }
 
 /* Each unit has all of its time in links, or has no links. */
-static void links_are_the_same_in_both_directions(void **state)
+static void corresponding_parts_are_the_same_in_both_directions(void **state)
 {
     (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
@@ -322,7 +322,7 @@ static void links_are_the_same_in_both_directions(void **state)
     }
 }
 
-static void findings_name_the_corresponding_parts(void **state)
+static void findings_include_the_corresponding_parts(void **state)
 {
     struct ntk_work_units units[2];
     struct ntk_work_match match;
@@ -351,9 +351,9 @@ static void findings_name_the_corresponding_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_of_programs_show_corresponding_parts),
-        cmocka_unit_test(links_are_the_same_in_both_directions),
-        cmocka_unit_test(findings_name_the_corresponding_parts),
+        cmocka_unit_test(corresponding_parts_of_two_programs_are_found),
+        cmocka_unit_test(corresponding_parts_are_the_same_in_both_directions),
+        cmocka_unit_test(findings_include_the_corresponding_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static uint64_t rows_of(const struct ntk_export *export, const char *name)
     return 0;
 }
 
-static void each_record_is_one_row(void **state)
+static void each_record_is_exported_as_one_row(void **state)
 {
     struct ntff_big big = { .steps = 1000, .cores = 2 };
     struct capture c;
@@ -144,7 +144,7 @@ static int stop_at_third(void *ctx, const void *row)
 }
 
 /* A full disk must not cause a million write calls. */
-static void rows_end_with_the_first_failure(void **state)
+static void writing_stops_at_the_first_failure(void **state)
 {
     struct ntff_big big = { .steps = 100, .cores = 2 };
     struct capture c;
@@ -200,7 +200,7 @@ static uint64_t high_water_bytes(const char *format_name)
     return result;
 }
 
-static void memory_is_less_than_the_capture(void **state)
+static void an_export_uses_less_memory_than_the_capture(void **state)
 {
     static const struct {
         const char *name;
@@ -228,10 +228,10 @@ static void memory_is_less_than_the_capture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_record_is_one_row),
+        cmocka_unit_test(each_record_is_exported_as_one_row),
         cmocka_unit_test(the_dma_rate_sums_to_the_bytes_moved),
-        cmocka_unit_test(rows_end_with_the_first_failure),
-        cmocka_unit_test(memory_is_less_than_the_capture),
+        cmocka_unit_test(writing_stops_at_the_first_failure),
+        cmocka_unit_test(an_export_uses_less_memory_than_the_capture),
     };
 
     folder = test_scratch_create();

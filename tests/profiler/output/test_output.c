@@ -139,7 +139,7 @@ static void summary_text_without_units_has_the_numbers_of_the_json(void **state)
     ntk_buf_fini(&json);
 }
 
-static void summary_json_has_the_same_keys_below_the_profiles_name(void **state)
+static void summary_json_has_the_metrics_under_the_profile_name(void **state)
 {
     struct fixture *f = *state;
     size_t wanted = 0;
@@ -158,7 +158,7 @@ static void summary_json_has_the_same_keys_below_the_profiles_name(void **state)
     assert_int_equal(lines, wanted + 4);
 }
 
-static void session_lists_cores_and_opcodes(void **state)
+static void session_text_lists_cores_and_opcodes(void **state)
 {
     struct fixture *f = *state;
 
@@ -173,7 +173,7 @@ static void session_lists_cores_and_opcodes(void **state)
                    "0.3000\n");
 }
 
-static void session_json_names_cycles_and_opcodes(void **state)
+static void session_json_has_cycles_and_opcodes(void **state)
 {
     struct fixture *f = *state;
 
@@ -205,9 +205,9 @@ int main(void)
         TEST(a_brief_summary_fits_on_a_screen),
         TEST(a_brief_summary_reports_unknown_values),
         TEST(summary_text_without_units_has_the_numbers_of_the_json),
-        TEST(summary_json_has_the_same_keys_below_the_profiles_name),
-        TEST(session_lists_cores_and_opcodes),
-        TEST(session_json_names_cycles_and_opcodes),
+        TEST(summary_json_has_the_metrics_under_the_profile_name),
+        TEST(session_text_lists_cores_and_opcodes),
+        TEST(session_json_has_cycles_and_opcodes),
         TEST(the_same_trace_produces_the_same_bytes),
     };
 

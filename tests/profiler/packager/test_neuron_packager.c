@@ -50,7 +50,7 @@ static void check_error(int exit_code, const char *line, const char *a, const ch
     test_run_fini(&result);
 }
 
-static void a_capture_is_reported_as_a_capture(void **state)
+static void commands_on_a_capture_suggest_the_profiler(void **state)
 {
     static const char *const commands[] = { "info", "unpack", "disasm" };
     struct ntff_sample sample = { .version = 5 };
@@ -119,7 +119,7 @@ static void info_shows_header_and_tensors(void **state)
     free(file);
 }
 
-static void info_shows_which_subgraph_has_a_tensor(void **state)
+static void info_shows_the_subgraph_of_each_tensor(void **state)
 {
     char *file = test_scratch_path(*state, "pipeline.neff");
     struct test_run result = run(0, "example", "pipeline", "-o", file, "--size=3", "--lnc=1", NULL);
@@ -364,7 +364,7 @@ static void unpack_and_create_reproduce_the_archive(void **state)
 }
 
 /* Method: an archive made with non-default options, unpacked and packed again without options. */
-static void create_keeps_the_values_of_the_header(void **state)
+static void create_keeps_header_values(void **state)
 {
     char *file = test_scratch_path(*state, "first.neff");
     char *featured = test_scratch_path(*state, "featured.neff");
@@ -670,16 +670,16 @@ static void help_and_version_go_to_stdout(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_reported_as_a_capture),
+        cmocka_unit_test(commands_on_a_capture_suggest_the_profiler),
         cmocka_unit_test(a_hash_of_another_kind_is_not_damage),
         cmocka_unit_test(info_shows_header_and_tensors),
-        cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
+        cmocka_unit_test(info_shows_the_subgraph_of_each_tensor),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_listed_example_is_created_and_valid),
         cmocka_unit_test(an_example_uses_the_cores_of_the_machine),
         cmocka_unit_test(optimize_omits_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_reproduce_the_archive),
-        cmocka_unit_test(create_keeps_the_values_of_the_header),
+        cmocka_unit_test(create_keeps_header_values),
         cmocka_unit_test(invalid_arguments_are_usage_errors),
         cmocka_unit_test(files_that_are_not_neffs_are_failures),
         cmocka_unit_test(asm_reads_the_output_of_disasm),

@@ -60,7 +60,7 @@ static const struct ntk_vendor_work *find(const struct packager_triggers *trigge
 }
 
 /* A hostile file has as many triggers as groups, and each starts all groups. */
-static void groups_are_added_up_once_for_all_their_triggers(void **state)
+static void dma_groups_are_summed_once_for_all_triggers(void **state)
 {
     struct fixture *f = *state;
     struct packager_triggers triggers;
@@ -78,7 +78,7 @@ static void groups_are_added_up_once_for_all_their_triggers(void **state)
     packager_triggers_fini(&triggers);
 }
 
-static void a_trigger_names_a_queue_or_one_of_its_instances(void **state)
+static void a_trigger_matches_a_queue_or_one_of_its_instances(void **state)
 {
     struct fixture *f = *state;
     struct packager_triggers triggers;
@@ -101,9 +101,9 @@ static void a_trigger_names_a_queue_or_one_of_its_instances(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(groups_are_added_up_once_for_all_their_triggers, setup,
+        cmocka_unit_test_setup_teardown(dma_groups_are_summed_once_for_all_triggers, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_trigger_names_a_queue_or_one_of_its_instances, setup,
+        cmocka_unit_test_setup_teardown(a_trigger_matches_a_queue_or_one_of_its_instances, setup,
                                         teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static struct ntk_live_trace_result record(struct observed *child, uint64_t even
     return result;
 }
 
-static void the_folder_has_exactly_the_activity_of_the_process(void **state)
+static void a_live_recording_contains_exactly_the_process_activity(void **state)
 {
     struct observed child = observed_start(test_scratch_folder, child_works, NULL);
     struct ntk_system_trace *trace = NULL;
@@ -296,7 +296,7 @@ static bool is_before(double share, void *ctx)
 
 /* Method: a process that does nothing, and a clock on which every wait ends at once. Rings are
  * drained every 5 ms. */
-static void a_recording_ends_after_its_time(void **state)
+static void a_live_recording_ends_after_its_duration(void **state)
 {
     static const struct ending rows[] = {
         { 0, 2, 0 },       { 1, 2, 5 },       { 3600000, 0, 0 }, { 995, 2, 995 },
@@ -344,9 +344,9 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_folder_has_exactly_the_activity_of_the_process),
+        cmocka_unit_test(a_live_recording_contains_exactly_the_process_activity),
         cmocka_unit_test(events_beyond_the_limit_count_as_lost),
-        cmocka_unit_test(a_recording_ends_after_its_time),
+        cmocka_unit_test(a_live_recording_ends_after_its_duration),
         cmocka_unit_test(a_process_that_cannot_be_recorded_has_a_reason),
     };
 

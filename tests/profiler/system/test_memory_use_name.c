@@ -6,7 +6,7 @@
 #include "shared/formats/ntrace/vendor_trace.h"
 #include "tests/support/unit.h"
 
-static void each_word_of_the_vendor_has_its_own_name(void **state)
+static void each_vendor_memory_use_has_a_distinct_name(void **state)
 {
     size_t count = 0;
     const char *const *words = ntk_vendor_trace_usage_names(&count);
@@ -26,7 +26,7 @@ static void each_word_of_the_vendor_has_its_own_name(void **state)
 }
 
 /* In the vendor's layout our runtime writes both words. */
-static void our_word_and_the_vendors_word_for_one_use_have_one_name(void **state)
+static void equal_memory_uses_of_both_runtimes_have_one_name(void **state)
 {
     static const struct {
         bool is_device;
@@ -59,7 +59,7 @@ static void our_word_and_the_vendors_word_for_one_use_have_one_name(void **state
     }
 }
 
-static void names_and_unknown_words_are_kept(void **state)
+static void known_names_and_unknown_memory_uses_are_kept(void **state)
 {
     (void)state;
     assert_string_equal(ntk_memory_use_name("weights"), "weights");
@@ -72,9 +72,9 @@ static void names_and_unknown_words_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_of_the_vendor_has_its_own_name),
-        cmocka_unit_test(our_word_and_the_vendors_word_for_one_use_have_one_name),
-        cmocka_unit_test(names_and_unknown_words_are_kept),
+        cmocka_unit_test(each_vendor_memory_use_has_a_distinct_name),
+        cmocka_unit_test(equal_memory_uses_of_both_runtimes_have_one_name),
+        cmocka_unit_test(known_names_and_unknown_memory_uses_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void expect(const struct filtered *f, const char *const *types)
     assert_int_equal(f->trace.span_count, count);
 }
 
-static void without_words_everything_is_kept(void **state)
+static void without_filters_all_spans_are_kept(void **state)
 {
     struct filtered f;
 
@@ -58,7 +58,7 @@ static void without_words_everything_is_kept(void **state)
     assert_int_equal(f.spans[5].parent, 4);
 }
 
-static void cores_are_numbers_and_ranges(void **state)
+static void cores_are_selected_by_numbers_and_ranges(void **state)
 {
     struct filtered f;
 
@@ -68,7 +68,7 @@ static void cores_are_numbers_and_ranges(void **state)
     assert_int_equal(f.spans[1].parent, 0);
 }
 
-static void spans_inside_a_removed_span_move_into_the_next(void **state)
+static void children_of_a_removed_span_get_its_parent(void **state)
 {
     struct filtered f;
 
@@ -80,7 +80,7 @@ static void spans_inside_a_removed_span_move_into_the_next(void **state)
     assert_int_equal(f.spans[0].parent, NTK_SYSTEM_NO_PARENT);
 }
 
-static void types_may_be_groups_and_be_excluded(void **state)
+static void span_types_may_be_groups_and_may_be_excluded(void **state)
 {
     struct filtered f;
 
@@ -240,7 +240,7 @@ static void adjacent_windows_have_every_span_once(void **state)
 }
 
 /* For a core that is slower than the host assumes: the host notices its end long after. */
-static void runs_on_a_core_end_by_its_clock(void **state)
+static void ends_of_runs_are_clipped_by_the_core_clock(void **state)
 {
     struct ntk_system_span run = timed[3];
     struct ntk_system_trace trace = { .span_count = 1, .spans = &run, .end_ns = 1000 };
@@ -263,7 +263,7 @@ static void runs_on_a_core_end_by_its_clock(void **state)
     ntk_vec_fini(&trace.notes);
 }
 
-static void an_unlimited_window_changes_nothing(void **state)
+static void an_unlimited_window_keeps_every_span(void **state)
 {
     struct filtered f;
 
@@ -277,17 +277,17 @@ static void an_unlimited_window_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_words_everything_is_kept),
-        cmocka_unit_test(cores_are_numbers_and_ranges),
-        cmocka_unit_test(spans_inside_a_removed_span_move_into_the_next),
-        cmocka_unit_test(types_may_be_groups_and_be_excluded),
+        cmocka_unit_test(without_filters_all_spans_are_kept),
+        cmocka_unit_test(cores_are_selected_by_numbers_and_ranges),
+        cmocka_unit_test(children_of_a_removed_span_get_its_parent),
+        cmocka_unit_test(span_types_may_be_groups_and_may_be_excluded),
         cmocka_unit_test(events_of_a_different_machine_are_not_returned),
         cmocka_unit_test(an_invalid_list_of_cores_is_rejected),
         cmocka_unit_test(a_window_clips_spans_that_cross_it),
         cmocka_unit_test(a_window_before_all_samples_is_empty),
         cmocka_unit_test(adjacent_windows_have_every_span_once),
-        cmocka_unit_test(runs_on_a_core_end_by_its_clock),
-        cmocka_unit_test(an_unlimited_window_changes_nothing),
+        cmocka_unit_test(ends_of_runs_are_clipped_by_the_core_clock),
+        cmocka_unit_test(an_unlimited_window_keeps_every_span),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

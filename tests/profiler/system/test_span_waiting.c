@@ -12,7 +12,7 @@ static bool put(struct span_waiting *waiting, uint64_t id)
     return ntk_span_waiting_put(waiting, slot, id, id);
 }
 
-static void spans_that_never_stop_use_a_bounded_table(void **state)
+static void the_table_of_unfinished_spans_is_limited(void **state)
 {
     struct span_waiting waiting = { 0 };
     struct span_slot *slot;
@@ -88,7 +88,7 @@ static void ids_of_a_hostile_file_do_not_collide(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_that_never_stop_use_a_bounded_table),
+        cmocka_unit_test(the_table_of_unfinished_spans_is_limited),
         cmocka_unit_test(ids_of_a_hostile_file_do_not_collide),
     };
 

@@ -260,7 +260,7 @@ static void threads_are_summed_by_type(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_ring_that_ran_over_leaves_halves_not_lies(void **state)
+static void incomplete_spans_of_an_overwritten_ring_are_marked(void **state)
 {
     struct made *made = *state;
     struct ntk_system_tables tables;
@@ -387,7 +387,7 @@ static uint64_t memory_of_showing(const struct made *made, uint64_t spans)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static void memory_does_not_grow_with_the_trace(void **state)
+static void memory_use_does_not_grow_with_the_system_trace(void **state)
 {
     static const uint32_t pieces[] = { 24, 72 };
     struct made *made = *state;
@@ -407,7 +407,7 @@ static void memory_does_not_grow_with_the_trace(void **state)
     }
 }
 
-static void hostile_traces_do_no_harm(void **state)
+static void hostile_traces_are_read_without_overflow(void **state)
 {
     struct made *made = *state;
     struct ntk_system_tables tables;
@@ -433,7 +433,7 @@ static void hostile_traces_do_no_harm(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_cut_trace_is_shown_with_a_warning(void **state)
+static void a_truncated_trace_is_shown_with_a_warning(void **state)
 {
     struct made *made = *state;
     struct ntk_system_trace *trace = NULL;
@@ -448,7 +448,7 @@ static void a_cut_trace_is_shown_with_a_warning(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_folder_without_an_inspection_is_refused(void **state)
+static void a_folder_without_an_inspection_is_rejected(void **state)
 {
     struct made *made = *state;
     struct ntk_vec paths;
@@ -467,12 +467,12 @@ int main(void)
         TEST(starts_and_stops_become_nested_spans),
         TEST(an_execution_is_shown_from_call_to_device),
         TEST(threads_are_summed_by_type),
-        TEST(a_ring_that_ran_over_leaves_halves_not_lies),
+        TEST(incomplete_spans_of_an_overwritten_ring_are_marked),
         TEST(either_end_of_a_span_may_come_first_in_the_file),
-        TEST(memory_does_not_grow_with_the_trace),
-        TEST(hostile_traces_do_no_harm),
-        TEST(a_cut_trace_is_shown_with_a_warning),
-        TEST(a_folder_without_an_inspection_is_refused),
+        TEST(memory_use_does_not_grow_with_the_system_trace),
+        TEST(hostile_traces_are_read_without_overflow),
+        TEST(a_truncated_trace_is_shown_with_a_warning),
+        TEST(a_folder_without_an_inspection_is_rejected),
 #undef TEST
     };
 

@@ -32,7 +32,7 @@ static void *word_change(void *ctx)
 }
 
 /* The word names another process each time; each of them has exited. */
-static void a_word_that_keeps_changing_blocks_no_reader(void **state)
+static void a_constantly_changing_trigger_does_not_block_a_reader(void **state)
 {
     struct ntk_segment_header header = { .magic = NTK_SEGMENT_MAGIC,
                                          .section_count = NTK_SECTION_TRIGGER + 1 };
@@ -103,7 +103,7 @@ static bool continues(void *ctx)
            listener->stops_ms * NTK_NS_PER_MS;
 }
 
-static void the_wait_for_an_answer_is_limited(void **state)
+static void the_wait_for_a_recording_is_limited(void **state)
 {
     static const struct {
         uint64_t answers_ms, saves_ms, stops_ms, ends_ms;
@@ -149,8 +149,8 @@ static void the_wait_for_an_answer_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_that_keeps_changing_blocks_no_reader),
-        cmocka_unit_test(the_wait_for_an_answer_is_limited),
+        cmocka_unit_test(a_constantly_changing_trigger_does_not_block_a_reader),
+        cmocka_unit_test(the_wait_for_a_recording_is_limited),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -60,7 +60,7 @@ static const struct {
     { "dmem_buf_copyout", 1, 13137, 4096 },
 };
 
-static void every_type_has_its_totals(void **state)
+static void every_event_type_has_the_expected_totals(void **state)
 {
     const struct ntk_system_trace *trace = *state;
     uint64_t of_core[4] = { 0 };
@@ -112,13 +112,13 @@ static void device_spans_have_one_length_on_both_clocks(void **state)
     }
 }
 
-static void records_of_the_device_have_the_time_of_its_clock(void **state)
+static void device_records_use_the_device_clock(void **state)
 {
     (void)state;
     assert_int_equal(vendor_clock_rule_check(folder), 8);
 }
 
-static void sync_points_are_of_the_cores_of_their_execution(void **state)
+static void sync_points_belong_to_the_cores_of_their_execution(void **state)
 {
     const struct ntk_system_trace *trace = *state;
     uint32_t core = 4;
@@ -133,7 +133,7 @@ static void sync_points_are_of_the_cores_of_their_execution(void **state)
     assert_int_equal(core, 6);
 }
 
-static void every_record_of_device_memory_has_one_account(void **state)
+static void every_device_memory_record_is_in_one_account(void **state)
 {
     const struct ntk_system_trace *trace = *state;
     const struct ntk_system_memory *memories = trace->memories.items;
@@ -215,7 +215,7 @@ static int last_take(void *ctx, const void *data)
     return 0;
 }
 
-static void memory_ends_as_the_accounts_do(void **state)
+static void final_memory_values_match_the_accounts(void **state)
 {
     struct ntk_system_view view = { .trace = *state };
     struct ntk_export export = { .folders = &view, .folder_count = 1 };
@@ -229,7 +229,7 @@ static void memory_ends_as_the_accounts_do(void **state)
     assert_int_equal(last[3], 4650544);
 }
 
-static void host_samples_are_summed(void **state)
+static void host_samples_match_independent_sums(void **state)
 {
     const struct ntk_system_trace *trace = *state;
     uint64_t sum = 0;
@@ -273,7 +273,7 @@ static void host_samples_are_summed(void **state)
     }
 }
 
-static void the_execution_is_split(void **state)
+static void a_vendor_execution_is_split_into_its_steps(void **state)
 {
     struct ntk_execution_split split;
     struct ntk_system_tables tables;
@@ -306,7 +306,7 @@ static void the_execution_is_split(void **state)
     ntk_system_tables_fini(&tables);
 }
 
-static void loads_and_startup_are_split(void **state)
+static void vendor_loads_and_startup_are_split_into_steps(void **state)
 {
     struct ntk_load_split split;
     struct ntk_out_of_memory memory;
@@ -340,16 +340,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-        TEST(every_type_has_its_totals),
+        TEST(every_event_type_has_the_expected_totals),
         TEST(device_spans_have_one_length_on_both_clocks),
-        TEST(records_of_the_device_have_the_time_of_its_clock),
-        TEST(sync_points_are_of_the_cores_of_their_execution),
-        TEST(every_record_of_device_memory_has_one_account),
+        TEST(device_records_use_the_device_clock),
+        TEST(sync_points_belong_to_the_cores_of_their_execution),
+        TEST(every_device_memory_record_is_in_one_account),
         TEST(allocations_are_split_by_usage),
-        TEST(memory_ends_as_the_accounts_do),
-        TEST(host_samples_are_summed),
-        TEST(the_execution_is_split),
-        TEST(loads_and_startup_are_split),
+        TEST(final_memory_values_match_the_accounts),
+        TEST(host_samples_match_independent_sums),
+        TEST(a_vendor_execution_is_split_into_its_steps),
+        TEST(vendor_loads_and_startup_are_split_into_steps),
 #undef TEST
     };
     const char *captures = getenv("NTK_VENDOR_CAPTURES");

@@ -84,7 +84,7 @@ static char *json_of(const struct ntk_system_trace *trace)
 
 /* ---- valid files ---- */
 
-static void records_become_spans_in_order_of_time(void **state)
+static void records_become_spans_in_time_order(void **state)
 {
     struct fixture *f = *state;
 
@@ -129,7 +129,7 @@ static void records_become_spans_in_order_of_time(void **state)
     }
 }
 
-static void every_key_is_kept(void **state)
+static void every_record_key_is_kept(void **state)
 {
     struct fixture *f = *state;
 
@@ -155,7 +155,7 @@ static void every_key_is_kept(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_sequence_belongs_to_its_span(void **state)
+static void a_sequence_number_belongs_to_its_span(void **state)
 {
     struct fixture *f = *state;
     uint64_t sequence = UINT64_C(1) << 48 | 3;
@@ -192,7 +192,7 @@ static void a_stop_may_come_before_its_start(void **state)
 }
 
 /* Two physical cores per logical core: their totals alternate. */
-static void allocations_find_the_account_of_their_physical_core(void **state)
+static void allocations_belong_to_the_account_of_their_physical_core(void **state)
 {
     struct fixture *f = *state;
     static const char alloc[] = "nrt_dma_mem_alloc";
@@ -245,7 +245,7 @@ static void allocations_find_the_account_of_their_physical_core(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void samples_of_the_host_are_rounds(void **state)
+static void host_samples_are_grouped_into_rounds(void **state)
 {
     struct fixture *f = *state;
 
@@ -274,7 +274,7 @@ static void samples_of_the_host_are_rounds(void **state)
 }
 
 /* Three points of one core, 2 us off a line in the middle; the host's clock is 2 ppm fast. */
-static void sync_points_show_the_difference_of_the_clocks(void **state)
+static void sync_points_have_the_clock_difference(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t points[][2] = { /* device, host */
@@ -355,7 +355,7 @@ static const char *reason_of(const struct ntk_system_trace *trace, uint64_t wind
 }
 
 /* After a reset the clock restarts: a time that occurs in both lives belongs to neither. */
-static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
+static void a_core_reset_starts_a_new_clock_period(void **state)
 {
     struct fixture *f = *state;
 
@@ -384,7 +384,7 @@ static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void without_a_clock_of_the_core_no_capture_is_joined(void **state)
+static void captures_without_a_core_clock_are_not_joined(void **state)
 {
     struct fixture *f = *state;
 
@@ -432,7 +432,7 @@ static void folders_of_several_processes_are_found(void **state)
 
 /* ---- invalid files ---- */
 
-static void halves_and_doubles_are_counted(void **state)
+static void incomplete_and_duplicate_records_are_counted(void **state)
 {
     struct fixture *f = *state;
     uint64_t start;
@@ -485,7 +485,7 @@ static void lost_records_are_counted_per_ring(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_cut_file_is_read_up_to_there(void **state)
+static void a_truncated_file_is_read_up_to_its_end(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "ntrace.pb");
@@ -518,7 +518,7 @@ static void append(const char *path, const void *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_record_that_is_not_whole_is_omitted(void **state)
+static void an_incomplete_record_is_omitted(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "ntrace.pb");
@@ -581,7 +581,7 @@ static void files_may_be_missing_or_empty(void **state)
 }
 
 /* Records are complete; only events are missing. */
-static void events_that_are_not_there_are_reported(void **state)
+static void missing_events_are_reported(void **state)
 {
     struct fixture *f = *state;
     char *info = test_scratch_path(f->path, "trace_info.pb");
@@ -635,7 +635,7 @@ static void events_that_are_not_there_are_reported(void **state)
     free(records);
 }
 
-static void a_process_without_a_number_is_unknown(void **state)
+static void a_process_without_a_pid_is_shown_as_unknown(void **state)
 {
     struct fixture *f = *state;
 
@@ -787,24 +787,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-        TEST(records_become_spans_in_order_of_time),
-        TEST(every_key_is_kept),
-        TEST(a_sequence_belongs_to_its_span),
+        TEST(records_become_spans_in_time_order),
+        TEST(every_record_key_is_kept),
+        TEST(a_sequence_number_belongs_to_its_span),
         TEST(a_stop_may_come_before_its_start),
-        TEST(allocations_find_the_account_of_their_physical_core),
+        TEST(allocations_belong_to_the_account_of_their_physical_core),
         TEST(a_capture_shows_the_execution_of_its_window),
-        TEST(samples_of_the_host_are_rounds),
-        TEST(sync_points_show_the_difference_of_the_clocks),
-        TEST(a_reset_of_the_core_begins_another_life_of_its_clock),
-        TEST(without_a_clock_of_the_core_no_capture_is_joined),
+        TEST(host_samples_are_grouped_into_rounds),
+        TEST(sync_points_have_the_clock_difference),
+        TEST(a_core_reset_starts_a_new_clock_period),
+        TEST(captures_without_a_core_clock_are_not_joined),
         TEST(folders_of_several_processes_are_found),
-        TEST(halves_and_doubles_are_counted),
+        TEST(incomplete_and_duplicate_records_are_counted),
         TEST(lost_records_are_counted_per_ring),
-        TEST(a_cut_file_is_read_up_to_there),
-        TEST(a_record_that_is_not_whole_is_omitted),
+        TEST(a_truncated_file_is_read_up_to_its_end),
+        TEST(an_incomplete_record_is_omitted),
         TEST(files_may_be_missing_or_empty),
-        TEST(events_that_are_not_there_are_reported),
-        TEST(a_process_without_a_number_is_unknown),
+        TEST(missing_events_are_reported),
+        TEST(a_process_without_a_pid_is_shown_as_unknown),
         TEST(memory_share_is_absent_without_the_memory_size),
         TEST(the_ultraserver_of_the_machine_is_shown),
         TEST(a_later_version_is_read_with_a_note),

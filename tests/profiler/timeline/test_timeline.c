@@ -144,7 +144,7 @@ static void a_capture_becomes_a_row_per_engine_queue_and_semaphore(void **state)
     ntk_buf_fini(&file);
 }
 
-static void an_offset_moves_all_of_a_source(void **state)
+static void an_offset_shifts_every_row_of_a_capture(void **state)
 {
     struct trace_sample *sample = trace_sample_create(3);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, -500 * NS);
@@ -267,7 +267,7 @@ static void buckets_of_each_level_sum_to_the_row(void **state)
 
 /* Ten engines move one packet each at the same time, with slightly different ends: the throughput
  * never exceeds that of the ten, whatever the width of a bucket. */
-static void bytes_of_concurrent_packets_are_spread_over_the_time_of_each(void **state)
+static void bytes_of_concurrent_packets_are_spread_over_their_durations(void **state)
 {
     static const uint32_t tracks[] = { RATE };
     const size_t together = 10;
@@ -300,7 +300,7 @@ static void bytes_of_concurrent_packets_are_spread_over_the_time_of_each(void **
     trace_sample_destroy(sample);
 }
 
-static void a_bucket_has_the_name_that_takes_most_of_its_time(void **state)
+static void a_bucket_is_named_by_its_longest_activity(void **state)
 {
     static const uint32_t tracks[] = { TENSOR };
     struct trace_sample *sample = trace_sample_create(100000);
@@ -318,7 +318,7 @@ static void a_bucket_has_the_name_that_takes_most_of_its_time(void **state)
     trace_sample_destroy(sample);
 }
 
-static void overlaps_and_one_slice_over_everything_count_once(void **state)
+static void overlapping_slices_are_counted_once(void **state)
 {
     static const uint32_t tracks[] = { TENSOR };
     struct trace_sample *sample = trace_sample_create(100000);
@@ -348,7 +348,7 @@ static void overlaps_and_one_slice_over_everything_count_once(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_level_or_tile_outside_is_rejected(void **state)
+static void an_out_of_range_level_or_tile_is_rejected(void **state)
 {
     struct trace_sample *sample = trace_sample_create(10);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -365,7 +365,7 @@ static void a_level_or_tile_outside_is_rejected(void **state)
     trace_sample_destroy(sample);
 }
 
-static void all_slices_can_be_added_at_once(void **state)
+static void all_slices_can_be_written_at_once(void **state)
 {
     struct trace_sample *sample = trace_sample_create(2000);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -429,7 +429,7 @@ static void statistics_are_clipped_to_the_range(void **state)
     trace_sample_destroy(sample);
 }
 
-static void hits_are_counted_everywhere_and_listed_in_order(void **state)
+static void search_hits_are_counted_and_listed_in_time_order(void **state)
 {
     struct trace_sample *sample = trace_sample_create(3000);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -502,7 +502,7 @@ static void a_slice_is_reported_in_full(void **state)
     trace_sample_destroy(sample);
 }
 
-static void meta_names_groups_tracks_and_kinds(void **state)
+static void timeline_metadata_has_groups_tracks_and_kinds(void **state)
 {
     struct trace_sample *sample = trace_sample_create(10);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -528,20 +528,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_becomes_a_row_per_engine_queue_and_semaphore),
-        cmocka_unit_test(an_offset_moves_all_of_a_source),
+        cmocka_unit_test(an_offset_shifts_every_row_of_a_capture),
         cmocka_unit_test(an_empty_trace_is_a_timeline_without_rows),
         cmocka_unit_test(few_slices_are_sent_individually),
         cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
         cmocka_unit_test(buckets_of_each_level_sum_to_the_row),
-        cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_the_time_of_each),
-        cmocka_unit_test(a_bucket_has_the_name_that_takes_most_of_its_time),
-        cmocka_unit_test(overlaps_and_one_slice_over_everything_count_once),
-        cmocka_unit_test(a_level_or_tile_outside_is_rejected),
-        cmocka_unit_test(all_slices_can_be_added_at_once),
+        cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_their_durations),
+        cmocka_unit_test(a_bucket_is_named_by_its_longest_activity),
+        cmocka_unit_test(overlapping_slices_are_counted_once),
+        cmocka_unit_test(an_out_of_range_level_or_tile_is_rejected),
+        cmocka_unit_test(all_slices_can_be_written_at_once),
         cmocka_unit_test(statistics_are_clipped_to_the_range),
-        cmocka_unit_test(hits_are_counted_everywhere_and_listed_in_order),
+        cmocka_unit_test(search_hits_are_counted_and_listed_in_time_order),
         cmocka_unit_test(a_slice_is_reported_in_full),
-        cmocka_unit_test(meta_names_groups_tracks_and_kinds),
+        cmocka_unit_test(timeline_metadata_has_groups_tracks_and_kinds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static double value_of(const struct ntk_timeline_track *track, size_t slice)
     return ntk_timeline_slice_value(track, &track->slices[slice]) * track->scale;
 }
 
-static void rows_hold_the_values_of_counters(void **state)
+static void counter_rows_have_the_counter_values(void **state)
 {
     struct hand_timeline t;
     uint32_t index = 0;
@@ -83,7 +83,7 @@ static void rows_hold_the_values_of_counters(void **state)
     hand_timeline_close(&t);
 }
 
-static void rows_of_banks_are_in_a_folded_group_below_the_counters(void **state)
+static void memory_bank_rows_are_in_a_collapsed_group_below_the_counters(void **state)
 {
     struct hand_timeline t;
     uint32_t index = 0;
@@ -102,7 +102,7 @@ static void rows_of_banks_are_in_a_folded_group_below_the_counters(void **state)
     hand_timeline_close(&t);
 }
 
-static void values_missing_from_the_capture_have_no_row(void **state)
+static void counters_missing_from_the_capture_have_no_row(void **state)
 {
     static const char *const absent[] = { "HBM read", "HBM written", "Pending DMA",
                                           "PSUM bank 0 live", "SBUF live" };
@@ -133,7 +133,7 @@ static void counters_do_not_count_as_events_of_the_capture(void **state)
     hand_timeline_close(&t);
 }
 
-static void meta_and_details_have_unit_scale_and_meaning(void **state)
+static void counter_metadata_has_unit_scale_and_meaning(void **state)
 {
     struct hand_timeline t;
     struct ntk_buf out = { 0 };
@@ -196,11 +196,11 @@ static void buckets_keep_the_sum_of_a_counter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_hold_the_values_of_counters),
-        cmocka_unit_test(rows_of_banks_are_in_a_folded_group_below_the_counters),
-        cmocka_unit_test(values_missing_from_the_capture_have_no_row),
+        cmocka_unit_test(counter_rows_have_the_counter_values),
+        cmocka_unit_test(memory_bank_rows_are_in_a_collapsed_group_below_the_counters),
+        cmocka_unit_test(counters_missing_from_the_capture_have_no_row),
         cmocka_unit_test(counters_do_not_count_as_events_of_the_capture),
-        cmocka_unit_test(meta_and_details_have_unit_scale_and_meaning),
+        cmocka_unit_test(counter_metadata_has_unit_scale_and_meaning),
         cmocka_unit_test(buckets_keep_the_sum_of_a_counter),
     };
 

@@ -117,7 +117,7 @@ static const struct ntk_timeline_track *named(const struct ntk_timeline *timelin
     return NULL;
 }
 
-static void threads_and_cores_are_rows_that_nest_by_themselves(void **state)
+static void threads_and_cores_are_rows_with_nested_spans(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -140,7 +140,7 @@ static void threads_and_cores_are_rows_that_nest_by_themselves(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void device_memory_follows_allocations(void **state)
+static void the_device_memory_row_follows_allocations(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -155,7 +155,7 @@ static void device_memory_follows_allocations(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void samples_last_until_the_next_one_and_never_go_back(void **state)
+static void samples_last_until_the_next_one_in_time_order(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -201,7 +201,7 @@ static void a_span_is_reported_in_full(void **state)
 
 /* Three hours in ps do not fit the 53 bits of a double: the end and the moment after it become the
  * same number. */
-static void the_end_of_a_long_run_counts_in_the_last_piece(void **state)
+static void the_end_of_a_long_run_is_in_the_last_bucket(void **state)
 {
     const uint64_t long_ns = UINT64_C(3) * 3600 * 1000000000;
     struct ntk_system_span far[] = {
@@ -235,7 +235,7 @@ static void the_end_of_a_long_run_counts_in_the_last_piece(void **state)
 
 /* Each span is inside the previous one, every other one on a core. A walk from each to the
  * outermost would be about 25,000,000,000 steps, and take minutes. */
-static void deep_nesting_takes_no_longer(void **state)
+static void deeply_nested_spans_are_placed_in_linear_time(void **state)
 {
     enum { SPANS = 400000, CORES = 2000 };
     struct ntk_system_span *deep = calloc(SPANS, sizeof *deep);
@@ -273,7 +273,7 @@ static void deep_nesting_takes_no_longer(void **state)
     free(deep);
 }
 
-static void the_page_of_one_file_has_rows_of_the_host(void **state)
+static void a_single_file_page_has_host_rows(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     struct ntk_system_trace trace;
@@ -294,13 +294,13 @@ static void the_page_of_one_file_has_rows_of_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_cores_are_rows_that_nest_by_themselves),
-        cmocka_unit_test(device_memory_follows_allocations),
-        cmocka_unit_test(samples_last_until_the_next_one_and_never_go_back),
-        cmocka_unit_test(deep_nesting_takes_no_longer),
+        cmocka_unit_test(threads_and_cores_are_rows_with_nested_spans),
+        cmocka_unit_test(the_device_memory_row_follows_allocations),
+        cmocka_unit_test(samples_last_until_the_next_one_in_time_order),
+        cmocka_unit_test(deeply_nested_spans_are_placed_in_linear_time),
         cmocka_unit_test(a_span_is_reported_in_full),
-        cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
-        cmocka_unit_test(the_end_of_a_long_run_counts_in_the_last_piece),
+        cmocka_unit_test(a_single_file_page_has_host_rows),
+        cmocka_unit_test(the_end_of_a_long_run_is_in_the_last_bucket),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

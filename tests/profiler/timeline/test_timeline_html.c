@@ -107,7 +107,7 @@ static size_t count_of(const char *page, const char *text)
     return count;
 }
 
-static void a_page_without_captures_still_has_answers(void **state)
+static void a_page_without_captures_has_analyses(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(0, 1, 0, &extent);
@@ -120,7 +120,7 @@ static void a_page_without_captures_still_has_answers(void **state)
     free(page);
 }
 
-static void a_short_capture_is_complete(void **state)
+static void the_page_of_a_short_capture_is_complete(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(1, 50, 0, &extent);
@@ -139,7 +139,7 @@ static void a_short_capture_is_complete(void **state)
     free(page);
 }
 
-static void levels_end_where_the_file_would_be_too_large(void **state)
+static void detail_levels_are_omitted_beyond_the_size_limit(void **state)
 {
     struct ntk_timeline_html_extent extents[3] = { 0 };
     /* 20,000 slices per row: page and answers take about 700 KiB, one tile with all slices a
@@ -196,10 +196,10 @@ static void details_are_included_up_to_the_size_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_without_captures_still_has_answers),
-        cmocka_unit_test(a_short_capture_is_complete),
+        cmocka_unit_test(a_page_without_captures_has_analyses),
+        cmocka_unit_test(the_page_of_a_short_capture_is_complete),
         cmocka_unit_test(details_are_included_up_to_the_size_limit),
-        cmocka_unit_test(levels_end_where_the_file_would_be_too_large),
+        cmocka_unit_test(detail_levels_are_omitted_beyond_the_size_limit),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -66,7 +66,7 @@ static void expect_place(const json_t *place, json_int_t track, json_int_t slice
 }
 
 /* Times below count from the start of the timeline: 100 ns less. */
-static void a_wait_shows_its_cause(void **state)
+static void details_of_a_wait_show_its_cause(void **state)
 {
     json_t *flows = flows_of(*state, SCALAR, 0);
     const json_t *wait = json_object_get(flows, "wait");
@@ -82,7 +82,7 @@ static void a_wait_shows_its_cause(void **state)
     json_decref(flows);
 }
 
-static void a_signal_shows_the_released_instruction(void **state)
+static void details_of_a_signal_show_the_released_instruction(void **state)
 {
     json_t *flows = flows_of(*state, TENSOR, 0);
 
@@ -97,7 +97,7 @@ static void a_signal_shows_the_released_instruction(void **state)
     json_decref(flows);
 }
 
-static void a_change_shows_its_maker_and_the_released_instruction(void **state)
+static void details_of_a_change_show_its_source_and_the_released_instruction(void **state)
 {
     json_t *flows = flows_of(*state, SEMAPHORE, 0);
 
@@ -139,7 +139,7 @@ static void an_invalid_slice_is_rejected(void **state)
     assert_int_equal(out.bytes_count, 0);
 }
 
-static void the_path_is_clipped_to_the_window(void **state)
+static void the_critical_path_is_clipped_to_the_window(void **state)
 {
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
@@ -209,7 +209,7 @@ static void rows_and_analyses_use_the_same_name_for_an_unnamed_queue(void **stat
     hand_timeline_close(&t);
 }
 
-static void the_name_that_a_compiler_left_is_shown(void **state)
+static void the_compiler_name_of_an_instruction_is_shown(void **state)
 {
     struct hand_timeline *f = *state;
     const struct ntk_neff_debug_instruction named = { .name = "I-1-0",
@@ -227,7 +227,7 @@ static void the_name_that_a_compiler_left_is_shown(void **state)
 }
 
 /* The instruction of ACT follows that of PE, and one that is not in any program. */
-static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **state)
+static void predecessors_are_shown_with_their_last_run(void **state)
 {
     struct hand_timeline *f = *state;
     struct ntk_neff_predecessor before[] = { { 7, 4 }, { 9, 1 } };
@@ -263,7 +263,7 @@ static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **
     program->names[0] = NULL;
 }
 
-static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
+static void readable_operands_of_hardware_instructions_are_shown(void **state)
 {
     static const uint8_t nop[NTK_NTFF_SLOT_BYTES] = { 0xa4, 0x10, [12] = 7 };
     static const char *const machines[] = { "trn2.3xlarge", "inf1.xlarge" };
@@ -296,15 +296,15 @@ static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_shows_its_cause),
-        cmocka_unit_test(a_signal_shows_the_released_instruction),
-        cmocka_unit_test(a_change_shows_its_maker_and_the_released_instruction),
-        cmocka_unit_test(the_name_that_a_compiler_left_is_shown),
-        cmocka_unit_test(predecessors_of_an_instruction_are_shown_with_their_last_run),
-        cmocka_unit_test(operands_of_hardware_are_shown_where_they_can_be_read),
+        cmocka_unit_test(details_of_a_wait_show_its_cause),
+        cmocka_unit_test(details_of_a_signal_show_the_released_instruction),
+        cmocka_unit_test(details_of_a_change_show_its_source_and_the_released_instruction),
+        cmocka_unit_test(the_compiler_name_of_an_instruction_is_shown),
+        cmocka_unit_test(predecessors_are_shown_with_their_last_run),
+        cmocka_unit_test(readable_operands_of_hardware_instructions_are_shown),
         cmocka_unit_test(an_unknown_wait_is_not_shown_as_no_wait),
         cmocka_unit_test(an_invalid_slice_is_rejected),
-        cmocka_unit_test(the_path_is_clipped_to_the_window),
+        cmocka_unit_test(the_critical_path_is_clipped_to_the_window),
         cmocka_unit_test(the_flame_graph_is_clipped_to_the_range),
         cmocka_unit_test(rows_and_analyses_use_the_same_name_for_an_unnamed_queue),
     };

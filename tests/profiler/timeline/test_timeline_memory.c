@@ -87,7 +87,7 @@ static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
     assert_true(ntk_buf_ok(out));
 }
 
-static void a_timeline_in_a_file_equals_that_on_the_heap(void **state)
+static void a_timeline_stored_in_a_file_equals_one_on_the_heap(void **state)
 {
     struct ntff_big big = { .steps = 20000, .cores = 2 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
@@ -241,7 +241,7 @@ static void make_and_work(void *ctx)
     close_timeline(&opened);
 }
 
-static void memory_does_not_grow_with_the_capture(void **state)
+static void timeline_memory_does_not_grow_with_the_capture(void **state)
 {
     static const struct {
         const char *name;
@@ -277,7 +277,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
     }
 }
 
-static void an_empty_folder_is_reported_as_an_error(void **state)
+static void a_missing_temporary_folder_is_an_error(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 1 };
     struct ntk_timeline_source source = { .name = "one" };
@@ -304,9 +304,9 @@ static void an_empty_folder_is_reported_as_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_timeline_in_a_file_equals_that_on_the_heap),
-        cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
+        cmocka_unit_test(a_timeline_stored_in_a_file_equals_one_on_the_heap),
+        cmocka_unit_test(timeline_memory_does_not_grow_with_the_capture),
+        cmocka_unit_test(a_missing_temporary_folder_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

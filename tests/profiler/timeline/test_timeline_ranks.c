@@ -52,7 +52,7 @@ static void list_fill(struct ntk_rank_list *list, struct rank_world *world, cons
     free(folder);
 }
 
-static void rows_match_the_analysis(void **state)
+static void rank_rows_match_the_analysis(void **state)
 {
     static const char *const names[NTK_JOINED_PART_COUNT] = {
         "compute", "host", "wait", "communicate", "compute in", "unknown"
@@ -107,7 +107,7 @@ static void rows_match_the_analysis(void **state)
     ntk_rank_list_fini(&list);
 }
 
-static void ranks_that_cannot_be_joined_have_no_rows(void **state)
+static void ranks_that_cannot_be_joined_have_no_timeline_rows(void **state)
 {
     struct rank_world world = { .ranks = 1,
                                 .per_host = 1,
@@ -132,8 +132,8 @@ static void ranks_that_cannot_be_joined_have_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_match_the_analysis),
-        cmocka_unit_test(ranks_that_cannot_be_joined_have_no_rows),
+        cmocka_unit_test(rank_rows_match_the_analysis),
+        cmocka_unit_test(ranks_that_cannot_be_joined_have_no_timeline_rows),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -73,7 +73,7 @@ static void every_file_of_the_page_is_served_under_its_policy(void **state)
     expect(f, "/nothing.js", "404 Not Found", "not found");
 }
 
-static void answers_match_the_queries(void **state)
+static void timeline_queries_return_the_requested_data(void **state)
 {
     const struct fixture *f = *state;
 
@@ -101,7 +101,7 @@ static void answers_match_the_queries(void **state)
     expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
 }
 
-static void invalid_queries_get_a_message(void **state)
+static void invalid_timeline_queries_get_a_message(void **state)
 {
     static const char *const rows[][3] = {
         { "/api/v1/tiles?tile=0&tracks=0", "400", "missing level" },
@@ -134,7 +134,7 @@ static void invalid_queries_get_a_message(void **state)
 
 /* A little over ten hours: the page requests all of it in numbers of 53 bits, rounded to more than
  * there is. */
-static void all_of_a_long_timeline_can_be_requested(void **state)
+static void a_complete_long_timeline_can_be_requested(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_timeline_source source = { .trace = &f->sample->trace,
@@ -205,9 +205,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
-        cmocka_unit_test(answers_match_the_queries),
-        cmocka_unit_test(invalid_queries_get_a_message),
-        cmocka_unit_test(all_of_a_long_timeline_can_be_requested),
+        cmocka_unit_test(timeline_queries_return_the_requested_data),
+        cmocka_unit_test(invalid_timeline_queries_get_a_message),
+        cmocka_unit_test(a_complete_long_timeline_can_be_requested),
         cmocka_unit_test(a_foreign_host_name_is_rejected),
         cmocka_unit_test(a_port_in_use_is_replaced_by_the_next_free_one),
     };

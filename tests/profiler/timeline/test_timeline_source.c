@@ -90,7 +90,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void lines_and_loops_have_their_costs(void **state)
+static void source_lines_and_loops_have_costs(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -119,7 +119,7 @@ static void lines_and_loops_have_their_costs(void **state)
 
 /* Method: replaces the rows of the trace by more than an answer may have. The last one has no
  * line. */
-static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
+static void source_rows_beyond_the_limit_are_counted_with_their_reasons(void **state)
 {
     struct fixture *f = *state;
     struct ntk_source_lines many = *f->lines;
@@ -146,7 +146,7 @@ static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
     json_decref(answer);
 }
 
-static void a_loop_has_its_iterations_in_order_of_time(void **state)
+static void the_iterations_of_a_loop_are_in_time_order(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -165,7 +165,7 @@ static void a_loop_has_its_iterations_in_order_of_time(void **state)
     assert_string_equal(err.text, "unknown loop 2");
 }
 
-static void a_slice_has_its_line_function_and_iteration(void **state)
+static void a_slice_has_source_line_function_and_iteration(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -186,7 +186,7 @@ static void a_slice_has_its_line_function_and_iteration(void **state)
                      -ENOENT);
 }
 
-static void a_line_finds_its_instructions_of_all_engines(void **state)
+static void a_source_line_selects_its_instructions_on_all_engines(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -199,7 +199,7 @@ static void a_line_finds_its_instructions_of_all_engines(void **state)
     json_decref(answer);
 }
 
-static void text_comes_line_by_line_and_is_clean(void **state)
+static void source_text_is_returned_by_line_and_sanitized(void **state)
 {
     static const char bytes[] = "def f():\r\n\tx = \xff\n\n  y";
     struct fixture *f = *state;
@@ -233,16 +233,17 @@ static void text_comes_line_by_line_and_is_clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_and_loops_have_their_costs, setup, teardown),
-        cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_counted_and_the_reasons_kept,
+        cmocka_unit_test_setup_teardown(source_lines_and_loops_have_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(source_rows_beyond_the_limit_are_counted_with_their_reasons,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(a_loop_has_its_iterations_in_order_of_time, setup,
+        cmocka_unit_test_setup_teardown(the_iterations_of_a_loop_are_in_time_order, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_slice_has_its_line_function_and_iteration, setup,
+        cmocka_unit_test_setup_teardown(a_slice_has_source_line_function_and_iteration, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_line_finds_its_instructions_of_all_engines, setup,
+        cmocka_unit_test_setup_teardown(a_source_line_selects_its_instructions_on_all_engines,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(source_text_is_returned_by_line_and_sanitized, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(text_comes_line_by_line_and_is_clean, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

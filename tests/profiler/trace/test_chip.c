@@ -2,7 +2,7 @@
 #include "profiler/trace/chip.h"
 #include "tests/support/unit.h"
 
-static void an_instance_type_determines_the_constants_of_its_cores(void **state)
+static void an_instance_type_determines_the_core_constants(void **state)
 {
     struct ntk_chip chip;
 
@@ -20,7 +20,7 @@ static void an_instance_type_determines_the_constants_of_its_cores(void **state)
     assert_int_equal(chip.generation, 2);
 }
 
-static void devices_move_more_than_published(void **state)
+static void measured_dma_rates_exceed_published_ones(void **state)
 {
     static const struct {
         const char *instance_type;
@@ -37,7 +37,7 @@ static void devices_move_more_than_published(void **state)
     }
 }
 
-static void unknown_machine_types_have_no_constants(void **state)
+static void unknown_instance_types_have_no_core_constants(void **state)
 {
     struct ntk_chip chip;
 
@@ -50,9 +50,9 @@ static void unknown_machine_types_have_no_constants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_instance_type_determines_the_constants_of_its_cores),
-        cmocka_unit_test(devices_move_more_than_published),
-        cmocka_unit_test(unknown_machine_types_have_no_constants),
+        cmocka_unit_test(an_instance_type_determines_the_core_constants),
+        cmocka_unit_test(measured_dma_rates_exceed_published_ones),
+        cmocka_unit_test(unknown_instance_types_have_no_core_constants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void check(const struct ntk_long_list *list, uint64_t count)
     }
 }
 
-static void a_list_moves_to_a_file_and_keeps_its_content(void **state)
+static void a_list_moved_to_a_file_keeps_its_content(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -69,7 +69,7 @@ static void a_file_grows_in_place(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void concurrent_lists_share_the_heap(void **state)
+static void concurrent_lists_share_the_heap_limit(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -136,9 +136,9 @@ static void a_full_disk_is_an_error_with_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_moves_to_a_file_and_keeps_its_content),
+        cmocka_unit_test(a_list_moved_to_a_file_keeps_its_content),
         cmocka_unit_test(a_file_grows_in_place),
-        cmocka_unit_test(concurrent_lists_share_the_heap),
+        cmocka_unit_test(concurrent_lists_share_the_heap_limit),
         cmocka_unit_test(unwritten_bytes_are_zero),
         cmocka_unit_test(a_full_disk_is_an_error_with_a_message),
     };

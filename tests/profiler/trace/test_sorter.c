@@ -111,7 +111,7 @@ static void check(enum order order, uint32_t count, size_t item_bytes, size_t me
     free(seen);
 }
 
-static void any_order_in_any_memory_is_a_stable_sort(void **state)
+static void sorting_is_stable_for_any_order_and_memory_limit(void **state)
 {
     static const uint32_t counts[] = { 0, 1, 2, 31, 33, 64, 65, 1000, 20000 };
     static const size_t memories[] = { 1, 4096, 50000, 1 << 20 };
@@ -127,7 +127,7 @@ static void any_order_in_any_memory_is_a_stable_sort(void **state)
     }
 }
 
-static void a_failure_is_kept_until_the_end(void **state)
+static void a_sorter_failure_is_returned_at_the_end(void **state)
 {
     struct ntk_sorter sorter;
     struct ntk_sorted sorted = { 0 };
@@ -148,8 +148,8 @@ static void a_failure_is_kept_until_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order_in_any_memory_is_a_stable_sort),
-        cmocka_unit_test(a_failure_is_kept_until_the_end),
+        cmocka_unit_test(sorting_is_stable_for_any_order_and_memory_limit),
+        cmocka_unit_test(a_sorter_failure_is_returned_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

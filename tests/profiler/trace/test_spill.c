@@ -105,7 +105,7 @@ static void many_small_arrays_share_extents(void **state)
     ntk_spill_fini(&spill);
 }
 
-static void an_empty_folder_is_reported_as_an_error(void **state)
+static void a_missing_spill_folder_is_an_error(void **state)
 {
     struct ntk_spill spill;
 
@@ -154,7 +154,7 @@ int main(void)
         cmocka_unit_test(small_arrays_need_no_file),
         cmocka_unit_test(released_pages_leave_memory_and_keep_their_contents),
         cmocka_unit_test(many_small_arrays_share_extents),
-        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
+        cmocka_unit_test(a_missing_spill_folder_is_an_error),
         cmocka_unit_test(a_full_disk_is_an_error_before_anything_is_written),
         cmocka_unit_test(an_invalid_size_is_rejected),
     };

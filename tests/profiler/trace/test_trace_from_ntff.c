@@ -69,7 +69,7 @@ static void instructions_are_paired_clipped_to_the_execution_and_sorted(void **s
 }
 
 /* Counted while the trace is made, or passed one by one: the result is the same. */
-static void each_slot_knows_how_often_it_ran(void **state)
+static void each_slot_has_its_execution_count(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
@@ -94,7 +94,7 @@ static void each_slot_knows_how_often_it_ran(void **state)
     }
 }
 
-static void packets_know_their_queue_and_a_ring_in_flight_loses_its_own(void **state)
+static void packets_have_their_queue_and_incomplete_rings_are_omitted(void **state)
 {
     static const struct ntk_trace_packet expected[] = {
         { 3000000, 5000000, 512, 64, 0, 0, NTK_TRACE_DMA_SOFTWARE_DYNAMIC },
@@ -121,7 +121,7 @@ static void packets_know_their_queue_and_a_ring_in_flight_loses_its_own(void **s
     }
 }
 
-static void changes_and_throttling_are_those_of_the_execution(void **state)
+static void changes_and_throttling_are_clipped_to_the_execution(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
@@ -140,7 +140,7 @@ static void changes_and_throttling_are_those_of_the_execution(void **state)
     }
 }
 
-static void without_a_known_length_the_total_is_absent(void **state)
+static void the_total_time_is_absent_if_the_length_is_unknown(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntff_sample sample = { .version = 5 };
@@ -159,7 +159,7 @@ static void without_a_known_length_the_total_is_absent(void **state)
 }
 
 /* Method: the same core a second time, which claims to have worked for one ns. */
-static void the_first_core_has_the_time_of_the_execution(void **state)
+static void the_execution_time_is_that_of_the_first_core(void **state)
 {
     for (unsigned version = 4; version <= 5; version++) {
         struct opened o = open_sample(version);
@@ -184,7 +184,7 @@ static void the_first_core_has_the_time_of_the_execution(void **state)
 }
 
 /* Differences and sums of times must not overflow, whatever a file says. */
-static void impossible_times_are_omitted(void **state)
+static void records_with_impossible_times_are_omitted(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntff_sample sample = { .version = 6 };
@@ -220,7 +220,7 @@ static void impossible_times_are_omitted(void **state)
     ntk_buf_fini(&file);
 }
 
-static void the_neff_of_another_capture_is_rejected(void **state)
+static void a_neff_from_another_capture_is_rejected(void **state)
 {
     struct opened o = open_sample(6);
     struct ntk_neff neff = { 0 };
@@ -234,7 +234,7 @@ static void the_neff_of_another_capture_is_rejected(void **state)
 }
 
 /* A program in the open encoding ran on software cores, a vendor's program on a device. */
-static void only_a_vendors_program_has_the_rates_of_a_device(void **state)
+static void measured_device_rates_apply_only_to_vendor_programs(void **state)
 {
     struct opened o = open_sample(6);
     double published = o.trace->chip.dma_bytes_per_second;
@@ -255,14 +255,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_are_paired_clipped_to_the_execution_and_sorted),
-        cmocka_unit_test(each_slot_knows_how_often_it_ran),
-        cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
-        cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
-        cmocka_unit_test(without_a_known_length_the_total_is_absent),
-        cmocka_unit_test(the_first_core_has_the_time_of_the_execution),
-        cmocka_unit_test(impossible_times_are_omitted),
-        cmocka_unit_test(the_neff_of_another_capture_is_rejected),
-        cmocka_unit_test(only_a_vendors_program_has_the_rates_of_a_device),
+        cmocka_unit_test(each_slot_has_its_execution_count),
+        cmocka_unit_test(packets_have_their_queue_and_incomplete_rings_are_omitted),
+        cmocka_unit_test(changes_and_throttling_are_clipped_to_the_execution),
+        cmocka_unit_test(the_total_time_is_absent_if_the_length_is_unknown),
+        cmocka_unit_test(the_execution_time_is_that_of_the_first_core),
+        cmocka_unit_test(records_with_impossible_times_are_omitted),
+        cmocka_unit_test(a_neff_from_another_capture_is_rejected),
+        cmocka_unit_test(measured_device_rates_apply_only_to_vendor_programs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void compare_cores(const struct ntk_trace_core *a, const struct ntk_trace
     assert_int_equal(a->unpaired, b->unpaired);
 }
 
-static void a_trace_in_files_equals_that_in_memory(void **state)
+static void a_trace_stored_in_files_equals_one_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
     struct big_trace opened[3] = { 0 };
@@ -150,7 +150,7 @@ static void summarise(void *ctx)
     big_trace_close(&opened);
 }
 
-static void memory_does_not_grow_with_the_capture(void **state)
+static void trace_memory_does_not_grow_with_the_capture(void **state)
 {
     static const uint64_t sizes[2] = { 26 * MIB, 52 * MIB };
     uint64_t used[2] = { 0 };
@@ -162,7 +162,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
     }
 }
 
-static void an_empty_folder_is_reported_as_an_error(void **state)
+static void a_missing_trace_folder_is_an_error(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 1 };
     struct ntk_trace_options options = { .list_bytes = 1, .folder = "/nonexistent" };
@@ -243,10 +243,10 @@ static void a_capture_that_is_truncated_during_reading_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_in_files_equals_that_in_memory),
+        cmocka_unit_test(a_trace_stored_in_files_equals_one_in_memory),
         cmocka_unit_test(many_short_lists_do_not_accumulate_in_memory),
-        cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
+        cmocka_unit_test(trace_memory_does_not_grow_with_the_capture),
+        cmocka_unit_test(a_missing_trace_folder_is_an_error),
         cmocka_unit_test(a_full_disk_is_reported_as_an_error),
         cmocka_unit_test(a_capture_that_is_truncated_during_reading_is_reported),
     };

@@ -160,7 +160,7 @@ static void adjacent_windows_have_every_row_once(void **state)
     close_part(&whole);
 }
 
-static void a_window_that_has_everything_is_not_a_part(void **state)
+static void a_window_over_the_whole_trace_is_not_a_part(void **state)
 {
     struct opened whole = open_part(0, 0);
     struct opened same = open_part(0, TOTAL);
@@ -206,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_overlap_the_window_are_clipped_and_count_from_its_start),
         cmocka_unit_test(adjacent_windows_have_every_row_once),
-        cmocka_unit_test(a_window_that_has_everything_is_not_a_part),
+        cmocka_unit_test(a_window_over_the_whole_trace_is_not_a_part),
         cmocka_unit_test(an_empty_window_and_an_unknown_core_are_rejected),
         cmocka_unit_test(selecting_the_only_core_changes_nothing),
     };

@@ -15,7 +15,7 @@ static uint32_t draw(uint32_t below)
     return (seed >> 8) % below;
 }
 
-static void every_queue_is_first_in_first_out(void **state)
+static void waiting_queues_are_first_in_first_out(void **state)
 {
     struct ntk_waiting pool = { 0 };
     uint32_t queues[QUEUES] = { 0 };
@@ -70,7 +70,7 @@ static void a_full_pool_rejects_entries_until_one_is_removed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_queue_is_first_in_first_out),
+        cmocka_unit_test(waiting_queues_are_first_in_first_out),
         cmocka_unit_test(a_full_pool_rejects_entries_until_one_is_removed),
     };
 

@@ -56,7 +56,7 @@ static void put_all(const struct opened *o, bool keeps, struct ntk_buf *out)
     assert_true(ntk_buf_ok(out));
 }
 
-static void answers_from_files_equal_those_from_memory(void **state)
+static void analyses_from_files_equal_those_from_memory(void **state)
 {
     struct ntff_big big = { .steps = 30000, .cores = 2 };
     struct opened o[2] = { 0 };
@@ -81,7 +81,7 @@ static void answers_from_files_equal_those_from_memory(void **state)
     free(path);
 }
 
-static void brief_answers_only_lack_the_steps(void **state)
+static void brief_analyses_omit_only_the_steps(void **state)
 {
     struct ntff_big big = { .steps = 2000, .cores = 2 };
     struct opened o = { 0 };
@@ -111,7 +111,7 @@ static void brief_answers_only_lack_the_steps(void **state)
 }
 
 /* Waits in the middle of the capture and their causes, as support/ntff_big.h made them. */
-static void waits_end_with_their_cause(void **state)
+static void waits_in_a_large_capture_have_their_causes(void **state)
 {
     struct ntff_big big = { .steps = 40000, .cores = 1 };
     struct opened o = { 0 };
@@ -167,7 +167,7 @@ static void analyse(void *ctx)
     ntk_buf_fini(&out);
 }
 
-static void memory_does_not_grow_with_the_capture(void **state)
+static void analysis_memory_does_not_grow_with_the_capture(void **state)
 {
     static const uint64_t sizes[2] = { 16 * MIB, 40 * MIB };
     uint64_t used[2] = { 0 };
@@ -204,7 +204,7 @@ static void analyse_by_program(void *ctx)
     _exit(127);
 }
 
-static void the_program_does_not_keep_written_output(void **state)
+static void written_output_is_not_kept_in_memory(void **state)
 {
     struct ntff_big big = { .bytes_count = NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 108 * MIB, .cores = 1 };
     char *path = write_big(&big);
@@ -229,7 +229,7 @@ static int make_analyses(void *ctx)
     return ntk_analyses_create(o->big.trace, &o->analyses);
 }
 
-static void a_full_disk_is_a_failure_of_the_analyses(void **state)
+static void analyses_fail_if_the_disk_is_full(void **state)
 {
     struct ntff_big big = { .steps = 20000, .cores = 1 };
     struct opened o = { 0 };
@@ -246,12 +246,12 @@ static void a_full_disk_is_a_failure_of_the_analyses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_from_files_equal_those_from_memory),
-        cmocka_unit_test(brief_answers_only_lack_the_steps),
-        cmocka_unit_test(waits_end_with_their_cause),
-        cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(the_program_does_not_keep_written_output),
-        cmocka_unit_test(a_full_disk_is_a_failure_of_the_analyses),
+        cmocka_unit_test(analyses_from_files_equal_those_from_memory),
+        cmocka_unit_test(brief_analyses_omit_only_the_steps),
+        cmocka_unit_test(waits_in_a_large_capture_have_their_causes),
+        cmocka_unit_test(analysis_memory_does_not_grow_with_the_capture),
+        cmocka_unit_test(written_output_is_not_kept_in_memory),
+        cmocka_unit_test(analyses_fail_if_the_disk_is_full),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -53,7 +53,7 @@ static int end(void **state)
     return 0;
 }
 
-static void text_has_shares_bars_evidence_and_steps(void **state)
+static void text_output_has_shares_bars_evidence_and_steps(void **state)
 {
     struct ntk_buf out = { 0 };
     const char *text;
@@ -97,7 +97,7 @@ static void steps_with_equal_idle_time_are_all_in_the_text(void **state)
     ntk_buf_fini(&out);
 }
 
-static void json_has_the_same_figures(void **state)
+static void json_output_has_the_same_figures_as_text(void **state)
 {
     struct ntk_buf out = { 0 };
 
@@ -121,7 +121,7 @@ static void json_has_the_same_figures(void **state)
     ntk_buf_fini(&out);
 }
 
-static void folded_lines_begin_with_process_thread_and_cause(void **state)
+static void folded_stacks_start_with_process_thread_and_cause(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "folded");
     struct ntk_err err = { 0 };
@@ -137,7 +137,7 @@ static void folded_lines_begin_with_process_thread_and_cause(void **state)
     free(path);
 }
 
-static void a_profile_of_pprof_is_compressed(void **state)
+static void a_pprof_profile_is_compressed(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "pprof");
     struct ntk_err err = { 0 };
@@ -157,11 +157,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(text_has_shares_bars_evidence_and_steps),
+        TEST(text_output_has_shares_bars_evidence_and_steps),
         TEST(steps_with_equal_idle_time_are_all_in_the_text),
-        TEST(json_has_the_same_figures),
-        TEST(folded_lines_begin_with_process_thread_and_cause),
-        TEST(a_profile_of_pprof_is_compressed),
+        TEST(json_output_has_the_same_figures_as_text),
+        TEST(folded_stacks_start_with_process_thread_and_cause),
+        TEST(a_pprof_profile_is_compressed),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -47,7 +47,7 @@ static const struct ntk_rank_summary ranks[3] = {
     { "run_rank_2", { VALUES, values[2] } },
 };
 
-static void each_metric_names_its_largest_contributor(void **state)
+static void each_metric_has_the_capture_with_the_maximum(void **state)
 {
     static const char expected[] =
         "CAPTURE     TIME US  TENSOR %  VECTOR %  SCALAR %  GPSIMD %  SYNC %  DMA %\n"
@@ -67,7 +67,7 @@ static void each_metric_names_its_largest_contributor(void **state)
     ntk_buf_fini(&text);
 }
 
-static void the_json_has_a_key_for_each_capture(void **state)
+static void the_rank_json_has_a_key_for_each_capture(void **state)
 {
     static const char expected[] = "{\n"
                                    "  \"run_rank_0\": {\n"
@@ -92,8 +92,8 @@ static void the_json_has_a_key_for_each_capture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_metric_names_its_largest_contributor),
-        cmocka_unit_test(the_json_has_a_key_for_each_capture),
+        cmocka_unit_test(each_metric_has_the_capture_with_the_maximum),
+        cmocka_unit_test(the_rank_json_has_a_key_for_each_capture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void expect(const char *sql, size_t keys, size_t partials, const char *wa
     ntk_query_plan_fini(&plan);
 }
 
-static void calls_become_sums_of_partial_values_with_their_names(void **state)
+static void aggregate_calls_are_rewritten_to_sums_of_partial_values(void **state)
 {
     (void)state;
     expect("SELECT count(*) FROM Instruction", 0, 1,
@@ -49,7 +49,7 @@ static void calls_become_sums_of_partial_values_with_their_names(void **state)
            "coalesce(sum(\"ntk 0\"),0) > 2 ORDER BY coalesce(sum(\"ntk 0\"),0)");
 }
 
-static void strings_and_distinct_values_are_keys(void **state)
+static void strings_and_distinct_values_are_grouping_keys(void **state)
 {
     (void)state;
     expect("SELECT min(opcode), count(DISTINCT engine) FROM Instruction", 2, 0,
@@ -132,8 +132,8 @@ static void statements_that_are_too_long_are_not_planned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_become_sums_of_partial_values_with_their_names),
-        cmocka_unit_test(strings_and_distinct_values_are_keys),
+        cmocka_unit_test(aggregate_calls_are_rewritten_to_sums_of_partial_values),
+        cmocka_unit_test(strings_and_distinct_values_are_grouping_keys),
         cmocka_unit_test(uncertain_aggregates_are_not_planned),
         cmocka_unit_test(statements_that_are_too_long_are_not_planned),
     };

@@ -12,7 +12,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-static void the_first_line_that_is_free_takes_the_span(void **state)
+static void a_span_is_placed_on_the_first_free_line(void **state)
 {
     struct ntk_lanes lanes = { 0 };
     int64_t ends_ns[LINES];
@@ -45,7 +45,7 @@ static void the_first_line_that_is_free_takes_the_span(void **state)
 }
 
 /* Any span of a file may overlap all others. */
-static void each_span_of_a_file_may_need_a_line(void **state)
+static void overlapping_spans_may_each_need_a_separate_line(void **state)
 {
     struct ntk_lanes lanes = { 0 };
 
@@ -64,8 +64,8 @@ static void each_span_of_a_file_may_need_a_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_line_that_is_free_takes_the_span),
-        cmocka_unit_test(each_span_of_a_file_may_need_a_line),
+        cmocka_unit_test(a_span_is_placed_on_the_first_free_line),
+        cmocka_unit_test(overlapping_spans_may_each_need_a_separate_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static int setup(void **state)
     return test_scratch_set_up(state);
 }
 
-static void ranks_clocks_and_groups_match_hand_calculations(void **state)
+static void ranks_clocks_and_groups_match_manual_calculations(void **state)
 {
     struct ntk_rank_files files;
     struct ntk_vec spans;
@@ -105,7 +105,7 @@ static void ranks_clocks_and_groups_match_hand_calculations(void **state)
 }
 
 /* Both cores of a pair report a collective, and one of its spans has no end. */
-static void the_report_of_a_pair_of_cores_is_listed_once(void **state)
+static void collectives_reported_by_both_cores_of_a_pair_are_listed_once(void **state)
 {
     struct ntk_system_span pair[] = { CC("", 10, 20), CC("", 10, 20), CC("", 30, 40),
                                       CC("", 50, 50), SPAN("cc_exec_barrier", "", 0, 60, 70) };
@@ -159,7 +159,7 @@ static size_t varint_get(const uint8_t *bytes, size_t *at)
     }
 }
 
-static void dependencies_match_hand_calculations(void **state)
+static void rank_dependencies_match_manual_calculations(void **state)
 {
     static const struct {
         const char *name;
@@ -212,9 +212,9 @@ static void dependencies_match_hand_calculations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_clocks_and_groups_match_hand_calculations),
-        cmocka_unit_test(the_report_of_a_pair_of_cores_is_listed_once),
-        cmocka_unit_test(dependencies_match_hand_calculations),
+        cmocka_unit_test(ranks_clocks_and_groups_match_manual_calculations),
+        cmocka_unit_test(collectives_reported_by_both_cores_of_a_pair_are_listed_once),
+        cmocka_unit_test(rank_dependencies_match_manual_calculations),
         cmocka_unit_test(an_invalid_rank_is_rejected), /* changes the traces */
     };
 

@@ -26,7 +26,7 @@ static uint32_t named(struct hand_trace *h, uint32_t name, uint32_t cycles)
     return hand_trace_open(h, 0, NTK_ISA_ENGINE_PE, &instr);
 }
 
-static void each_event_has_the_strings_of_its_slot(void **state)
+static void each_trace_event_has_the_strings_of_its_instruction_slot(void **state)
 {
     struct hand_trace h;
     struct ntk_export *export = NULL;
@@ -76,7 +76,7 @@ static void each_event_has_the_strings_of_its_slot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_event_has_the_strings_of_its_slot),
+        cmocka_unit_test(each_trace_event_has_the_strings_of_its_instruction_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static size_t lane_of(struct ntk_system_event_row row, struct ntk_system_place *
     return (size_t)(place->lane - place->first);
 }
 
-static void spans_that_nest_or_follow_share_a_lane(void **state)
+static void nested_and_consecutive_spans_share_a_lane(void **state)
 {
     struct ntk_system_place place;
 
@@ -58,7 +58,7 @@ static void spans_that_nest_or_follow_share_a_lane(void **state)
     assert_string_equal(place.line->name, "neuron_rt Worker 3 NC 1 TID 42");
 }
 
-static void a_span_that_extends_beyond_another_gets_a_lane_below(void **state)
+static void a_partially_overlapping_span_gets_a_separate_lane(void **state)
 {
     struct ntk_system_place place;
 
@@ -69,7 +69,7 @@ static void a_span_that_extends_beyond_another_gets_a_lane_below(void **state)
     assert_int_equal(lane_of(span(140, 160), &place), 0);
 }
 
-static void an_instant_takes_no_space(void **state)
+static void an_instant_event_occupies_no_time_on_a_lane(void **state)
 {
     struct ntk_system_event_row instant = span(50, 50);
     struct ntk_system_place place;
@@ -80,7 +80,7 @@ static void an_instant_takes_no_space(void **state)
     assert_int_equal(lane_of(span(60, 100), &place), 0);
 }
 
-static void work_of_cores_has_lines_by_physical_core(void **state)
+static void core_work_has_one_line_per_physical_core(void **state)
 {
     struct ntk_system_event_row device = span(0, 100);
     struct ntk_system_place place;
@@ -97,7 +97,7 @@ static void work_of_cores_has_lines_by_physical_core(void **state)
     assert_int_equal(lines.processes.count, 1);
 }
 
-static void lists_of_fields_choose_processes_and_lines(void **state)
+static void grouping_fields_select_processes_and_lines(void **state)
 {
     struct ntk_system_place place;
 
@@ -108,7 +108,7 @@ static void lists_of_fields_choose_processes_and_lines(void **state)
     assert_string_equal(place.line->name, "neuron_rt TID 42");
 }
 
-static void an_unknown_field_is_rejected(void **state)
+static void an_unknown_grouping_field_is_rejected(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -125,15 +125,17 @@ static void an_unknown_field_is_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(spans_that_nest_or_follow_share_a_lane, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_span_that_extends_beyond_another_gets_a_lane_below,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_instant_takes_no_space, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(work_of_cores_has_lines_by_physical_core, set_up,
+        cmocka_unit_test_setup_teardown(nested_and_consecutive_spans_share_a_lane, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(lists_of_fields_choose_processes_and_lines, set_up,
+        cmocka_unit_test_setup_teardown(a_partially_overlapping_span_gets_a_separate_lane, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_unknown_field_is_rejected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_instant_event_occupies_no_time_on_a_lane, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(core_work_has_one_line_per_physical_core, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(grouping_fields_select_processes_and_lines, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_unknown_grouping_field_is_rejected, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
