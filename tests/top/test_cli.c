@@ -47,7 +47,7 @@ static struct test_run run(const struct fixture *f, const char *a, const char *b
     return test_run_program(argv, f->environment);
 }
 
-static void once_prints_one_frame(void **state)
+static void option_once_prints_one_frame(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, "--once", "-d", "200ms", NULL);
@@ -66,7 +66,7 @@ static void once_prints_one_frame(void **state)
     test_run_fini(&r);
 }
 
-static void without_devices_the_reason_is_shown_and_it_continues(void **state)
+static void top_without_devices_shows_the_reason_and_continues(void **state)
 {
     struct fixture *f = *state;
     char *missing = test_scratch_path(f->folder, "no-such-tree");
@@ -83,7 +83,7 @@ static void without_devices_the_reason_is_shown_and_it_continues(void **state)
     free(missing);
 }
 
-static void batch_prints_the_requested_number_of_frames(void **state)
+static void batch_mode_prints_the_requested_number_of_frames(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, "--batch", "-n3", "--delay=100ms", NULL);
@@ -141,7 +141,7 @@ static void help_and_version_go_to_stdout(void **state)
     test_run_fini(&r);
 }
 
-static void without_a_terminal_the_message_names_batch_mode(void **state)
+static void without_a_terminal_an_error_suggests_batch_mode(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, NULL, NULL, NULL, NULL);
@@ -172,7 +172,7 @@ static int has_output(void *ctx)
     return stat(ctx, &status) == 0 && status.st_size > 0;
 }
 
-static void a_reader_that_disconnects_or_a_signal_ends_it_cleanly(void **state)
+static void a_closed_reader_or_a_signal_ends_top_cleanly(void **state)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     struct fixture *f = *state;
@@ -200,19 +200,19 @@ static void a_reader_that_disconnects_or_a_signal_ends_it_cleanly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(once_prints_one_frame, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_devices_the_reason_is_shown_and_it_continues,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(batch_prints_the_requested_number_of_frames, set_up,
+        cmocka_unit_test_setup_teardown(option_once_prints_one_frame, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(top_without_devices_shows_the_reason_and_continues, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(batch_mode_prints_the_requested_number_of_frames, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_usage_error_prints_one_message_and_exits_with_2, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_a_terminal_the_message_names_batch_mode, set_up,
+        cmocka_unit_test_setup_teardown(without_a_terminal_an_error_suggests_batch_mode, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_that_disconnects_or_a_signal_ends_it_cleanly,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_closed_reader_or_a_signal_ends_top_cleanly, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static int ending_signal(pid_t pid)
     return WTERMSIG(status);
 }
 
-static void the_process_of_that_start_gets_the_signal(void **state)
+static void the_process_with_the_start_time_gets_the_signal(void **state)
 {
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
@@ -57,7 +57,7 @@ static void the_process_of_that_start_gets_the_signal(void **state)
     assert_int_equal(ending_signal(pid), SIGTERM);
 }
 
-static void a_later_process_with_the_pid_gets_none(void **state)
+static void a_process_that_reused_the_pid_gets_no_signal(void **state)
 {
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
@@ -70,7 +70,7 @@ static void a_later_process_with_the_pid_gets_none(void **state)
 }
 
 /* A process that has ended also has start time 0. */
-static void without_a_start_time_nothing_is_sent(void **state)
+static void no_signal_is_sent_without_a_start_time(void **state)
 {
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
@@ -88,9 +88,9 @@ static void without_a_start_time_nothing_is_sent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_of_that_start_gets_the_signal),
-        cmocka_unit_test(a_later_process_with_the_pid_gets_none),
-        cmocka_unit_test(without_a_start_time_nothing_is_sent),
+        cmocka_unit_test(the_process_with_the_start_time_gets_the_signal),
+        cmocka_unit_test(a_process_that_reused_the_pid_gets_no_signal),
+        cmocka_unit_test(no_signal_is_sent_without_a_start_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

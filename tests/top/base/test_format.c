@@ -73,7 +73,7 @@ static void short_teraflops_fit_their_cell(void **state)
                         "   -");
 }
 
-static void bytes_have_one_decimal_and_change_unit_in_time(void **state)
+static void bytes_have_one_decimal_and_a_unit_that_fits_the_cell(void **state)
 {
     static const struct {
         uint64_t value;
@@ -95,7 +95,7 @@ static void bytes_have_one_decimal_and_change_unit_in_time(void **state)
     assert_string_equal(ntk_top_format_bytes(text, (struct ntk_top_bytes){ 0 }), "-");
 }
 
-static void a_delay_has_the_largest_unit_without_a_fraction(void **state)
+static void a_delay_is_shown_in_the_largest_unit_without_a_fraction(void **state)
 {
     static const struct {
         uint64_t ms;
@@ -116,8 +116,8 @@ int main(void)
         cmocka_unit_test(teraflops_are_ten_cells_wide),
         cmocka_unit_test(short_percents_keep_their_decimals),
         cmocka_unit_test(short_teraflops_fit_their_cell),
-        cmocka_unit_test(bytes_have_one_decimal_and_change_unit_in_time),
-        cmocka_unit_test(a_delay_has_the_largest_unit_without_a_fraction),
+        cmocka_unit_test(bytes_have_one_decimal_and_a_unit_that_fits_the_cell),
+        cmocka_unit_test(a_delay_is_shown_in_the_largest_unit_without_a_fraction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void assert_drawn(int rows, int columns, bool is_utf8, const float *value
     ntk_screen_destroy(screen);
 }
 
-static void dots_fill_from_below(void **state)
+static void graph_columns_are_filled_from_the_bottom(void **state)
 {
     static const float values[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
@@ -32,7 +32,7 @@ static void dots_fill_from_below(void **state)
     assert_drawn(2, 8, false, values, "    .-+#\n.-+#####\n");
 }
 
-static void zero_is_a_line_and_absent_a_gap(void **state)
+static void zero_is_drawn_as_a_line_and_absent_values_as_a_gap(void **state)
 {
     static const float values[] = { 0, 0, NAN, NAN, NAN, 0.001f, 8, NAN };
 
@@ -40,7 +40,7 @@ static void zero_is_a_line_and_absent_a_gap(void **state)
     assert_drawn(1, 8, false, values, "__   _#\n");
 }
 
-static void values_beyond_the_scale_stay_inside(void **state)
+static void values_beyond_the_scale_are_drawn_at_its_end(void **state)
 {
     static const float values[] = { 1e30f, INFINITY, -5, -INFINITY };
 
@@ -48,7 +48,7 @@ static void values_beyond_the_scale_stay_inside(void **state)
 }
 
 /* Method: few rows are coloured by value, many by height. */
-static void colours_show_the_height(void **state)
+static void graph_colours_depend_on_the_height(void **state)
 {
     static const float values[] = { 0, 0, 8, 8 };
     struct ntk_screen *screen = NULL;
@@ -70,7 +70,7 @@ static void colours_show_the_height(void **state)
     ntk_screen_destroy(screen);
 }
 
-static void scales_end_at_round_numbers(void **state)
+static void graph_scales_end_at_round_numbers(void **state)
 {
     assert_true(ntk_top_graph_round_up(0, false) == 1);
     assert_true(ntk_top_graph_round_up(NAN, true) == 1);
@@ -86,11 +86,11 @@ static void scales_end_at_round_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dots_fill_from_below),
-        cmocka_unit_test(zero_is_a_line_and_absent_a_gap),
-        cmocka_unit_test(values_beyond_the_scale_stay_inside),
-        cmocka_unit_test(colours_show_the_height),
-        cmocka_unit_test(scales_end_at_round_numbers),
+        cmocka_unit_test(graph_columns_are_filled_from_the_bottom),
+        cmocka_unit_test(zero_is_drawn_as_a_line_and_absent_values_as_a_gap),
+        cmocka_unit_test(values_beyond_the_scale_are_drawn_at_its_end),
+        cmocka_unit_test(graph_colours_depend_on_the_height),
+        cmocka_unit_test(graph_scales_end_at_round_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void rows_are_sorted_by_any_column_and_back(void **state)
     assert_int_equal(table->sort_column, SHARE);
 }
 
-static void the_selection_stays_on_its_row_until_that_goes(void **state)
+static void the_selection_stays_on_its_row_until_it_is_removed(void **state)
 {
     struct ntk_top_table *table = *state;
     const struct thing without[] = { things[1], things[2], things[3] };
@@ -132,7 +132,7 @@ static void the_selection_stays_on_its_row_until_that_goes(void **state)
     assert_non_null(ntk_top_table_cursor_get(table));
 }
 
-static void without_a_move_the_first_row_is_selected(void **state)
+static void the_first_row_is_selected_until_the_cursor_is_moved(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -177,7 +177,7 @@ static void a_filter_accepts_strings_and_expressions_while_typing(void **state)
     assert_false(ntk_top_table_act(table, NTK_TOP_ACTION_BACK, 0));
 }
 
-static void only_displayed_text_can_match(void **state)
+static void a_filter_matches_only_displayed_text(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -190,7 +190,7 @@ static void only_displayed_text_can_match(void **state)
     assert_string_equal(shown(table), "D");
 }
 
-static void a_search_goes_round(void **state)
+static void a_search_wraps_around_at_the_last_row(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -211,7 +211,7 @@ static void a_search_goes_round(void **state)
     assert_string_equal(shown(table), "abdG");
 }
 
-static void boxes_take_characters_whole_and_are_bounded(void **state)
+static void input_boxes_accept_whole_characters_up_to_a_limit(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -236,7 +236,7 @@ static void boxes_take_characters_whole_and_are_bounded(void **state)
     assert_int_equal(table->input, NTK_TOP_INPUT_FILTER);
 }
 
-static void the_box_of_columns_hides_shows_and_sorts(void **state)
+static void the_column_box_hides_shows_and_sorts_columns(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -258,7 +258,7 @@ static void the_box_of_columns_hides_shows_and_sorts(void **state)
     assert_int_equal(table->input, NTK_TOP_INPUT_NONE);
 }
 
-static void strings_outlive_many_rows(void **state)
+static void cell_strings_remain_valid_while_many_rows_are_added(void **state)
 {
     struct ntk_top_table *table = *state;
     char name[300];
@@ -281,7 +281,7 @@ static void strings_outlive_many_rows(void **state)
     }
 }
 
-static void numbers_keep_to_their_columns(void **state)
+static void numbers_fit_into_their_columns(void **state)
 {
     static const struct {
         enum ntk_top_format format;
@@ -321,15 +321,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(rows_are_sorted_by_any_column_and_back),
-        TEST(the_selection_stays_on_its_row_until_that_goes),
-        TEST(without_a_move_the_first_row_is_selected),
+        TEST(the_selection_stays_on_its_row_until_it_is_removed),
+        TEST(the_first_row_is_selected_until_the_cursor_is_moved),
         TEST(a_filter_accepts_strings_and_expressions_while_typing),
-        TEST(only_displayed_text_can_match),
-        TEST(a_search_goes_round),
-        TEST(boxes_take_characters_whole_and_are_bounded),
-        TEST(the_box_of_columns_hides_shows_and_sorts),
-        TEST(strings_outlive_many_rows),
-        TEST(numbers_keep_to_their_columns),
+        TEST(a_filter_matches_only_displayed_text),
+        TEST(a_search_wraps_around_at_the_last_row),
+        TEST(input_boxes_accept_whole_characters_up_to_a_limit),
+        TEST(the_column_box_hides_shows_and_sorts_columns),
+        TEST(cell_strings_remain_valid_while_many_rows_are_added),
+        TEST(numbers_fit_into_their_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void every_instance_type_is_listed_and_drawn(void **state)
     }
 }
 
-static void the_catalogue_has_no_machine_beyond_these_rows(void **state)
+static void every_machine_of_the_catalogue_is_tested(void **state)
 {
     size_t count = 0;
 
@@ -250,7 +250,7 @@ static void the_catalogue_has_no_machine_beyond_these_rows(void **state)
     assert_int_equal(count, sizeof rows / sizeof *rows);
 }
 
-static void json_is_an_array_or_an_object(void **state)
+static void json_output_is_an_array_or_an_object(void **state)
 {
     static const char *const types[] = { "inf1.6xlarge", "trn1.2xlarge", "trn2.3xlarge",
                                          "trn3pds98.48xlarge" };
@@ -289,7 +289,7 @@ static void logical_cores_follow_the_environment(void **state)
     golden_assert(&text, "trn2.48xlarge_lnc1");
 }
 
-static void a_drivers_tree_does_not_map_pci_devices_to_neuron_devices(void **state)
+static void ambiguous_pci_devices_are_not_mapped_to_neuron_devices(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -328,7 +328,7 @@ static void a_drivers_tree_does_not_map_pci_devices_to_neuron_devices(void **sta
     assert_int_equal(f->machine.devices[3].place.numa_node, 0);
 }
 
-static void a_family_has_more_than_one_pci_id(void **state)
+static void every_pci_id_of_a_device_family_is_recognized(void **state)
 {
     static const struct {
         const char *id;
@@ -350,7 +350,7 @@ static void a_family_has_more_than_one_pci_id(void **state)
 
 /* No known driver makes the link. Here the order of the bus differs from the order of the
  * devices. */
-static void the_link_to_the_pci_device_identifies_it(void **state)
+static void a_device_is_identified_by_its_link_to_the_pci_device(void **state)
 {
     static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",
                                            "../../../../platform/other", "../../0000:10:1c.0" };
@@ -390,7 +390,7 @@ static void put_process(const struct fixture *f, const char *pid, const char *co
     free(path);
 }
 
-static void holders_of_device_nodes_are_processes(void **state)
+static void processes_with_open_device_nodes_are_listed(void **state)
 {
     static const char runtime[] = "python\0train.py\0--name\0\xff\xfe\n\0";
     static const char agent[] = "neuron-monitor";
@@ -478,7 +478,7 @@ static void print_all(const struct ntk_ls_machine *machine)
     ntk_buf_fini(&text);
 }
 
-static void a_lying_tree_is_printed_without_harm(void **state)
+static void a_device_tree_with_invalid_values_is_printed_safely(void **state)
 {
     static const struct {
         const char *leaf;
@@ -534,7 +534,7 @@ static void a_cycle_of_unknown_shape_is_not_drawn(void **state)
     assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_TOPOLOGY_CHAIN);
 }
 
-static void missing_leaves_are_empty_cells(void **state)
+static void missing_device_files_are_shown_as_empty_cells(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->root, DEVICES "/neuron1");
@@ -549,7 +549,7 @@ static void missing_leaves_are_empty_cells(void **state)
     free(path);
 }
 
-static void infos_are_found_where_no_layout_keeps_them(void **state)
+static void device_properties_are_found_in_unknown_folders(void **state)
 {
     struct fixture *f = *state;
 
@@ -577,7 +577,7 @@ static int child_has_a_core_of_an_unknown_machine(struct observed *child, void *
 }
 
 /* An attached program that writes the segment may not know the machine, but the tree does. */
-static void a_process_of_an_unknown_machine_is_on_the_tree_s_devices(void **state)
+static void a_process_of_an_unknown_machine_is_listed_on_tree_devices(void **state)
 {
     struct fixture *f = *state;
 
@@ -609,7 +609,7 @@ static int read_in_container(struct fixture *f, bool all_devices, struct ntk_err
     return ret;
 }
 
-static void a_container_lists_the_devices_that_it_has_nodes_of(void **state)
+static void a_container_lists_only_devices_with_a_device_node(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -648,20 +648,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(every_instance_type_is_listed_and_drawn),
-        TEST(the_catalogue_has_no_machine_beyond_these_rows),
-        TEST(json_is_an_array_or_an_object),
+        TEST(every_machine_of_the_catalogue_is_tested),
+        TEST(json_output_is_an_array_or_an_object),
         TEST(logical_cores_follow_the_environment),
-        TEST(a_family_has_more_than_one_pci_id),
-        TEST(the_link_to_the_pci_device_identifies_it),
-        TEST(a_drivers_tree_does_not_map_pci_devices_to_neuron_devices),
-        TEST(holders_of_device_nodes_are_processes),
+        TEST(every_pci_id_of_a_device_family_is_recognized),
+        TEST(a_device_is_identified_by_its_link_to_the_pci_device),
+        TEST(ambiguous_pci_devices_are_not_mapped_to_neuron_devices),
+        TEST(processes_with_open_device_nodes_are_listed),
         TEST(a_missing_tree_or_device_is_reported),
-        TEST(a_lying_tree_is_printed_without_harm),
+        TEST(a_device_tree_with_invalid_values_is_printed_safely),
         TEST(a_cycle_of_unknown_shape_is_not_drawn),
-        TEST(missing_leaves_are_empty_cells),
-        TEST(infos_are_found_where_no_layout_keeps_them),
-        TEST(a_process_of_an_unknown_machine_is_on_the_tree_s_devices),
-        TEST(a_container_lists_the_devices_that_it_has_nodes_of),
+        TEST(missing_device_files_are_shown_as_empty_cells),
+        TEST(device_properties_are_found_in_unknown_folders),
+        TEST(a_process_of_an_unknown_machine_is_listed_on_tree_devices),
+        TEST(a_container_lists_only_devices_with_a_device_node),
     };
 
     (void)setlocale(LC_CTYPE, "C.UTF-8");

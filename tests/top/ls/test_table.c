@@ -99,7 +99,7 @@ static void a_busy_device_has_a_row_per_process(void **state)
     }
 }
 
-static void one_process_on_one_device_needs_no_separators(void **state)
+static void a_single_process_is_listed_without_separators(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -109,7 +109,7 @@ static void one_process_on_one_device_needs_no_separators(void **state)
     golden_assert(&text, "busy_one");
 }
 
-static void without_any_command_the_column_is_omitted(void **state)
+static void the_command_column_is_omitted_if_all_commands_are_unknown(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -122,7 +122,7 @@ static void without_any_command_the_column_is_omitted(void **state)
 static struct ntk_health_sample faults[] = { { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE },
                                              { .reason = NTK_HEALTH_REASON_LINK_HOST } };
 
-static void a_device_that_is_not_healthy_has_a_line(void **state)
+static void an_unhealthy_device_has_a_health_line(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -159,7 +159,7 @@ static void json_has_the_processes_of_each_device(void **state)
     golden_assert(&text, "busy_object");
 }
 
-static void columns_stay_straight_next_to_wide_characters(void **state)
+static void columns_are_aligned_next_to_wide_characters(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -171,7 +171,7 @@ static void columns_stay_straight_next_to_wide_characters(void **state)
     golden_assert(&text, "wide_characters");
 }
 
-static void a_long_command_ends_in_three_dots(void **state)
+static void a_long_command_is_truncated_with_three_dots(void **state)
 {
     static const struct {
         const char *command;
@@ -198,7 +198,7 @@ static void a_long_command_ends_in_three_dots(void **state)
     }
 }
 
-static void part_of_a_machine_is_not_drawn(void **state)
+static void the_topology_of_an_incomplete_machine_is_not_drawn(void **state)
 {
     struct ntk_ls_machine *machine = *state;
 
@@ -208,7 +208,7 @@ static void part_of_a_machine_is_not_drawn(void **state)
     assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_OTHER);
 }
 
-static void links_that_cannot_be_read_are_reported(void **state)
+static void unreadable_device_links_are_reported(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -222,7 +222,7 @@ static void links_that_cannot_be_read_are_reported(void **state)
     ntk_buf_fini(&text);
 }
 
-static void sixty_four_devices_are_four_tori(void **state)
+static void sixty_four_devices_are_drawn_as_four_tori(void **state)
 {
     struct ntk_ls_machine machine = { .device_count = 64 };
     struct ntk_buf text = { 0 };
@@ -255,15 +255,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_busy_device_has_a_row_per_process),
-        TEST(one_process_on_one_device_needs_no_separators),
-        TEST(without_any_command_the_column_is_omitted),
-        TEST(a_device_that_is_not_healthy_has_a_line),
+        TEST(a_single_process_is_listed_without_separators),
+        TEST(the_command_column_is_omitted_if_all_commands_are_unknown),
+        TEST(an_unhealthy_device_has_a_health_line),
         TEST(json_has_the_processes_of_each_device),
-        TEST(columns_stay_straight_next_to_wide_characters),
-        TEST(a_long_command_ends_in_three_dots),
-        TEST(part_of_a_machine_is_not_drawn),
-        TEST(links_that_cannot_be_read_are_reported),
-        TEST(sixty_four_devices_are_four_tori),
+        TEST(columns_are_aligned_next_to_wide_characters),
+        TEST(a_long_command_is_truncated_with_three_dots),
+        TEST(the_topology_of_an_incomplete_machine_is_not_drawn),
+        TEST(unreadable_device_links_are_reported),
+        TEST(sixty_four_devices_are_drawn_as_four_tori),
     };
 
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {

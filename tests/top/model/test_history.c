@@ -25,7 +25,7 @@ static float read_one(const struct ntk_top_history *history, uint64_t end_ns, ui
     return value;
 }
 
-static void unmeasured_time_is_a_gap_and_not_zero(void **state)
+static void unmeasured_time_is_a_gap_rather_than_zero(void **state)
 {
     struct ntk_top_history history = { 0 };
     float parts[4];
@@ -48,7 +48,7 @@ static void unmeasured_time_is_a_gap_and_not_zero(void **state)
 
 /* Method: a slot of the finest ring may hold a value of the shown moment, of one ring length before
  * it, or of after it. */
-static void the_past_is_added_before_the_shown_part(void **state)
+static void earlier_values_are_added_before_the_shown_time(void **state)
 {
     struct ntk_top_history history = { 0 };
     const uint64_t shown = START + 5000 * SECOND;
@@ -69,7 +69,7 @@ static void the_past_is_added_before_the_shown_part(void **state)
 }
 
 /* Method: the same signal sampled ten times per second, every second and every five seconds. */
-static void the_refresh_rate_does_not_change_the_picture(void **state)
+static void the_graph_does_not_depend_on_the_refresh_rate(void **state)
 {
     static const uint64_t periods[] = { SECOND / 10, SECOND, 5 * SECOND };
 
@@ -91,7 +91,7 @@ static void the_refresh_rate_does_not_change_the_picture(void **state)
     }
 }
 
-static void a_sample_counts_in_each_slot_by_its_share_of_the_time(void **state)
+static void a_sample_is_divided_over_history_slots_by_time(void **state)
 {
     struct ntk_top_history history = { 0 };
 
@@ -119,7 +119,7 @@ static void values_already_seen_are_not_added_again(void **state)
     ntk_top_history_fini(&history);
 }
 
-static void parts_do_not_change_over_time(void **state)
+static void completed_graph_intervals_do_not_change(void **state)
 {
     struct ntk_top_history history = { 0 };
     float before[10] = { 0 };
@@ -166,7 +166,7 @@ static void the_history_covers_exactly_a_day(void **state)
 
 /* Method: times and periods that a foreign report may claim; sanitizers and the test's time limit
  * detect errors. */
-static void invalid_times_do_no_harm(void **state)
+static void samples_with_invalid_times_are_ignored(void **state)
 {
     struct ntk_top_history history = { 0 };
     float parts[8];
@@ -189,14 +189,14 @@ static void invalid_times_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_past_is_added_before_the_shown_part),
-        cmocka_unit_test(unmeasured_time_is_a_gap_and_not_zero),
-        cmocka_unit_test(the_refresh_rate_does_not_change_the_picture),
-        cmocka_unit_test(a_sample_counts_in_each_slot_by_its_share_of_the_time),
+        cmocka_unit_test(earlier_values_are_added_before_the_shown_time),
+        cmocka_unit_test(unmeasured_time_is_a_gap_rather_than_zero),
+        cmocka_unit_test(the_graph_does_not_depend_on_the_refresh_rate),
+        cmocka_unit_test(a_sample_is_divided_over_history_slots_by_time),
         cmocka_unit_test(values_already_seen_are_not_added_again),
-        cmocka_unit_test(parts_do_not_change_over_time),
+        cmocka_unit_test(completed_graph_intervals_do_not_change),
         cmocka_unit_test(the_history_covers_exactly_a_day),
-        cmocka_unit_test(invalid_times_do_no_harm),
+        cmocka_unit_test(samples_with_invalid_times_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

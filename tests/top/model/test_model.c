@@ -39,7 +39,7 @@ static enum ntk_top_result press(struct ntk_top_model *model, int key)
     return ntk_top_model_act(model, action, argument);
 }
 
-static void every_key_of_the_table_reaches_its_action(void **state)
+static void every_key_in_the_table_runs_its_action(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int argument = -1;
@@ -59,7 +59,7 @@ static void every_key_of_the_table_reaches_its_action(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void arrows_and_enter_walk_and_fold_the_tree(void **state)
+static void arrow_keys_and_enter_move_and_collapse_the_tree(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -113,7 +113,7 @@ static void x_expands_everything_then_collapses_everything(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary(void **state)
+static void tree_values_are_sums_of_children_and_match_the_summary(void **state)
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
 
@@ -149,7 +149,7 @@ static void a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary
     }
 }
 
-static void tabs_show_the_share_of_one_application(void **state)
+static void a_tab_shows_the_share_of_one_application(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -173,7 +173,7 @@ static void tabs_show_the_share_of_one_application(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_selection_survives_refreshes_and_other_tabs(void **state)
+static void the_selection_is_kept_over_refreshes_and_tab_changes(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     struct scene later = scene_trn1;
@@ -193,7 +193,7 @@ static void the_selection_survives_refreshes_and_other_tabs(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_cursor_stays_nearby_if_its_process_exits(void **state)
+static void the_cursor_moves_to_an_adjacent_row_if_its_process_exits(void **state)
 {
     struct ntk_top_model *model;
     struct scene scene = scene_small;
@@ -224,7 +224,7 @@ static void the_cursor_stays_nearby_if_its_process_exits(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_tab_follows_its_process_when_others_come_and_go(void **state)
+static void a_tab_stays_on_its_process_when_others_start_and_exit(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model;
@@ -249,7 +249,7 @@ static void a_tab_follows_its_process_when_others_come_and_go(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_pid_that_is_used_again_is_another_application(void **state)
+static void a_reused_pid_is_a_different_application(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = scene_model(&scene);
@@ -263,7 +263,7 @@ static void a_pid_that_is_used_again_is_another_application(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void logical_cores_are_means_of_busy_and_sums_of_flops(void **state)
+static void logical_core_busy_time_is_a_mean_and_flops_are_a_sum(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn2_lnc2);
     double sum = 0;
@@ -279,7 +279,7 @@ static void logical_cores_are_means_of_busy_and_sums_of_flops(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void absent_is_not_zero(void **state)
+static void absent_values_are_distinguished_from_zero(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model;
@@ -326,7 +326,7 @@ static void assert_idle_in_all_views(struct ntk_top_model *model, uint32_t core,
 }
 
 /* A report from another machine, with only the cores in use. */
-static void cores_that_a_report_does_not_list_are_idle(void **state)
+static void cores_missing_from_a_report_are_idle(void **state)
 {
     struct ntk_snapshot *report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
     struct ntk_top_model *model = NULL;
@@ -414,7 +414,7 @@ static void nothing_ended(struct ntk_core_sample *core, uint64_t in_flight)
     core->in_flight = in_flight;
 }
 
-static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void **state)
+static void a_dead_or_stuck_core_is_reported_until_it_completes_work(void **state)
 {
     struct ntk_top_model *model = NULL;
     struct ntk_snapshot *snapshot;
@@ -479,7 +479,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
 }
 
 /* Method: two viewers; the second starts ten seconds after the first. */
-static void every_viewer_shows_the_same_time_of_death_of_a_core(void **state)
+static void every_viewer_shows_the_same_failure_time_of_a_core(void **state)
 {
     (void)state;
     setenv("TZ", "UTC", 1);
@@ -506,7 +506,7 @@ static void every_viewer_shows_the_same_time_of_death_of_a_core(void **state)
     }
 }
 
-static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(void **state)
+static void a_killed_application_is_in_the_alert_line_for_a_minute(void **state)
 {
     struct ntk_top_model *model = NULL;
     struct ntk_snapshot *snapshot;
@@ -586,7 +586,7 @@ static void an_unhealthy_device_is_reported_with_its_action(void **state)
 }
 
 /* Without an application, zero is certain only if none can exist unseen. */
-static void unseen_executions_are_not_zero(void **state)
+static void uncounted_executions_are_absent_rather_than_zero(void **state)
 {
     struct scene idle = scene_trn1;
     struct ntk_top_model *model;
@@ -613,7 +613,7 @@ static void unseen_executions_are_not_zero(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_help_page_hides_everything_else(void **state)
+static void keys_on_the_help_page_have_no_effect_on_the_tree(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -632,7 +632,7 @@ static void the_help_page_hides_everything_else(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_page_follows_the_cursor(void **state)
+static void the_visible_page_follows_the_cursor(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -654,7 +654,7 @@ static void the_page_follows_the_cursor(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void actions_before_the_first_snapshot_do_no_harm(void **state)
+static void actions_before_the_first_snapshot_are_accepted(void **state)
 {
     for (int action = 0; action < NTK_TOP_ACTION_COUNT; action++) {
         struct ntk_top_model *model = NULL;
@@ -670,27 +670,27 @@ static void actions_before_the_first_snapshot_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_of_the_table_reaches_its_action),
-        cmocka_unit_test(arrows_and_enter_walk_and_fold_the_tree),
+        cmocka_unit_test(every_key_in_the_table_runs_its_action),
+        cmocka_unit_test(arrow_keys_and_enter_move_and_collapse_the_tree),
         cmocka_unit_test(x_expands_everything_then_collapses_everything),
-        cmocka_unit_test(a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary),
-        cmocka_unit_test(tabs_show_the_share_of_one_application),
-        cmocka_unit_test(the_selection_survives_refreshes_and_other_tabs),
-        cmocka_unit_test(the_cursor_stays_nearby_if_its_process_exits),
-        cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
-        cmocka_unit_test(a_pid_that_is_used_again_is_another_application),
-        cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
-        cmocka_unit_test(absent_is_not_zero),
-        cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
+        cmocka_unit_test(tree_values_are_sums_of_children_and_match_the_summary),
+        cmocka_unit_test(a_tab_shows_the_share_of_one_application),
+        cmocka_unit_test(the_selection_is_kept_over_refreshes_and_tab_changes),
+        cmocka_unit_test(the_cursor_moves_to_an_adjacent_row_if_its_process_exits),
+        cmocka_unit_test(a_tab_stays_on_its_process_when_others_start_and_exit),
+        cmocka_unit_test(a_reused_pid_is_a_different_application),
+        cmocka_unit_test(logical_core_busy_time_is_a_mean_and_flops_are_a_sum),
+        cmocka_unit_test(absent_values_are_distinguished_from_zero),
+        cmocka_unit_test(cores_missing_from_a_report_are_idle),
         cmocka_unit_test(a_held_idle_core_shows_its_idle_time),
-        cmocka_unit_test(a_core_that_is_dead_or_stuck_is_reported_until_it_works_again),
-        cmocka_unit_test(every_viewer_shows_the_same_time_of_death_of_a_core),
-        cmocka_unit_test(an_application_that_was_killed_is_in_the_alert_line_for_a_minute),
+        cmocka_unit_test(a_dead_or_stuck_core_is_reported_until_it_completes_work),
+        cmocka_unit_test(every_viewer_shows_the_same_failure_time_of_a_core),
+        cmocka_unit_test(a_killed_application_is_in_the_alert_line_for_a_minute),
         cmocka_unit_test(an_unhealthy_device_is_reported_with_its_action),
-        cmocka_unit_test(unseen_executions_are_not_zero),
-        cmocka_unit_test(the_help_page_hides_everything_else),
-        cmocka_unit_test(the_page_follows_the_cursor),
-        cmocka_unit_test(actions_before_the_first_snapshot_do_no_harm),
+        cmocka_unit_test(uncounted_executions_are_absent_rather_than_zero),
+        cmocka_unit_test(keys_on_the_help_page_have_no_effect_on_the_tree),
+        cmocka_unit_test(the_visible_page_follows_the_cursor),
+        cmocka_unit_test(actions_before_the_first_snapshot_are_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

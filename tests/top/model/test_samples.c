@@ -63,7 +63,7 @@ static void replace(struct ntk_buf *page, const char *table)
     *page = out;
 }
 
-static void the_page_has_the_columns(void **state)
+static void the_samples_page_lists_the_columns(void **state)
 {
     static const char *const tables[] = { "machine", "devices", "cores", "applications", "models" };
     const char *source = getenv("NTK_SOURCE_DIR");
@@ -106,7 +106,7 @@ static void a_table_has_no_duplicate_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_has_the_columns),
+        cmocka_unit_test(the_samples_page_lists_the_columns),
         cmocka_unit_test(a_table_has_no_duplicate_names),
     };
 

@@ -20,7 +20,7 @@ static int parse(struct ntk_top_settings *settings, const char *text, struct ntk
     return ntk_top_settings_parse(settings, text, strlen(text), "x.conf", err);
 }
 
-static void valid_lines_are_accepted_in_every_usual_form(void **state)
+static void settings_lines_are_accepted_in_every_common_form(void **state)
 {
     struct ntk_top_settings settings;
     struct ntk_err err = { 0 };
@@ -40,7 +40,7 @@ static void valid_lines_are_accepted_in_every_usual_form(void **state)
     assert_true(ntk_top_settings_is(&settings, NTK_TOP_SETTING_TREE, "collapsed"));
 }
 
-static void the_first_invalid_line_is_reported_and_valid_lines_count(void **state)
+static void the_first_invalid_line_is_reported_and_valid_lines_apply(void **state)
 {
     static const struct {
         const char *text;
@@ -68,7 +68,7 @@ static void the_first_invalid_line_is_reported_and_valid_lines_count(void **stat
     }
 }
 
-static void every_choice_can_be_selected_and_reads_back(void **state)
+static void every_setting_can_be_saved_and_reads_back(void **state)
 {
     struct ntk_top_settings settings;
 
@@ -116,7 +116,7 @@ static void merges(const char *old, const char *expected)
     ntk_buf_fini(&text);
 }
 
-static void saving_changes_the_line_and_nothing_else(void **state)
+static void saving_a_setting_changes_only_its_line(void **state)
 {
     merges("", "mouse = off\n");
     merges("refresh = 2s", "refresh = 2s\nmouse = off\n");
@@ -128,7 +128,7 @@ static void saving_changes_the_line_and_nothing_else(void **state)
 }
 
 /* A list is stored as differences to the program's default. */
-static void columns_and_order_of_a_list_are_kept(void **state)
+static void columns_and_sort_order_of_a_list_are_saved(void **state)
 {
     struct ntk_top_settings settings;
     struct ntk_top_table_choice usual;
@@ -182,7 +182,7 @@ static void every_column_of_a_list_has_a_unique_name(void **state)
     }
 }
 
-static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
+static void an_invalid_column_list_is_reported_and_the_default_used(void **state)
 {
     static const struct {
         const char *text;
@@ -220,7 +220,7 @@ static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
 
 /* The file itself: created with its folders; a link stays a link; an unreadable path is reported
  * and changes nothing. */
-static void the_file_is_created_and_kept(void **state)
+static void the_settings_file_is_created_and_preserved(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "a/b/neuron-top.conf");
@@ -265,7 +265,7 @@ static void the_file_is_created_and_kept(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_place_follows_the_xdg_rules(void **state)
+static void the_settings_path_follows_the_xdg_rules(void **state)
 {
     char path[64];
 
@@ -289,15 +289,15 @@ static void the_place_follows_the_xdg_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_lines_are_accepted_in_every_usual_form),
-        cmocka_unit_test(the_first_invalid_line_is_reported_and_valid_lines_count),
-        cmocka_unit_test(every_choice_can_be_selected_and_reads_back),
-        cmocka_unit_test(saving_changes_the_line_and_nothing_else),
-        cmocka_unit_test(columns_and_order_of_a_list_are_kept),
+        cmocka_unit_test(settings_lines_are_accepted_in_every_common_form),
+        cmocka_unit_test(the_first_invalid_line_is_reported_and_valid_lines_apply),
+        cmocka_unit_test(every_setting_can_be_saved_and_reads_back),
+        cmocka_unit_test(saving_a_setting_changes_only_its_line),
+        cmocka_unit_test(columns_and_sort_order_of_a_list_are_saved),
         cmocka_unit_test(every_column_of_a_list_has_a_unique_name),
-        cmocka_unit_test(an_invalid_list_is_reported_and_the_default_is_used),
-        cmocka_unit_test(the_file_is_created_and_kept),
-        cmocka_unit_test(the_place_follows_the_xdg_rules),
+        cmocka_unit_test(an_invalid_column_list_is_reported_and_the_default_used),
+        cmocka_unit_test(the_settings_file_is_created_and_preserved),
+        cmocka_unit_test(the_settings_path_follows_the_xdg_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

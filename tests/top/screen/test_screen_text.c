@@ -31,7 +31,7 @@ static void assert_shows(const struct ntk_screen *screen, const char *expected)
     ntk_buf_fini(&buf);
 }
 
-static void text_is_clipped_at_every_edge(void **state)
+static void text_is_clipped_at_every_screen_edge(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -47,7 +47,7 @@ static void text_is_clipped_at_every_edge(void **state)
     assert_shows(screen, "       abc\nabcd\n     xyz\n");
 }
 
-static void a_wide_character_is_never_cut_in_half(void **state)
+static void a_wide_character_is_never_split(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -60,7 +60,7 @@ static void a_wide_character_is_never_cut_in_half(void **state)
     assert_shows(screen, "深い\n       深\n |い\n");
 }
 
-static void marks_stay_on_their_character(void **state)
+static void combining_marks_stay_on_their_character(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -70,7 +70,7 @@ static void marks_stay_on_their_character(void **state)
     assert_shows(screen, "e\xcc\x81z\nz\n\n");
 }
 
-static void control_characters_and_broken_bytes_become_question_marks(void **state)
+static void control_characters_and_invalid_bytes_become_question_marks(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -84,7 +84,7 @@ static void control_characters_and_broken_bytes_become_question_marks(void **sta
                          "?\?(?\?\?\n?1m\n");
 }
 
-static void a_screen_of_ascii_shows_question_marks(void **state)
+static void an_ascii_screen_shows_other_characters_as_question_marks(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -125,14 +125,15 @@ static void a_resize_takes_effect_with_the_next_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(text_is_clipped_at_every_edge, open_screen, close_screen),
-        cmocka_unit_test_setup_teardown(a_wide_character_is_never_cut_in_half, open_screen,
+        cmocka_unit_test_setup_teardown(text_is_clipped_at_every_screen_edge, open_screen,
                                         close_screen),
-        cmocka_unit_test_setup_teardown(marks_stay_on_their_character, open_screen, close_screen),
-        cmocka_unit_test_setup_teardown(control_characters_and_broken_bytes_become_question_marks,
+        cmocka_unit_test_setup_teardown(a_wide_character_is_never_split, open_screen, close_screen),
+        cmocka_unit_test_setup_teardown(combining_marks_stay_on_their_character, open_screen,
+                                        close_screen),
+        cmocka_unit_test_setup_teardown(control_characters_and_invalid_bytes_become_question_marks,
                                         open_screen, close_screen),
-        cmocka_unit_test_setup_teardown(a_screen_of_ascii_shows_question_marks, open_screen,
-                                        close_screen),
+        cmocka_unit_test_setup_teardown(an_ascii_screen_shows_other_characters_as_question_marks,
+                                        open_screen, close_screen),
         cmocka_unit_test_setup_teardown(styles_are_kept_per_cell, open_screen, close_screen),
         cmocka_unit_test_setup_teardown(a_resize_takes_effect_with_the_next_frame, open_screen,
                                         close_screen),

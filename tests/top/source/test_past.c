@@ -17,7 +17,7 @@ static void add(struct ntk_top_past *past, uint64_t second, size_t bytes)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_step_ends_at_the_next_moment_or_after_a_minute(void **state)
+static void a_history_step_ends_at_the_next_snapshot_or_after_a_minute(void **state)
 {
     static struct ntk_top_past past;
 
@@ -37,7 +37,7 @@ static void a_step_ends_at_the_next_moment_or_after_a_minute(void **state)
     assert_int_equal(past.bytes, 0);
 }
 
-static void the_oldest_are_dropped_when_space_is_short(void **state)
+static void the_oldest_snapshots_are_dropped_at_the_limit(void **state)
 {
     static struct ntk_top_past past;
 
@@ -59,8 +59,8 @@ static void the_oldest_are_dropped_when_space_is_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_ends_at_the_next_moment_or_after_a_minute),
-        cmocka_unit_test(the_oldest_are_dropped_when_space_is_short),
+        cmocka_unit_test(a_history_step_ends_at_the_next_snapshot_or_after_a_minute),
+        cmocka_unit_test(the_oldest_snapshots_are_dropped_at_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

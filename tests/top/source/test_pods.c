@@ -28,7 +28,7 @@ static void add_link(const char *folder, const char *name)
     free(path);
 }
 
-static void the_log_of_a_container_names_its_pod(void **state)
+static void the_pod_is_found_by_the_container_log_name(void **state)
 {
     char *folder = test_scratch_create();
     struct ntk_top_pods pods;
@@ -52,7 +52,7 @@ static void the_log_of_a_container_names_its_pod(void **state)
     test_scratch_destroy(folder);
 }
 
-static void invalid_names_are_skipped(void **state)
+static void invalid_log_names_are_skipped(void **state)
 {
     static const char *const names[] = {
         ID ".log",          "a_b-" ID ".log", "a_b_c" ID ".log", "a_b_c-" ID, "a_b_c-" ID ".log.gz",
@@ -82,7 +82,7 @@ static void invalid_names_are_skipped(void **state)
 }
 
 /* Method: the link appears late; in the second case only after the search has ended. */
-static void a_late_link_is_found_but_not_searched_for_forever(void **state)
+static void a_late_log_link_is_searched_for_until_a_limit(void **state)
 {
     for (int rounds = 1; rounds <= 100; rounds += 99) {
         char *folder = test_scratch_create();
@@ -105,9 +105,9 @@ static void a_late_link_is_found_but_not_searched_for_forever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_of_a_container_names_its_pod),
-        cmocka_unit_test(invalid_names_are_skipped),
-        cmocka_unit_test(a_late_link_is_found_but_not_searched_for_forever),
+        cmocka_unit_test(the_pod_is_found_by_the_container_log_name),
+        cmocka_unit_test(invalid_log_names_are_skipped),
+        cmocka_unit_test(a_late_log_link_is_searched_for_until_a_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,7 @@ static int has_snapshot(void *ctx)
     return f->snapshot != NULL;
 }
 
-static void a_lost_agent_is_asked_again_after_a_second(void **state)
+static void a_lost_agent_is_queried_again_after_a_second(void **state)
 {
     struct fixture *f = *state;
 
@@ -187,7 +187,7 @@ static int has_no_verdict(void *ctx)
     return !is_unhealthy(ctx);
 }
 
-static void verdicts_are_asked_for_every_five_seconds(void **state)
+static void rank_verdicts_are_requested_every_five_seconds(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -215,9 +215,9 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(a_lost_agent_is_asked_again_after_a_second),
+        CASE(a_lost_agent_is_queried_again_after_a_second),
         CASE(the_note_shows_the_age_of_the_last_data),
-        CASE(verdicts_are_asked_for_every_five_seconds),
+        CASE(rank_verdicts_are_requested_every_five_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void record(const char *path)
     sqlite3_close(db);
 }
 
-static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
+static void earlier_data_is_reported_without_gaps_in_growing_steps(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -105,7 +105,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_past_is_reported_as_far_as_needed_and_the_rest_later(void **state)
+static void earlier_data_is_reported_as_needed_and_the_rest_later(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -149,7 +149,7 @@ static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
     return seconds;
 }
 
-static void a_skipped_period_is_reported_as_the_past(void **state)
+static void a_skipped_period_is_reported_as_earlier_data(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -211,9 +211,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_empty_database_has_the_same_message),
-        cmocka_unit_test(the_past_is_reported_without_gaps_in_ever_longer_steps),
-        cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_the_rest_later),
-        cmocka_unit_test(a_skipped_period_is_reported_as_the_past),
+        cmocka_unit_test(earlier_data_is_reported_without_gaps_in_growing_steps),
+        cmocka_unit_test(earlier_data_is_reported_as_needed_and_the_rest_later),
+        cmocka_unit_test(a_skipped_period_is_reported_as_earlier_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void shows(const struct scene *scene, const char *what)
 }
 
 /* Method: machines of four types, idle and busy, with one process and with 120. */
-static void every_machine_fits_every_usual_terminal(void **state)
+static void the_overview_of_every_machine_fits_common_terminal_sizes(void **state)
 {
     struct scene inf1 = scene_trn1;
     struct scene idle = scene_trn2_lnc1;
@@ -47,7 +47,7 @@ static void every_machine_fits_every_usual_terminal(void **state)
 }
 
 /* Method: one unhealthy device, and two of unknown health. */
-static void faults_are_marked_on_their_devices(void **state)
+static void faulty_devices_are_marked(void **state)
 {
     static struct ntk_health_sample fault = { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE };
     struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene_trn2_lnc2);
@@ -77,7 +77,7 @@ static void faults_are_marked_on_their_devices(void **state)
 
 /* Method: every height at 80 columns: devices or processes without room are counted, and the list
  * of processes keeps its title and two rows. */
-static void entries_that_do_not_fit_are_counted(void **state)
+static void omitted_devices_and_processes_are_counted(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn2_lnc1, NTK_TOP_VIEW_OVERVIEW);
 
@@ -123,9 +123,9 @@ static void the_cores_of_the_selected_process_are_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_machine_fits_every_usual_terminal),
-        cmocka_unit_test(faults_are_marked_on_their_devices),
-        cmocka_unit_test(entries_that_do_not_fit_are_counted),
+        cmocka_unit_test(the_overview_of_every_machine_fits_common_terminal_sizes),
+        cmocka_unit_test(faulty_devices_are_marked),
+        cmocka_unit_test(omitted_devices_and_processes_are_counted),
         cmocka_unit_test(the_cores_of_the_selected_process_are_marked),
     };
 

@@ -17,7 +17,7 @@ static void shows(const struct scene *scene, int rows, int columns, const char *
     ntk_top_model_destroy(model);
 }
 
-static void sixteen_devices_fit_every_usual_terminal(void **state)
+static void sixteen_devices_fit_common_terminal_sizes(void **state)
 {
     shows(&scene_trn1, 24, 80, "trn1_80x24");
     shows(&scene_trn1, 40, 120, "trn1_120x40");
@@ -115,7 +115,7 @@ static void assert_cores_are_shown(const struct ntk_machine *machine, uint32_t l
     ntk_top_model_destroy(model);
 }
 
-static void every_machine_of_the_catalogue_fits_every_usual_terminal(void **state)
+static void every_catalogue_machine_fits_common_terminal_sizes(void **state)
 {
     static const char *const types[] = {
 #define NTK_MACHINE(type, ...) type,
@@ -135,19 +135,19 @@ static void every_machine_of_the_catalogue_fits_every_usual_terminal(void **stat
     }
 }
 
-static void logical_cores_of_two_show_the_mean_of_their_parts(void **state)
+static void a_logical_core_shows_the_mean_of_its_two_physical_cores(void **state)
 {
     shows(&scene_trn2_lnc2, 24, 80, "trn2_lnc2_80x24");
     shows(&scene_trn2_lnc2, 45, 120, "trn2_lnc2_120x45");
 }
 
-static void a_hundred_and_twenty_eight_cores_stay_readable(void **state)
+static void a_screen_with_128_cores_is_readable(void **state)
 {
     shows(&scene_trn2_lnc1, 24, 80, "trn2_lnc1_80x24");
     shows(&scene_trn2_lnc1, 40, 120, "trn2_lnc1_120x40");
 }
 
-static void one_device_has_room(void **state)
+static void one_device_is_shown_with_all_details(void **state)
 {
     shows(&scene_small, 24, 80, "small_80x24");
     shows(&scene_small, 8, 40, "small_40x8");
@@ -161,12 +161,12 @@ static void a_terminal_below_the_minimum_shows_a_message(void **state)
     shows(&scene_small, 1, 1, "one_cell");
 }
 
-static void without_a_device_the_reason_is_shown(void **state)
+static void the_reason_is_shown_if_there_are_no_devices(void **state)
 {
     shows(&scene_no_device, 24, 80, "no_device_80x24");
 }
 
-static void without_a_device_tree_applications_name_the_machine(void **state)
+static void applications_determine_the_machine_without_a_device_tree(void **state)
 {
     struct scene scene = scene_no_device;
 
@@ -177,7 +177,7 @@ static void without_a_device_tree_applications_name_the_machine(void **state)
     shows(&scene, 24, 80, "no_tree_80x24");
 }
 
-static void unmeasured_values_are_a_dash(void **state)
+static void unmeasured_values_are_shown_as_a_dash(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model;
@@ -193,7 +193,7 @@ static void unmeasured_values_are_a_dash(void **state)
     shows(&scene, 24, 80, "opaque_80x24");
 }
 
-static void many_applications_page_their_tabs(void **state)
+static void tabs_of_many_applications_are_shown_in_pages(void **state)
 {
     struct scene scene = scene_trn2_lnc1;
     struct ntk_top_model *model;
@@ -209,7 +209,7 @@ static void many_applications_page_their_tabs(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void wide_tags_and_hostile_names_keep_the_columns(void **state)
+static void columns_stay_aligned_with_wide_tags_and_hostile_names(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_wide);
 
@@ -220,7 +220,7 @@ static void wide_tags_and_hostile_names_keep_the_columns(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void teraflops_change_the_numbers_but_not_the_bars(void **state)
+static void showing_teraflops_changes_the_numbers_but_not_the_bars(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -240,7 +240,7 @@ static void teraflops_change_the_numbers_but_not_the_bars(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void styles_distinguish_the_parts(void **state)
+static void screen_parts_have_different_styles(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
 
@@ -277,7 +277,7 @@ static void a_frame_of_natural_height_omits_nothing(void **state)
 
 /* Method: every size, with the cursor at both ends; each row must stay inside, and the parts in
  * order. */
-static void any_size_has_a_valid_layout(void **state)
+static void any_terminal_size_has_a_valid_layout(void **state)
 {
     const struct scene *scenes[] = { &scene_small, &scene_trn1, &scene_trn2_lnc1,
                                      &scene_no_device };
@@ -313,7 +313,7 @@ static void any_size_has_a_valid_layout(void **state)
 }
 
 /* Method: sizes change as when a user drags a window, with keys and snapshots in between. */
-static void rapid_resizes_do_no_harm(void **state)
+static void rapid_terminal_resizes_are_handled(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
     struct ntk_top_model *model = scene_model(&scene);
@@ -373,25 +373,25 @@ static void a_host_that_was_never_reached_is_unreachable_in_every_view(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sixteen_devices_fit_every_usual_terminal),
+        cmocka_unit_test(sixteen_devices_fit_common_terminal_sizes),
         cmocka_unit_test(a_tall_terminal_shows_applications_and_the_last_minute),
-        cmocka_unit_test(every_machine_of_the_catalogue_fits_every_usual_terminal),
-        cmocka_unit_test(logical_cores_of_two_show_the_mean_of_their_parts),
-        cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
-        cmocka_unit_test(one_device_has_room),
+        cmocka_unit_test(every_catalogue_machine_fits_common_terminal_sizes),
+        cmocka_unit_test(a_logical_core_shows_the_mean_of_its_two_physical_cores),
+        cmocka_unit_test(a_screen_with_128_cores_is_readable),
+        cmocka_unit_test(one_device_is_shown_with_all_details),
         cmocka_unit_test(a_terminal_below_the_minimum_shows_a_message),
-        cmocka_unit_test(without_a_device_the_reason_is_shown),
-        cmocka_unit_test(without_a_device_tree_applications_name_the_machine),
-        cmocka_unit_test(unmeasured_values_are_a_dash),
-        cmocka_unit_test(many_applications_page_their_tabs),
-        cmocka_unit_test(wide_tags_and_hostile_names_keep_the_columns),
-        cmocka_unit_test(teraflops_change_the_numbers_but_not_the_bars),
-        cmocka_unit_test(styles_distinguish_the_parts),
+        cmocka_unit_test(the_reason_is_shown_if_there_are_no_devices),
+        cmocka_unit_test(applications_determine_the_machine_without_a_device_tree),
+        cmocka_unit_test(unmeasured_values_are_shown_as_a_dash),
+        cmocka_unit_test(tabs_of_many_applications_are_shown_in_pages),
+        cmocka_unit_test(columns_stay_aligned_with_wide_tags_and_hostile_names),
+        cmocka_unit_test(showing_teraflops_changes_the_numbers_but_not_the_bars),
+        cmocka_unit_test(screen_parts_have_different_styles),
         cmocka_unit_test(the_help_page_lists_every_key),
         cmocka_unit_test(a_frame_of_natural_height_omits_nothing),
         cmocka_unit_test(a_host_that_was_never_reached_is_unreachable_in_every_view),
-        cmocka_unit_test(any_size_has_a_valid_layout),
-        cmocka_unit_test(rapid_resizes_do_no_harm),
+        cmocka_unit_test(any_terminal_size_has_a_valid_layout),
+        cmocka_unit_test(rapid_terminal_resizes_are_handled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

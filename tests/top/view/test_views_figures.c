@@ -15,7 +15,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void the_map_shows_the_report_of_each_device(void **state)
+static void the_topology_map_shows_the_figures_of_each_device(void **state)
 {
     struct scene chain = scene_trn1;
     struct scene no_memory = scene_trn1;
@@ -93,7 +93,7 @@ static void graphs_show_the_last_minutes(void **state)
 }
 
 /* Method: goes back and forward in a recording; data after the shown moment is never shown. */
-static void graphs_end_at_the_moment_that_is_shown(void **state)
+static void graphs_end_at_the_shown_time(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model;
@@ -123,7 +123,7 @@ static void graphs_end_at_the_moment_that_is_shown(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_numbers_next_to_graphs_are_those_of_the_snapshot(void **state)
+static void numbers_next_to_graphs_match_the_snapshot(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
     struct ntk_top_model *model;
@@ -156,7 +156,7 @@ static void the_numbers_next_to_graphs_are_those_of_the_snapshot(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_peak_of_a_device_is_the_highest_value_seen(void **state)
+static void the_peak_of_a_device_is_its_highest_value(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = scene_model(&scene);
@@ -185,7 +185,7 @@ static void the_peak_of_a_device_is_the_highest_value_seen(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void memory_is_listed_by_core_too(void **state)
+static void memory_can_be_listed_by_core(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn2_lnc2, NTK_TOP_VIEW_HBM);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
@@ -209,7 +209,7 @@ static void memory_is_listed_by_core_too(void **state)
 
 /* Method: three days of work that an agent found when it came back; every rate is the same as
  * without them. */
-static void unwatched_time_is_in_no_rate_of_an_application(void **state)
+static void unwatched_work_is_excluded_from_application_rates(void **state)
 {
     static const size_t columns[] = { NTK_TOP_PROCESSES_RATE, NTK_TOP_PROCESSES_ERROR_RATE,
                                       NTK_TOP_PROCESSES_FLOPS };
@@ -231,7 +231,7 @@ static void unwatched_time_is_in_no_rate_of_an_application(void **state)
 }
 
 /* Method: the machine's cores have the counts of the applications, and their unwatched part. */
-static void unwatched_time_is_in_no_rate_of_the_machine(void **state)
+static void unwatched_work_is_excluded_from_machine_rates(void **state)
 {
     struct scene scene = scene_trn1;
     double teraflops[2];
@@ -257,7 +257,7 @@ static void unwatched_time_is_in_no_rate_of_the_machine(void **state)
     assert_true(teraflops[0] == teraflops[1]);
 }
 
-static void a_queue_without_a_report_is_not_empty(void **state)
+static void an_unreported_queue_length_is_absent(void **state)
 {
     struct scene scene = scene_trn1;
 
@@ -275,15 +275,15 @@ static void a_queue_without_a_report_is_not_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_map_shows_the_report_of_each_device),
+        cmocka_unit_test(the_topology_map_shows_the_figures_of_each_device),
         cmocka_unit_test(graphs_show_the_last_minutes),
-        cmocka_unit_test(graphs_end_at_the_moment_that_is_shown),
-        cmocka_unit_test(the_numbers_next_to_graphs_are_those_of_the_snapshot),
-        cmocka_unit_test(the_peak_of_a_device_is_the_highest_value_seen),
-        cmocka_unit_test(memory_is_listed_by_core_too),
-        cmocka_unit_test(unwatched_time_is_in_no_rate_of_an_application),
-        cmocka_unit_test(unwatched_time_is_in_no_rate_of_the_machine),
-        cmocka_unit_test(a_queue_without_a_report_is_not_empty),
+        cmocka_unit_test(graphs_end_at_the_shown_time),
+        cmocka_unit_test(numbers_next_to_graphs_match_the_snapshot),
+        cmocka_unit_test(the_peak_of_a_device_is_its_highest_value),
+        cmocka_unit_test(memory_can_be_listed_by_core),
+        cmocka_unit_test(unwatched_work_is_excluded_from_application_rates),
+        cmocka_unit_test(unwatched_work_is_excluded_from_machine_rates),
+        cmocka_unit_test(an_unreported_queue_length_is_absent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void keys_open_views_and_lead_back(void **state)
+static void keys_open_views_and_return_to_the_first_one(void **state)
 {
     static const enum ntk_top_view_id firsts[] = { NTK_TOP_VIEW_OVERVIEW, NTK_TOP_VIEW_TREE };
 
@@ -44,7 +44,7 @@ static void keys_open_views_and_lead_back(void **state)
     }
 }
 
-static void no_two_keys_are_the_same(void **state)
+static void all_keys_are_different(void **state)
 {
     static const int keys[] = {
 #define NTK_TOP_KEY(code, id, argument) code,
@@ -63,7 +63,7 @@ static void no_two_keys_are_the_same(void **state)
 
 /* Method: the tree of the first screen has a separate selection; keys of a view must not move
  * it. */
-static void actions_in_a_view_do_not_change_the_first_screen(void **state)
+static void actions_in_a_view_do_not_affect_the_first_screen(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     size_t nodes = model->nodes.count;
@@ -88,7 +88,7 @@ static struct ntk_top_model *open_processes_by_pid(const struct scene *scene)
     return model;
 }
 
-static void the_application_of_a_row_is_followed(void **state)
+static void the_application_of_a_row_stays_selected(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_processes_by_pid(&scene);
@@ -118,7 +118,7 @@ static void the_application_of_a_row_is_followed(void **state)
 
 /* Method: opens the page of a row of the list, and goes back with each of the two keys; the list is
  * unchanged. */
-static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
+static void enter_opens_and_closes_the_page_of_a_row(void **state)
 {
     static const int keys[] = { NTK_SCREEN_KEY_ESCAPE, NTK_SCREEN_KEY_ENTER };
     struct scene scene = scene_trn1;
@@ -160,7 +160,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
 }
 
 /* The first screen has no CPU time, but the page of an application does. */
-static void the_values_of_a_page_are_read_while_it_is_open(void **state)
+static void page_values_are_read_only_while_the_page_is_open(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_OVERVIEW);
 
@@ -176,7 +176,7 @@ static void the_values_of_a_page_are_read_while_it_is_open(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_cursor_moves_to_a_neighbour_if_its_process_exits(void **state)
+static void the_cursor_moves_to_the_next_row_if_its_process_exits(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model;
@@ -204,7 +204,7 @@ static void the_cursor_moves_to_a_neighbour_if_its_process_exits(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_click_selects_sorts_and_opens(void **state)
+static void mouse_clicks_select_sort_and_open(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
@@ -239,7 +239,7 @@ static void a_click_selects_sorts_and_opens(void **state)
 }
 
 /* Method: each view at 80 columns, even if the position in a long list takes some of them. */
-static void the_strip_has_the_names_around_the_open_view_and_every_key(void **state)
+static void the_view_strip_has_every_key_and_the_adjacent_view_names(void **state)
 {
     struct ntk_screen *screen = NULL;
     struct ntk_top_model *model = scene_model(&scene_trn1);
@@ -278,7 +278,7 @@ static void the_strip_has_the_names_around_the_open_view_and_every_key(void **st
     ntk_top_model_destroy(model);
 }
 
-static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
+static void a_click_in_the_column_box_hides_and_shows_a_column(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
@@ -331,7 +331,7 @@ static void memory_categories_sum_to_the_total(void **state)
     }
 }
 
-static void a_filter_is_typed_and_shown(void **state)
+static void a_typed_filter_is_shown_and_applied(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
 
@@ -373,7 +373,7 @@ static void columns_are_chosen_in_a_box(void **state)
 }
 
 /* Method: a process of this user among those of others, in the lists of processes and models. */
-static void mine_lists_only_entries_of_this_user(void **state)
+static void the_mine_filter_lists_only_entries_of_this_user(void **state)
 {
     static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_OVERVIEW,
                                                   NTK_TOP_VIEW_MODELS };
@@ -402,7 +402,7 @@ static void mine_lists_only_entries_of_this_user(void **state)
 }
 
 /* Method: a user without processes: the list says why it is empty. */
-static void mine_reports_that_this_user_has_no_entries(void **state)
+static void the_mine_filter_reports_an_empty_result(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
     char *row;
@@ -417,7 +417,7 @@ static void mine_reports_that_this_user_has_no_entries(void **state)
 
 /* Method: views with rows that belong to no process: their bar lacks the key, and it does
  * nothing. */
-static void mine_is_not_offered_where_it_has_no_meaning(void **state)
+static void the_mine_filter_is_unavailable_in_views_without_processes(void **state)
 {
     for (int view = 0; view < NTK_TOP_VIEW_COUNT; view++) {
         struct ntk_top_model *model;
@@ -465,22 +465,22 @@ static void the_tag_column_is_shown_while_a_process_has_a_tag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_open_views_and_lead_back),
-        cmocka_unit_test(no_two_keys_are_the_same),
-        cmocka_unit_test(actions_in_a_view_do_not_change_the_first_screen),
-        cmocka_unit_test(the_application_of_a_row_is_followed),
-        cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
-        cmocka_unit_test(the_values_of_a_page_are_read_while_it_is_open),
-        cmocka_unit_test(the_cursor_moves_to_a_neighbour_if_its_process_exits),
-        cmocka_unit_test(a_click_selects_sorts_and_opens),
-        cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
-        cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
+        cmocka_unit_test(keys_open_views_and_return_to_the_first_one),
+        cmocka_unit_test(all_keys_are_different),
+        cmocka_unit_test(actions_in_a_view_do_not_affect_the_first_screen),
+        cmocka_unit_test(the_application_of_a_row_stays_selected),
+        cmocka_unit_test(enter_opens_and_closes_the_page_of_a_row),
+        cmocka_unit_test(page_values_are_read_only_while_the_page_is_open),
+        cmocka_unit_test(the_cursor_moves_to_the_next_row_if_its_process_exits),
+        cmocka_unit_test(mouse_clicks_select_sort_and_open),
+        cmocka_unit_test(the_view_strip_has_every_key_and_the_adjacent_view_names),
+        cmocka_unit_test(a_click_in_the_column_box_hides_and_shows_a_column),
         cmocka_unit_test(memory_categories_sum_to_the_total),
-        cmocka_unit_test(a_filter_is_typed_and_shown),
+        cmocka_unit_test(a_typed_filter_is_shown_and_applied),
         cmocka_unit_test(columns_are_chosen_in_a_box),
-        cmocka_unit_test(mine_lists_only_entries_of_this_user),
-        cmocka_unit_test(mine_reports_that_this_user_has_no_entries),
-        cmocka_unit_test(mine_is_not_offered_where_it_has_no_meaning),
+        cmocka_unit_test(the_mine_filter_lists_only_entries_of_this_user),
+        cmocka_unit_test(the_mine_filter_reports_an_empty_result),
+        cmocka_unit_test(the_mine_filter_is_unavailable_in_views_without_processes),
         cmocka_unit_test(the_tag_column_is_shown_while_a_process_has_a_tag),
     };
 

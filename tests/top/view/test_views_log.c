@@ -51,7 +51,7 @@ static void the_log_continues_over_snapshots_and_restarts_when_time_goes_back(vo
 
 /* Method: more events than are kept; a frozen screen gets them later, and its contents do not
  * change. */
-static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
+static void the_log_is_limited_and_continues_while_the_screen_is_frozen(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
@@ -96,7 +96,7 @@ static double error_value(const struct ntk_top_table *table, const struct ntk_to
 }
 
 /* Method: bits are corrected in one second, then time passes; the application that failed exits. */
-static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
+static void new_errors_are_highlighted_and_old_ones_stay_listed(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
@@ -140,7 +140,7 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
+static void unknown_ecc_totals_of_a_recording_are_absent_rather_than_zero(void **state)
 {
     struct scene scene = scene_trn1;
     scene.no_ecc_total = true;
@@ -156,7 +156,7 @@ static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
 }
 
 /* Method: more applications than are remembered, with one failure each. */
-static void remembered_errors_are_bounded(void **state)
+static void the_number_of_listed_errors_is_limited(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
@@ -190,7 +190,7 @@ static void log_push(struct ntk_top_model *model, uint16_t kind, const char *tag
 
 /* Method: an application that allocates and frees 62 times, then an event of another kind, then the
  * same pair from another application: rows, counts and sums are known by construction. */
-static void repeated_events_share_a_row_until_x_shows_each(void **state)
+static void repeated_events_share_a_row_until_expanded(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_small, NTK_TOP_VIEW_EVENTS);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
@@ -235,11 +235,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_continues_over_snapshots_and_restarts_when_time_goes_back),
-        cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
-        cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
-        cmocka_unit_test(a_recording_has_no_totals_of_ecc_instead_of_zeros),
-        cmocka_unit_test(remembered_errors_are_bounded),
-        cmocka_unit_test(repeated_events_share_a_row_until_x_shows_each),
+        cmocka_unit_test(the_log_is_limited_and_continues_while_the_screen_is_frozen),
+        cmocka_unit_test(new_errors_are_highlighted_and_old_ones_stay_listed),
+        cmocka_unit_test(unknown_ecc_totals_of_a_recording_are_absent_rather_than_zero),
+        cmocka_unit_test(the_number_of_listed_errors_is_limited),
+        cmocka_unit_test(repeated_events_share_a_row_until_expanded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

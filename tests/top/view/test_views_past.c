@@ -129,7 +129,7 @@ static struct ntk_top_model *begin(void)
     return model;
 }
 
-static void going_back_shows_the_state_of_that_moment(void **state)
+static void going_back_shows_the_state_at_the_selected_time(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = begin();
@@ -154,7 +154,7 @@ static void going_back_shows_the_state_of_that_moment(void **state)
 
 /* Method: snapshots arrive while an earlier one is shown, once frozen and once after a step
  * back. */
-static void the_display_does_not_change_while_an_earlier_moment_is_shown(void **state)
+static void the_display_is_unchanged_while_an_earlier_time_is_shown(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = begin();
@@ -181,7 +181,7 @@ static void the_display_does_not_change_while_an_earlier_moment_is_shown(void **
 }
 
 /* Method: the first snapshots leave the past; their counts are kept. */
-static void dropped_history_is_still_counted(void **state)
+static void counts_of_dropped_history_are_kept(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = begin();
@@ -226,9 +226,9 @@ static void events_that_are_read_later_are_listed_at_their_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(going_back_shows_the_state_of_that_moment),
-        cmocka_unit_test(the_display_does_not_change_while_an_earlier_moment_is_shown),
-        cmocka_unit_test(dropped_history_is_still_counted),
+        cmocka_unit_test(going_back_shows_the_state_at_the_selected_time),
+        cmocka_unit_test(the_display_is_unchanged_while_an_earlier_time_is_shown),
+        cmocka_unit_test(counts_of_dropped_history_are_kept),
         cmocka_unit_test(events_that_are_read_later_are_listed_at_their_time),
     };
 

@@ -68,7 +68,7 @@ static void assert_rank(const struct ntk_top_model *model, const char *rank, con
     fail_msg("no rank %s", rank);
 }
 
-static void a_rank_that_left_the_operation_is_past_it(void **state)
+static void a_rank_that_left_the_operation_is_shown_as_passed(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
 
@@ -83,7 +83,7 @@ static void a_rank_that_left_the_operation_is_past_it(void **state)
 }
 
 /* Method: rank 1 is slow for some windows, then none. The past shows it as it was. */
-static void the_rank_that_others_wait_for_is_slow_and_first(void **state)
+static void the_rank_that_others_wait_for_is_slow_and_listed_first(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
@@ -116,7 +116,7 @@ static void the_rank_that_others_wait_for_is_slow_and_first(void **state)
 }
 
 /* Method: a report of an agent that judged; the ranks themselves are equal. */
-static void a_rank_that_an_agent_finds_slow_is_slow(void **state)
+static void a_rank_with_a_slow_verdict_is_shown_as_slow(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
     struct ntk_snapshot *snapshot = second(1, 2, false);
@@ -140,9 +140,9 @@ static void a_rank_that_an_agent_finds_slow_is_slow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_that_left_the_operation_is_past_it),
-        cmocka_unit_test(a_rank_that_an_agent_finds_slow_is_slow),
-        cmocka_unit_test(the_rank_that_others_wait_for_is_slow_and_first),
+        cmocka_unit_test(a_rank_that_left_the_operation_is_shown_as_passed),
+        cmocka_unit_test(a_rank_with_a_slow_verdict_is_shown_as_slow),
+        cmocka_unit_test(the_rank_that_others_wait_for_is_slow_and_listed_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

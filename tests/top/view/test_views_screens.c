@@ -16,7 +16,7 @@
 
 /* Method: the usual sizes with sixteen devices; ASCII and colours separately; then without optional
  * data. */
-static void every_view_fits_every_usual_terminal(void **state)
+static void every_view_fits_common_terminal_sizes(void **state)
 {
     struct scene several = scene_trn1;
     struct scene absent = scene_small;
@@ -73,7 +73,7 @@ static void assert_no_poison(struct ntk_top_model *model, int rows, int columns,
 
 /* Method: three processes at once, watched in three ways; the unknown values of two of them are
  * poison in the snapshot, and no view, page or tab of any size shows it. */
-static void no_view_shows_values_for_unknown_ones(void **state)
+static void unknown_values_are_absent_in_every_view(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 10, 40 }, { 40, 120 } };
 
@@ -145,7 +145,7 @@ static void inf1_memory_is_labelled_dram_not_hbm(void **state)
 }
 
 /* Method: usual sizes with all data; then without the data of missing sources. */
-static void pages_fit_every_usual_terminal(void **state)
+static void detail_pages_fit_common_terminal_sizes(void **state)
 {
     static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_MODELS };
     struct scene known = scene_trn1;
@@ -175,7 +175,7 @@ static void pages_fit_every_usual_terminal(void **state)
     }
 }
 
-static void wide_characters_keep_the_columns(void **state)
+static void columns_stay_aligned_with_wide_characters(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_wide, NTK_TOP_VIEW_PROCESSES);
 
@@ -189,7 +189,7 @@ static void wide_characters_keep_the_columns(void **state)
 }
 
 /* Method: every size, each view with rows and without; nothing may exceed the frame or crash. */
-static void any_size_has_a_valid_screen(void **state)
+static void any_terminal_size_has_a_valid_screen(void **state)
 {
     /* A report may contain anything, such as half a logical core in a device. */
     const struct scene odd = { .instance_type = "trn2.48xlarge",
@@ -235,12 +235,12 @@ static void any_size_has_a_valid_screen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_view_fits_every_usual_terminal),
-        cmocka_unit_test(no_view_shows_values_for_unknown_ones),
+        cmocka_unit_test(every_view_fits_common_terminal_sizes),
+        cmocka_unit_test(unknown_values_are_absent_in_every_view),
         cmocka_unit_test(inf1_memory_is_labelled_dram_not_hbm),
-        cmocka_unit_test(pages_fit_every_usual_terminal),
-        cmocka_unit_test(wide_characters_keep_the_columns),
-        cmocka_unit_test(any_size_has_a_valid_screen),
+        cmocka_unit_test(detail_pages_fit_common_terminal_sizes),
+        cmocka_unit_test(columns_stay_aligned_with_wide_characters),
+        cmocka_unit_test(any_terminal_size_has_a_valid_screen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
