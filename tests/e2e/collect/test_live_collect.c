@@ -209,7 +209,7 @@ static void end_and_watch(struct fixture *f, pid_t bench, int exit_code)
     assert_int_equal(test_stop_program(bench, 0), exit_code);
 }
 
-static void the_periods_of_a_run_sum_to_its_executions(void **state)
+static void period_counts_sum_to_the_executions_of_a_run(void **state)
 {
     struct fixture *f = *state;
     pid_t bench;
@@ -307,7 +307,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     assert_int_equal(f->sums.core_busy_ns, f->snapshot->cores[0].busy_ns.total);
 }
 
-static void a_killed_run_is_reported_once_more_with_its_last_counts(void **state)
+static void a_killed_process_is_reported_once_more_with_its_last_counts(void **state)
 {
     struct fixture *f = *state;
     uint64_t last;
@@ -330,7 +330,7 @@ static void a_killed_run_is_reported_once_more_with_its_last_counts(void **state
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, last);
 }
 
-static void a_logical_core_of_two_counts_each_execution_once(void **state)
+static void a_two_core_execution_is_counted_once_per_logical_core(void **state)
 {
     struct fixture *f = *state;
     struct ntk_core_sample logical;
@@ -361,7 +361,7 @@ static void a_logical_core_of_two_counts_each_execution_once(void **state)
     assert_int_equal(logical.flops.total, first->flops.total + second->flops.total);
 }
 
-static void outcomes_that_fail_keep_their_kind(void **state)
+static void failed_executions_are_reported_with_their_error_class(void **state)
 {
     static const struct {
         const char *example;
@@ -400,7 +400,7 @@ static void outcomes_that_fail_keep_their_kind(void **state)
 
 /* Method: `neuron-bench machine` in both layouts of the driver, one after the other in one folder;
  * the source notices the second and reads all files again. */
-static void the_published_tree_is_read_in_both_layouts(void **state)
+static void the_published_device_tree_is_read_in_both_layouts(void **state)
 {
     static const char *const layouts[] = { "NEURON_SOFT_SYSFS=old", "NEURON_SOFT_SYSFS=new" };
     static const char *const machines[] = { "NEURON_SOFT_INSTANCE=trn2.3xlarge",
@@ -468,12 +468,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_periods_of_a_run_sum_to_its_executions),
+        TEST(period_counts_sum_to_the_executions_of_a_run),
         TEST(a_long_execution_shows_a_busy_core_while_it_runs),
-        TEST(a_killed_run_is_reported_once_more_with_its_last_counts),
-        TEST(a_logical_core_of_two_counts_each_execution_once),
-        TEST(outcomes_that_fail_keep_their_kind),
-        TEST(the_published_tree_is_read_in_both_layouts),
+        TEST(a_killed_process_is_reported_once_more_with_its_last_counts),
+        TEST(a_two_core_execution_is_counted_once_per_logical_core),
+        TEST(failed_executions_are_reported_with_their_error_class),
+        TEST(the_published_device_tree_is_read_in_both_layouts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

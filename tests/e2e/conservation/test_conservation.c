@@ -319,7 +319,7 @@ static void run(struct fixture *f, const struct agent what[AGENTS])
 }
 
 /* A second agent stores nothing, and must not remove what the first has yet to count. */
-static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
+static void counts_are_complete_when_agents_and_processes_are_killed(void **state)
 {
     const struct agent agents[AGENTS] = { { .db = "a.db", .is_killed = true },
                                           { .is_killed = true } };
@@ -327,7 +327,7 @@ static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
     run(*state, agents);
 }
 
-static void two_agents_both_see_everything_of_every_process(void **state)
+static void two_agents_both_count_every_execution(void **state)
 {
     const struct agent agents[AGENTS] = { { .db = "a.db" }, { .db = "b.db" } };
 
@@ -337,10 +337,9 @@ static void two_agents_both_see_everything_of_every_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_is_lost_when_agents_and_processes_are_killed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(two_agents_both_see_everything_of_every_process, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(counts_are_complete_when_agents_and_processes_are_killed,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(two_agents_both_count_every_execution, setup, teardown),
     };
 
     if (system("command -v sqlite3 >/dev/null") != 0) {

@@ -328,7 +328,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void nothing_of_a_day_is_lost_uncounted(void **state)
+static void all_data_of_a_day_is_stored_or_counted_as_lost(void **state)
 {
     struct fixture *f = *state;
 
@@ -370,7 +370,8 @@ static void nothing_of_a_day_is_lost_uncounted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_of_a_day_is_lost_uncounted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_data_of_a_day_is_stored_or_counted_as_lost, set_up,
+                                        tear_down),
     };
     static const char *const environment[][2] = {
         { "AWS_ACCESS_KEY_ID", "AKIDEXAMPLE" }, { "AWS_SECRET_ACCESS_KEY", "secret" },

@@ -246,7 +246,7 @@ static void run_mlp(size_t features, enum ntk_dtype dtype, uint64_t repeat)
     unload(&l);
 }
 
-static void mlp_agrees_with_plain_loops(void **state)
+static void the_mlp_example_matches_a_reference_in_c(void **state)
 {
     run_mlp(256, NTK_DTYPE_BFLOAT16, 1);
     run_mlp(128, NTK_DTYPE_FLOAT32, 1);
@@ -275,14 +275,14 @@ static void run_conv(size_t side, enum ntk_dtype dtype, uint64_t repeat)
     unload(&l);
 }
 
-static void conv_agrees_with_plain_loops(void **state)
+static void the_conv_example_matches_a_reference_in_c(void **state)
 {
     run_conv(32, NTK_DTYPE_BFLOAT16, 1);
     run_conv(23, NTK_DTYPE_FLOAT32, 1); /* the last block has fewer rows */
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
 }
 
-static void the_conv_error_suggests_other_examples(void **state)
+static void conv_on_inf1_is_rejected_with_other_examples(void **state)
 {
     const struct ntk_example_options options = { .columns = columns };
     struct ntk_neff_build *build = NULL;
@@ -317,7 +317,7 @@ static void run_attention(const char *name, size_t length, enum ntk_dtype dtype,
     unload(&l);
 }
 
-static void attention_agrees_with_plain_loops(void **state)
+static void the_attention_example_matches_a_reference_in_c(void **state)
 {
     run_attention("attention", 256, NTK_DTYPE_BFLOAT16, 1);
     run_attention("attention", 128, NTK_DTYPE_FLOAT32, 2);
@@ -325,7 +325,7 @@ static void attention_agrees_with_plain_loops(void **state)
     run_attention("attention", 384, NTK_DTYPE_BFLOAT16, 3);
 }
 
-static void slow_attention_agrees_too(void **state)
+static void the_slow_attention_example_matches_a_reference_in_c(void **state)
 {
     run_attention("attention-slow", 256, NTK_DTYPE_BFLOAT16, 1);
     run_attention("attention-slow", 640, NTK_DTYPE_FLOAT32, 2);
@@ -366,7 +366,7 @@ static void run_pipeline(const char *name, size_t length, enum ntk_dtype dtype, 
     unload(&l);
 }
 
-static void pipelines_agree_with_plain_loops(void **state)
+static void the_pipeline_examples_match_a_reference_in_c(void **state)
 {
     run_pipeline("pipeline", 4, NTK_DTYPE_FLOAT32, 1);
     run_pipeline("pipeline", 3, NTK_DTYPE_BFLOAT16, 2);
@@ -375,7 +375,7 @@ static void pipelines_agree_with_plain_loops(void **state)
     run_pipeline("two-node-core", 2, NTK_DTYPE_BFLOAT16, 1);
 }
 
-static void memcpy_copies_every_byte(void **state)
+static void the_memcpy_example_copies_every_byte(void **state)
 {
     static const struct ntk_example_options options[] = {
         { .size = 1 }, { .size = 1024 }, { .size = 9000 }, { .size = 5000, .repeat = 3 }
@@ -392,7 +392,7 @@ static void memcpy_copies_every_byte(void **state)
     }
 }
 
-static void the_cpu_node_gets_the_output_of_the_core(void **state)
+static void a_cpu_node_receives_the_output_of_the_core(void **state)
 {
     struct ntk_example_options options = { .size = 100 };
     struct loaded l = load("two-node-cpu", &options);
@@ -430,7 +430,7 @@ static void faulty_examples_fail_as_documented(void **state)
     }
 }
 
-static void nan_really_is_in_the_output(void **state)
+static void the_nan_example_has_a_nan_in_its_output(void **state)
 {
     struct ntk_example_options options = { 0 };
     struct loaded l = load("nan", &options);
@@ -450,23 +450,23 @@ static void nan_really_is_in_the_output(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mlp_agrees_with_plain_loops),
-        cmocka_unit_test(conv_agrees_with_plain_loops),
-        cmocka_unit_test(attention_agrees_with_plain_loops),
-        cmocka_unit_test(slow_attention_agrees_too),
-        cmocka_unit_test(memcpy_copies_every_byte),
-        cmocka_unit_test(the_cpu_node_gets_the_output_of_the_core),
+        cmocka_unit_test(the_mlp_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_conv_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_attention_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_slow_attention_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_memcpy_example_copies_every_byte),
+        cmocka_unit_test(a_cpu_node_receives_the_output_of_the_core),
         cmocka_unit_test(faulty_examples_fail_as_documented),
-        cmocka_unit_test(nan_really_is_in_the_output),
+        cmocka_unit_test(the_nan_example_has_a_nan_in_its_output),
     };
 
     /* A tensor engine with half the columns. */
     static const struct CMUnitTest tests_of_inf1[] = {
-        cmocka_unit_test(mlp_agrees_with_plain_loops),
-        cmocka_unit_test(the_conv_error_suggests_other_examples),
-        cmocka_unit_test(attention_agrees_with_plain_loops),
-        cmocka_unit_test(slow_attention_agrees_too),
-        cmocka_unit_test(pipelines_agree_with_plain_loops),
+        cmocka_unit_test(the_mlp_example_matches_a_reference_in_c),
+        cmocka_unit_test(conv_on_inf1_is_rejected_with_other_examples),
+        cmocka_unit_test(the_attention_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_slow_attention_example_matches_a_reference_in_c),
+        cmocka_unit_test(the_pipeline_examples_match_a_reference_in_c),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown) +
