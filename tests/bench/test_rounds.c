@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 
-static void met_requires_the_median(void **state)
+static void the_verdict_met_requires_the_median(void **state)
 {
     (void)state;
     assert_string_equal(rounds_verdict(0.9, 1.0), "met");
@@ -12,7 +12,7 @@ static void met_requires_the_median(void **state)
     assert_string_equal(rounds_verdict(0.5, 2.0), "met (minimum only)");
 }
 
-static void a_value_beyond_the_target_counts_as_noise_or_missed(void **state)
+static void values_beyond_the_target_are_within_noise_or_missed(void **state)
 {
     (void)state;
     assert_string_equal(rounds_verdict(1.2, 2.0), "within noise");
@@ -24,8 +24,8 @@ static void a_value_beyond_the_target_counts_as_noise_or_missed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(met_requires_the_median),
-        cmocka_unit_test(a_value_beyond_the_target_counts_as_noise_or_missed),
+        cmocka_unit_test(the_verdict_met_requires_the_median),
+        cmocka_unit_test(values_beyond_the_target_are_within_noise_or_missed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

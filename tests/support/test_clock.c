@@ -38,7 +38,7 @@ static bool are_done(struct sleeper *sleepers)
     return all;
 }
 
-static void an_advance_leaves_alone_what_a_thread_has_left(void **state)
+static void advancing_the_clock_does_not_touch_locks_of_finished_waits(void **state)
 {
     static struct sleeper sleepers[SLEEPERS];
     struct test_clock clock;
@@ -61,7 +61,7 @@ static void an_advance_leaves_alone_what_a_thread_has_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_advance_leaves_alone_what_a_thread_has_left),
+        cmocka_unit_test(advancing_the_clock_does_not_touch_locks_of_finished_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static int has_come(void *ctx)
     return reply->looks > 2;
 }
 
-static void a_wait_that_times_out_prints_its_location_and_condition(void **state)
+static void a_wait_that_times_out_prints_location_and_condition(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "printed");
     char text[256] = { 0 };
@@ -48,7 +48,7 @@ static void a_wait_that_times_out_prints_its_location_and_condition(void **state
     assert_string_equal(text, expected);
 }
 
-static void a_wait_ends_when_its_condition_holds(void **state)
+static void a_wait_ends_when_its_condition_is_true(void **state)
 {
     struct reply reply = { 0 };
 
@@ -59,8 +59,8 @@ static void a_wait_ends_when_its_condition_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_that_times_out_prints_its_location_and_condition),
-        cmocka_unit_test(a_wait_ends_when_its_condition_holds),
+        cmocka_unit_test(a_wait_that_times_out_prints_location_and_condition),
+        cmocka_unit_test(a_wait_ends_when_its_condition_is_true),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
