@@ -417,7 +417,7 @@ static void programs_without_common_parts_are_unrelated(void **state)
 
 /* One execution each. The later one lacks the records of queues and the length; a peak is unknown
  * before. Method: the verdict, the rows, the text. */
-static void figures_that_one_side_does_not_show_did_not_change(void **state)
+static void figures_missing_on_one_side_do_not_count_as_changed(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { .unknown = 1u << NTK_MEASURE_QUEUE };
@@ -458,7 +458,7 @@ static void figures_that_one_side_does_not_show_did_not_change(void **state)
 }
 
 /* Of five executions after, three lack all records: the other two decide, not three zeros. */
-static void executions_without_a_figure_do_not_count_as_zero(void **state)
+static void executions_without_a_figure_are_excluded_from_medians(void **state)
 {
     struct ntk_measures before[5] = { 0 };
     struct ntk_measures after[5] = { 0 };
@@ -496,8 +496,8 @@ int main(void)
         cmocka_unit_test(a_reversed_comparison_has_the_opposite_changes),
         cmocka_unit_test(a_verdict_on_single_executions_lists_the_differences),
         cmocka_unit_test(programs_without_common_parts_are_unrelated),
-        cmocka_unit_test(figures_that_one_side_does_not_show_did_not_change),
-        cmocka_unit_test(executions_without_a_figure_do_not_count_as_zero),
+        cmocka_unit_test(figures_missing_on_one_side_do_not_count_as_changed),
+        cmocka_unit_test(executions_without_a_figure_are_excluded_from_medians),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
