@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime-hooks/nrt/nrt_search.h"
 #include "shared/base/fs.h"
 #include "shared/formats/elf/elf_file.h"
 
@@ -77,7 +76,7 @@ static bool holds_identity(const char *bytes, size_t count)
 
 bool ntk_attach_elf_has_hooks(int fd)
 {
-    static const char marker[] = NTK_NRT_HOOKS_MARKER;
+    static const char marker[] = "neuron_hooks_marker"; /* NTK_NRT_HOOKS_MARKER */
     struct stat status;
     bool found = false;
 
