@@ -105,6 +105,11 @@ int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles)
     return trace->has_chip ? (int64_t)cycles * 1000 / trace->chip.base_mhz : 0;
 }
 
+int64_t ntk_source_wait_max_ns(const struct ntk_trace *trace)
+{
+    return ntk_source_wait_ns(trace, UINT16_MAX);
+}
+
 static void add(struct ntk_source_sums *to, const struct row *row)
 {
     const struct ntk_slot_fact *fact = row->fact;

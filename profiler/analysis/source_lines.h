@@ -89,7 +89,10 @@ struct ntk_source_iteration {                   /* a path of loops with their va
 
 struct ntk_source_lines {
     const struct ntk_program *program;
-    bool has_lines;    /* of any row */
+    bool has_lines; /* of any row */
+    /* Waits in idle_ps that are longer than a record can count: wait_ns of their lines is too
+     * small. */
+    uint64_t long_wait_count;
     size_t line_count; /* by descending wait and duration; rows without a line come last */
     struct ntk_source_line *lines;
     size_t loop_count;
@@ -125,6 +128,8 @@ const char *ntk_source_blocker_reason(const struct ntk_source_lines *lines,
 /* Appends the values of an iteration and the enclosing ones, outermost first: "0,3". */
 void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iteration,
                            struct ntk_buf *out);
+/* The longest wait that a record can count; 0: the machine is unknown. */
+int64_t ntk_source_wait_max_ns(const struct ntk_trace *trace);
 /* The sum of the spans of its iterations divided by its own span: 1 if they do not overlap; 0
  * without rows. */
 double ntk_source_loop_overlap(const struct ntk_source_loop *loop);

@@ -83,6 +83,8 @@ static int add_idle(const struct ntk_idle_part *part, void *ctx)
     }
     const struct ntk_trace_instruction *waiting =
         &f->result->program->trace->cores[part->core].instructions[part->item];
+    int64_t max_ns = ntk_source_wait_max_ns(f->result->program->trace);
+    f->result->long_wait_count += max_ns > 0 && ntk_source_ns(idle_ps) > max_ns;
     uint32_t line = ntk_line_of_instruction(f, part->core, waiting);
     uint32_t path = ntk_path_of_instruction(f, part->core, waiting);
     if (f->failed) {

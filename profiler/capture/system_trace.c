@@ -28,7 +28,9 @@ static int trace_types_set(struct ntk_session *s, nrt_sys_trace_config_t *config
         status = s->nrt.nrt_sys_trace_config_set_capture_enabled_for_event_type(config, word,
                                                                                 !is_removed);
         if (status != NRT_SUCCESS) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown event type '%s'", word);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "unknown event type '%s'; --systrace-get-event-types lists them",
+                               word);
         }
     }
     return 0;

@@ -68,7 +68,7 @@ static const struct ntk_opt options[] = {
       "write this file (default profile.ntff, with systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "execute N times (default 1)" },
     { 0, "profile-nth-exec", "N", NTK_OPT_U64, &arg_nth,
-      "record every Nth execution (default 1): the first to FILE.ntff, later ones to "
+      "record every Nth execution (default 1): execution 1 to FILE.ntff, others to "
       "FILE_exec_NUMBER.ntff; executes at least N times; 0 records none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
@@ -139,6 +139,9 @@ static const struct ntk_opt_program program = {
                 "runtime of this installation. It is printed on stderr.",
 };
 
+/* The number of the last execution with a file; for a systrace, 1 with the file. */
+static uint64_t last_recorded;
+
 struct plan {
     uint64_t executions; /* counted ones */
     uint64_t every;      /* record every n-th; 0 none */
@@ -187,6 +190,9 @@ static int make_plan(struct plan *plan)
     plan->is_systrace = strcmp(arg_type, "systrace") == 0;
     if (arg_executions == 0) {
         return ntk_opt_usage_error(&program, "--num-exec must be at least 1");
+    }
+    if (arg_single_io_threshold > 0 && !arg_single_io) {
+        return ntk_opt_usage_error(&program, "--single-io-threshold requires --single-io");
     }
     if (arg_save_nth > 0 && !arg_save_output && !arg_save_output_npy) {
         return ntk_opt_usage_error(&program,
@@ -305,6 +311,7 @@ static int execute_recorded(struct ntk_session *session, const struct plan *plan
         ret = execute(session, true, err);
         int stopped = ntk_session_record_stop(session, ret < 0 ? NULL : err);
         ret = ret < 0 ? ret : stopped;
+        last_recorded = access(path, F_OK) == 0 ? number : last_recorded;
     }
     free(path);
     return ret;
@@ -344,6 +351,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
     bool is_rewriting = strcmp(arg_write_tensors, "none") != 0;
     /* Executions cannot be queued if the host accesses their tensors in between. */
     bool is_queued = strcmp(arg_mode, "async") == 0 && !arg_check_determinism && !is_rewriting;
+    bool is_tracing = false;
     int ret = 0;
 
     ntk_progress_begin(&progress, "executing");
@@ -354,6 +362,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
 
         if (plan->is_systrace && plan->every && i == arg_warmup) {
             ret = ntk_session_trace_start(session, arg_types, err);
+            is_tracing = ret == 0;
         }
         if (ret == 0 && is_rewriting && i > 0) {
             ret = inputs_write(session, inputs, err);
@@ -377,8 +386,11 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
         }
     }
     ntk_progress_end(&progress);
-    if (ret == 0 && plan->is_systrace && plan->every) {
-        ret = ntk_session_trace_stop(session, plan->path, err);
+    if (is_tracing) { /* also after a failed execution, which it explains */
+        int stopped = ntk_session_trace_stop(session, plan->path, ret < 0 ? NULL : err);
+
+        last_recorded = stopped == 0;
+        ret = ret < 0 ? ret : stopped;
     }
     return ret;
 }
@@ -415,13 +427,13 @@ static int work(const struct plan *plan, const struct inputs *inputs, struct ntk
     return ret;
 }
 
-/* Prints the files that a worker wrote. 0, or the exit code. */
-static int paths_print(const struct plan *plan)
+/* Prints the files that a worker wrote, up to the last one. 0, or the exit code. */
+static int paths_print(const struct plan *plan, uint64_t last)
 {
-    if (plan->is_systrace && plan->every) {
+    if (plan->is_systrace && plan->every && last > 0) {
         printf("%s\n", plan->path);
     }
-    for (uint64_t number = 1; number <= plan->executions; number++) {
+    for (uint64_t number = 1; number <= last; number++) {
         char *path = is_recorded(plan, number) ? capture_path(plan->path, number) : NULL;
 
         if (path) {
@@ -511,7 +523,7 @@ static int workers_run(const struct plan *plan, const struct inputs *inputs)
     for (uint64_t i = 0; i < arg_workers && ret == 0; i++) {
         struct plan of = { 0 };
 
-        ret = worker_plan(plan, i, &of) == 0 ? paths_print(&of) : 1;
+        ret = worker_plan(plan, i, &of) == 0 ? paths_print(&of, of.executions) : 1;
         free(of.path);
     }
     return ret;
@@ -536,10 +548,23 @@ static int check_workers(void)
                                    (unsigned long long)(arg_worker_start + arg_workers - 1),
                                    (unsigned long long)arg_worker_count);
     }
-    if (strcmp(arg_profile_id, "all") != 0 && ntk_str_parse_u64(arg_profile_id, &id) < 0) {
+    if (strcmp(arg_profile_id, "all") == 0) {
+        return 0;
+    }
+    if (ntk_str_parse_u64(arg_profile_id, &id) < 0) {
         return ntk_opt_usage_error(
             &program, "invalid value '%s' for --collectives-profile-id: expected all or a rank",
             arg_profile_id);
+    }
+    uint64_t count = arg_workers ? arg_worker_count : 1;
+    if (id >= count) {
+        return ntk_opt_usage_error(&program, "--collectives-profile-id: no rank %llu among %llu",
+                                   (unsigned long long)id, (unsigned long long)count);
+    }
+    if (arg_workers && (id < arg_worker_start || id - arg_worker_start >= arg_workers)) {
+        fprintf(stderr,
+                "neuron-profile: rank %llu runs on another node: nothing is recorded here\n",
+                (unsigned long long)id);
     }
     return 0;
 }
@@ -590,7 +615,9 @@ int ntk_cmd_capture(int argc, char **argv)
     if (arg_workers > 0) {
         code = workers_run(&plan, &inputs);
     } else {
-        code = work(&plan, &inputs, &err) < 0 ? ntk_profile_fail(&err) : paths_print(&plan);
+        code = work(&plan, &inputs, &err) < 0 ? ntk_profile_fail(&err) : 0;
+        int printed = paths_print(&plan, last_recorded); /* after a failure, too */
+        code = code ? code : printed;
     }
     free(plan.path);
     return code;

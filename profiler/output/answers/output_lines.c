@@ -99,6 +99,14 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
                        "queues several; idle counts each moment of an engine once\n",
                        order_names[order], is_of_loops ? ", including inner loops" : "",
                        is_of_loops ? "span" : "active");
+    if (lines->long_wait_count) {
+        uint64_t count = lines->long_wait_count;
+        ntk_buf_add_format(
+            out,
+            "%llu wait%s longer than the %lld ns that a record can count: stall has less of %s\n",
+            (unsigned long long)count, count == 1 ? " is" : "s are",
+            (long long)ntk_source_wait_max_ns(lines->program->trace), count == 1 ? "it" : "them");
+    }
 }
 
 /* The text of a reason from ntk_source_blocker_reason(). */

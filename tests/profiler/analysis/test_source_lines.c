@@ -431,6 +431,30 @@ static void costs_of_generated_source_lines_are_found(void **state)
     }
 }
 
+/* Records have 16 bits of cycles, 54,612 ns at 1.2 GHz: hardware begins again at 0. */
+static void waits_longer_than_a_record_can_count_are_counted(void **state)
+{
+    static const struct {
+        int64_t wait_ns;
+        uint64_t long_count;
+    } waits[] = { { 54000, 0 }, { 54612, 0 }, { 54614, 1 }, { 200000, 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        struct fixture f = { 0 };
+
+        hand_trace_begin(&f.h, 2, "trn2.3xlarge", 300000);
+        make_slots(&f);
+        hand_trace_run(&f.h, 0, PE, 1, 0, waits[i].wait_ns);
+        hand_trace_run(&f.h, 0, DVE, 2, waits[i].wait_ns, waits[i].wait_ns + 10);
+        wait_of(&f, 0, (uint16_t)(waits[i].wait_ns * 12 / 10));
+        hand_trace_change(&f.h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, waits[i].wait_ns);
+        ask(&f, true);
+        assert_int_equal(f.lines->long_wait_count, waits[i].long_count);
+        done(&f);
+    }
+}
+
 static void rows_without_source_positions_have_a_reason(void **state)
 {
     struct fixture f = { 0 };
@@ -456,6 +480,7 @@ int main(void)
         cmocka_unit_test(the_parts_of_a_wait_sum_to_its_duration),
         cmocka_unit_test(a_trigger_includes_the_waits_of_the_runtime_before_it),
         cmocka_unit_test(costs_of_generated_source_lines_are_found),
+        cmocka_unit_test(waits_longer_than_a_record_can_count_are_counted),
         cmocka_unit_test(rows_without_source_positions_have_a_reason),
     };
 

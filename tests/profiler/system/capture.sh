@@ -88,6 +88,22 @@ capture 2 -r 2 --collectives-worker-count 1
 says 'ranks 0 to 1 exceed the 1 workers'
 capture 2 -r 2 -i none
 says "invalid value 'none' for --collectives-profile-id: expected all or a rank"
+capture 2 -r 2 -i 2
+says '--collectives-profile-id: no rank 2 among 2'
+capture 2 -i 1
+says 'no rank 1 among 1'
+
+# ---- a failed execution: its records are kept, and named ----
+(
+    export NEURON_SOFT_FAULT=device-error:at=2 NEURON_HOOKS_DIR=$scratch/faulty
+    mkdir -m 700 faulty
+    capture 1 -s bad.ntff --num-exec 3
+    [ "$(cat printed)" = "$(printf 'bad.ntff\nbad_exec_2.ntff')" ] || complain "the captures up to the failure are not named: $(cat printed)"
+    neuron-profile show-session -s bad_exec_2.ntff >text 2>err || complain "the capture of the failed execution cannot be read: $(cat err)"
+    capture 1 -t systrace -s bad.json --num-exec 3
+    [ "$(cat printed)" = bad.json ] || complain "the trace of the failure is not named: $(cat printed)"
+    [ "$(jq '[.events[] | select(.event_type == "nrt_execute" and .phase == "start")] | length' bad.json)" = 2 ] || complain "the trace lacks the failed execution"
+)
 
 # ---- queued executions ----
 for mode in async async-wait; do
@@ -100,6 +116,8 @@ says "invalid value 'now' for --exec-mode: expected sync, async or async-wait"
 # ---- one buffer ----
 capture 0 -s io.ntff --single-io "$input" a.raw --save-output
 [ "$(time_of io.ntff)" = "$time" ] || complain "with one buffer, the execution has a different time"
+capture 2 -s io.ntff --single-io-threshold 1M
+says '--single-io-threshold requires --single-io'
 capture 0 -s io.ntff --single-io --single-io-threshold 1M "$input" a.raw --save-output
 cmp -s out.out a.raw || complain "small tensors share a buffer"
 
@@ -174,6 +192,6 @@ capture 0 -t systrace --num-exec 3 -s t.json --systrace-event-filter nrt_execute
 capture 0 -t systrace -s t.json --systrace-event-filter ^software
 grep -q nc_exec_running t.json && ! grep -q nrt_execute t.json || complain "^software does not select all other types"
 capture 1 -t systrace -s t.json --systrace-event-filter nothing
-says "unknown event type 'nothing'"
+says "unknown event type 'nothing'; --systrace-get-event-types lists them"
 timeout "$patience" neuron-profile capture --systrace-get-event-types >types 2>err || complain "expected a list of types"
 grep -qx nrt_execute types && grep -qx nc_exec_running types || complain "types are missing"
