@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,9 @@
 #include "top/model/model_graphs.h"
 #include "top/model/model_watch.h"
 #include "top/process_signal.h"
+
+/* From the key that begins a reading to its first values, if the next refresh is later. */
+#define FIRST_VALUES_NS (500 * NTK_NS_PER_MS)
 
 int ntk_top_run_signals_take(void)
 {
@@ -45,26 +49,82 @@ static bool signals_say_end(int signal_fd)
     return false;
 }
 
+/* Keeps the time at which a reading began. True: it begins now. */
+static bool begins(const struct ntk_top_run *run, uint64_t *since_ns, bool is_shown)
+{
+    if (*since_ns > 0 || (!is_shown && !run->json && !run->csv)) {
+        return false;
+    }
+    *since_ns = ntk_clock_realtime_ns();
+    return true;
+}
+
 void ntk_top_run_ask_for_more(struct ntk_top_run *run)
 {
-    bool wants_all = run->json || run->csv;
-    bool wants_latency = wants_all || ntk_top_model_shows_latency(run->model);
-    bool wants_models = wants_all || ntk_top_model_shows_model_latency(run->model);
-    bool wants_usage = wants_all || ntk_top_model_shows_usage(run->model);
+    struct ntk_top_reads *reads = &run->reads;
+    bool latency = begins(run, &reads->latency_ns, ntk_top_model_shows_latency(run->model));
+    bool models = begins(run, &reads->models_ns, ntk_top_model_shows_model_latency(run->model));
+    bool usage = begins(run, &reads->usage_ns, ntk_top_model_shows_usage(run->model));
 
-    if (run->reads_latency != wants_latency || run->reads_models != wants_models) {
-        run->reads_latency = wants_latency;
-        run->reads_models = wants_models;
-        ntk_top_source_read_latency(run->source, wants_latency, wants_models);
+    if (latency || models) {
+        ntk_top_source_read_latency(run->source, true, reads->models_ns > 0);
     }
-    if (run->reads_usage != wants_usage) {
-        run->reads_usage = wants_usage;
-        ntk_top_source_read_usage(run->source, wants_usage);
+    if (usage) {
+        ntk_top_source_read_usage(run->source, true);
+    }
+    if (latency || models || usage) {
+        uint64_t first_ns = ntk_clock_monotonic_ns() + FIRST_VALUES_NS;
+
+        run->next_ns = first_ns < run->next_ns ? first_ns : run->next_ns;
+        run->early_count = usage ? 1 : 0; /* the next refresh only reads what to compare with */
     }
     if (run->model->wants_events && !run->reads_events) {
         run->reads_events = true;
         run->next_ns = 0; /* now */
         ntk_top_source_read_events(run->source);
+    }
+}
+
+static const char *clock_text(char text[16], uint64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / NTK_NS_PER_SECOND);
+    struct tm date;
+
+    text[0] = '\0';
+    if (localtime_r(&seconds, &date)) {
+        (void)strftime(text, 16, "%H:%M:%S", &date);
+    }
+    return text;
+}
+
+/* Why a moment that stays on the screen has dashes: what the view shows was not read yet. */
+static void note_unread(const struct ntk_top_run *run, char *text, size_t bytes)
+{
+    const struct ntk_top_reads *reads = &run->reads;
+    uint64_t shown_ns = run->model->snapshot ? run->model->snapshot->realtime_ns : 0;
+    const struct {
+        uint64_t since_ns;
+        bool is_shown;
+        bool can_begin;
+        const char *name;
+    } rows[] = {
+        { reads->models_ns, ntk_top_model_shows_model_latency(run->model),
+          run->source->ops->read_latency, "latencies" },
+        { reads->latency_ns, ntk_top_model_shows_latency(run->model),
+          run->source->ops->read_latency, "latencies" },
+        { reads->usage_ns, ntk_top_model_shows_usage(run->model), run->source->ops->read_usage,
+          "CPU times" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].is_shown && rows[i].can_begin && shown_ns < rows[i].since_ns) {
+            size_t length = strlen(text);
+            char clock[16];
+
+            (void)snprintf(text + length, bytes - length, "; no %s before %s", rows[i].name,
+                           clock_text(clock, rows[i].since_ns));
+            return;
+        }
     }
 }
 
@@ -76,7 +136,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
         size_t count;
         const struct ntk_top_signal_choice *choices = ntk_top_signal_choices(&count);
         int length =
-            snprintf(text, bytes, "signal %.20s (%u)?", run->signalled.tag, run->signalled.pid);
+            snprintf(text, bytes, "signal %.20s (%u)?", run->signalled.name, run->signalled.pid);
 
         for (size_t i = 0; i < count; i++) {
             length += snprintf(text + length, bytes - (size_t)length, " %c:%s", choices[i].key,
@@ -87,17 +147,15 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
         uint64_t shown_ns = run->model->snapshot->realtime_ns;
         uint64_t now_ns = ntk_top_past_get(&run->past, run->past.count - 1)->realtime_ns;
         uint64_t ago_ns = now_ns > shown_ns ? now_ns - shown_ns : 0; /* clocks are set back */
-        time_t seconds = (time_t)(shown_ns / NTK_NS_PER_SECOND);
-        struct tm date;
-        char clock[16] = "";
+        char clock[16];
 
-        if (localtime_r(&seconds, &date)) {
-            (void)strftime(clock, sizeof clock, "%H:%M:%S", &date);
-        }
-        (void)snprintf(text, bytes, "%s, %llu s ago; navigate with [ ] { }, space: now", clock,
+        (void)snprintf(text, bytes, "%s, %llu s ago; navigate with [ ] { }, space: now",
+                       clock_text(clock, shown_ns),
                        (unsigned long long)(ago_ns / NTK_NS_PER_SECOND));
+        note_unread(run, text, bytes);
     } else if (run->is_frozen) {
         (void)snprintf(text, bytes, "frozen");
+        note_unread(run, text, bytes);
     }
     return text;
 }
@@ -164,6 +222,17 @@ bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns)
         }
     }
     return has_some;
+}
+
+void ntk_top_run_plan_next(struct ntk_top_run *run)
+{
+    uint64_t wait_ns = run->delay_ns;
+
+    if (run->early_count > 0) {
+        run->early_count--;
+        wait_ns = wait_ns < FIRST_VALUES_NS ? wait_ns : FIRST_VALUES_NS;
+    }
+    run->next_ns = ntk_clock_monotonic_ns() + wait_ns;
 }
 
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err)

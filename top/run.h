@@ -18,6 +18,16 @@
 #include "top/source/past.h"
 #include "top/source/source.h"
 
+/* Realtime at which each reading began; 0: not read so far. A reading never stops. If it did, the
+ * past and a frozen screen lacked figures. */
+struct ntk_top_reads {
+    uint64_t latency_ns; /* of applications and cores */
+    uint64_t models_ns;  /* of models */
+    uint64_t usage_ns;   /* CPU time and memory of processes */
+};
+
+#define NTK_TOP_RUN_NAME_BYTES 64
+
 struct ntk_top_run {
     struct ntk_top_source *source;
     struct ntk_top_model *model;
@@ -29,10 +39,9 @@ struct ntk_top_run {
     struct ntk_top_settings settings;
     char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
     bool reads_events;
-    bool reads_latency;
-    bool reads_models; /* the latency of models */
-    bool reads_usage;
-    bool has_more_past; /* do not wait next time */
+    struct ntk_top_reads reads;
+    unsigned int early_count; /* refreshes that do not wait for the whole delay */
+    bool has_more_past;       /* do not wait next time */
 
     /* of the screen */
     int key_fd;               /* the terminal, if stdin is not one */
@@ -44,7 +53,7 @@ struct ntk_top_run {
     struct {
         uint32_t pid;
         uint64_t start_time;
-        char tag[64];
+        char name[NTK_TOP_RUN_NAME_BYTES];
     } signalled;
     bool no_mouse;           /* regardless of the settings */
     bool ascii;              /* the same */
@@ -59,9 +68,11 @@ struct ntk_top_run {
 /* Blocks the signals that end or resize us, so that they arrive between two frames; returns a
  * descriptor for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events, latencies and /proc cost more than counters: events are read after a view has shown them,
- * the others while a view shows them. */
+/* Events, latencies and /proc cost more than counters: they are read from the first view on that
+ * shows them. */
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
+/* Sets the time of the next refresh of a screen. */
+void ntk_top_run_plan_next(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
 /* A step back, forward, or (0) to now, in the history; at least distance_ns if there is as much. */
@@ -69,6 +80,9 @@ void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_
 /* The application of the row or tab, or the only one; NULL: the message gives the reason why it
  * cannot be `what`. */
 const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, const char *what);
+/* Its tag or, if that is only its process id, the name of its program. */
+void ntk_top_run_name_of(const struct ntk_runtime_sample *runtime,
+                         char name[NTK_TOP_RUN_NAME_BYTES]);
 /* Asks for the signal to send to the selected application, or says why it cannot get one. */
 void ntk_top_run_ask_signal(struct ntk_top_run *run);
 /* Handles the answer; any other key sends none. */

@@ -94,7 +94,7 @@ static char ask(const struct ntk_top_run *run, const char *question, bool *out_e
 }
 
 /* True: continue. */
-static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
+static bool record(struct ntk_top_run *run, uint32_t pid, const char *name)
 {
     char program[PATH_MAX];
     char number[16];
@@ -116,19 +116,19 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     char *const page[] = { program, "view", "-d", folder, "--output-format", "page", NULL };
 
     ntk_screen_suspend(run->screen);
-    printf("Recording ten seconds of %s (%u); press ctrl-c to stop early.\n", tag, pid);
+    printf("Recording ten seconds of %s (%u); press ctrl-c to stop early.\n", name, pid);
     (void)fflush(stdout);
     code = program_run(run, inspect, &ends);
     code = code == 0 && !ends ? program_run(run, text, &ends) : code;
     if (code == 0) {
-        SAY(run, "the profile of %s is in %s", tag, folder);
+        SAY(run, "the profile of %s is in %s", name, folder);
     } else if (rmdir(folder) == 0) { /* the folder was empty */
-        SAY(run, "no profile was written for %s", tag);
+        SAY(run, "no profile was written for %s", name);
     } else {
-        SAY(run, "no profile was written for %s; the recorded files are in %s", tag, folder);
+        SAY(run, "no profile was written for %s; the recorded files are in %s", name, folder);
     }
     if (ends && access(folder, F_OK) == 0) {
-        printf("neuron-top: the recorded files of %s are in %s\n", tag, folder);
+        printf("neuron-top: the recorded files of %s are in %s\n", name, folder);
     }
     if (!ends &&
         ask(run,
@@ -146,13 +146,13 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
 bool ntk_top_run_capture(struct ntk_top_run *run)
 {
     const struct ntk_runtime_sample *runtime = ntk_top_run_choose(run, "recorded");
-    char tag[64];
+    char name[NTK_TOP_RUN_NAME_BYTES];
 
     if (!runtime) {
         return true;
     }
-    ntk_str_copy_clean(tag, sizeof tag, runtime->tag, strlen(runtime->tag));
-    bool continues = record(run, runtime->pid, tag);
+    ntk_top_run_name_of(runtime, name);
+    bool continues = record(run, runtime->pid, name);
     run->next_ns = 0; /* the screen is out of date */
     return continues;
 }

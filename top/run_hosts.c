@@ -41,7 +41,8 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     ntk_top_past_fini(&run->past);
     run->past = (struct ntk_top_past){ 0 };
     run->is_in_past = run->is_frozen = false;
-    run->reads_events = run->reads_latency = run->reads_models = run->reads_usage = false;
+    run->reads_events = false;
+    run->reads = (struct ntk_top_reads){ 0 };
     ntk_top_source_hosts_show(run->source, index);
     return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_person - requests of the user that change more than the view: the past, a signal. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -50,6 +51,28 @@ const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, con
     return NULL;
 }
 
+void ntk_top_run_name_of(const struct ntk_runtime_sample *runtime,
+                         char name[NTK_TOP_RUN_NAME_BYTES])
+{
+    uint64_t tag;
+    bool is_number = ntk_str_parse_u64(runtime->tag, &tag) == 0 && tag == runtime->pid;
+    const char *text = runtime->tag;
+    size_t length = strlen(text);
+
+    if (is_number && runtime->command[0]) {
+        char path[PATH_MAX];
+
+        length = strcspn(runtime->command, " ");
+        length = length < sizeof path ? length : sizeof path - 1;
+        memcpy(path, runtime->command, length);
+        path[length] = '\0';
+        text = ntk_str_base_name(path);
+        ntk_str_copy_clean(name, NTK_TOP_RUN_NAME_BYTES, text, strlen(text));
+        return;
+    }
+    ntk_str_copy_clean(name, NTK_TOP_RUN_NAME_BYTES, text, length);
+}
+
 void ntk_top_run_ask_signal(struct ntk_top_run *run)
 {
     const struct ntk_runtime_sample *runtime = ntk_top_run_choose(run, "signalled");
@@ -57,8 +80,7 @@ void ntk_top_run_ask_signal(struct ntk_top_run *run)
     if (runtime) {
         run->signalled.pid = runtime->pid;
         run->signalled.start_time = runtime->start_time;
-        ntk_str_copy_clean(run->signalled.tag, sizeof run->signalled.tag, runtime->tag,
-                           strlen(runtime->tag));
+        ntk_top_run_name_of(runtime, run->signalled.name);
     }
 }
 
@@ -78,7 +100,7 @@ void ntk_top_run_send_signal(struct ntk_top_run *run, int key)
         if (ntk_top_signal_send(pid, run->signalled.start_time, choices[i].number, &err) < 0) {
             SAY(run, "%s", err.text);
         } else {
-            SAY(run, "sent %s to %s (%u)", choices[i].name, run->signalled.tag, pid);
+            SAY(run, "sent %s to %s (%u)", choices[i].name, run->signalled.name, pid);
         }
         return;
     }

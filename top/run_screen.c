@@ -334,7 +334,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         bool has_change = has_key || run->has_more_past || is_resized(run->screen);
 
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
-            run->next_ns = ntk_clock_monotonic_ns() + run->delay_ns;
+            ntk_top_run_plan_next(run);
             ret = ntk_top_run_feed(run, err);
             has_change = true;
             if (ret == -ENODATA && has_frame) {

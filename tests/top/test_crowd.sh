@@ -61,6 +61,18 @@ sees "the first screen" 'vCPU Utilization'
 key k
 sees "whom" 'no application selected'
 
+# Without a tag, the question has the name of the program.
+env -u NEURON_PROCESS_TAG NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 >ready &
+wait_for ready
+pid=$!
+key p '\'
+key -l "$pid"
+key Enter
+sees "one row" '1 of 299'
+key k
+sees "its program" "signal tests_top_segme[a-z_]* ($pid)? t:TERM"
+key Escape Escape T
+
 # Many size changes in quick succession.
 for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"
