@@ -49,7 +49,7 @@ def metrics(c, period=0):
     return {m.metric_type: m.data[0].value_agg for m in answer.nmgr_metrics}, {m.metric_type: m.overflow for m in answer.nmgr_metrics}
 
 
-def nothing_yet(c):
+def counters_are_zero_before_any_work(c):
     first = Figures(c)
     expect('cores', sorted(first.nc), list(range(16)))
     expect('devices', sorted(first.memory), list(range(4)))
@@ -62,7 +62,7 @@ def nothing_yet(c):
         expect(f'no such core: {answer.status.details}', answer.status.code, code)
 
 
-def work(c):
+def work_is_counted_by_core_and_user(c):
     """Checks what is counted where, and for which user."""
     before = Figures(c)
     groups = [c.create_eg(nc_count=1).h_eg.id for _ in range(5)]  # the last one: device 1
@@ -123,7 +123,7 @@ def work(c):
     return done
 
 
-def measured(c, done):
+def metrics_cover_their_period(c, done):
     found, over = metrics(c)
     kinds = {pb.metric_type.Name(kind): a for kind, a in found.items()}
     expect('kinds', sorted(kinds), sorted(set(pb.metric_type.keys()) - {'NMGR_METRIC_NUM'}))
@@ -159,7 +159,7 @@ def measured(c, done):
     expect('unload', c.unload(h_nn=model).status.code, 0)
 
 
-def hardware(c):
+def hardware_counters_show_injected_errors(c):
     found = c.get_all_hw_counters()
     expect('status', found.status.code, 0)
     expect('devices', [h.device_index for h in found.counters], [0, 1, 2, 3])
@@ -185,7 +185,7 @@ def hardware(c):
     expect('set back', c.set_static_transfer_adjustment(transfer_adjust_cnt=0).status.code, 0)
 
 
-def log(c):
+def logged_errors_are_counted(c):
     before = c.read_all_counters().system_counters.num_logs_error
     expect('refused', c.load(b'nothing').status.code, 2)
     expect('a line', c.read_all_counters().system_counters.num_logs_error, before + 1)
@@ -200,11 +200,11 @@ def main():
     MEMCPY = [io('in', bytes(128 * 64 * 4))]
     MLP = [io('x', bytes(FEATURES * 512 * 4))]
     c = Client(sys.argv[1])
-    nothing_yet(c)
-    done = work(c)
-    measured(c, done)
-    hardware(c)
-    log(c)
+    counters_are_zero_before_any_work(c)
+    done = work_is_counted_by_core_and_user(c)
+    metrics_cover_their_period(c, done)
+    hardware_counters_show_injected_errors(c)
+    logged_errors_are_counted(c)
     final = Figures(c)
     print('counters.py: completed', final.status[OK])
 

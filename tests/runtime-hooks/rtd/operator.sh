@@ -44,10 +44,10 @@ says all.log '[NRTD:nrtd_main] nrtd build using:1.6.24.0' '[NRTD:ParseArguments]
     '[TDRV:reset_mla] Resetting 0000:10:1c.0' '[TDRV:reset_mla] Resetting 0000:10:1f.0' \
     '[TDRV:tdrv_init_one_mla_phase2] Initialized Inferentia: 0000:10:1c.0' \
     '[TDRV:tdrv_init_one_mla_phase2] Initialized Inferentia: 0000:10:1f.0' "[NRTD:RunServer] Server listening on unix:$scratch/all"
-client all groups states
+client all groups_are_placed_on_free_cores model_states_allow_only_valid_calls
 says all.log '[NMGR:kmgr_start_nn] Started NN: 10001'
 says all.log '[TDRV:io_queue_prepare_input_nonhugetlb] Unexpected input size, for in, expected: 32768, received: 32767'
-client all numerical
+client all a_nan_input_is_a_numerical_error
 says all.log '[TDRV:exec_process_errors] Error notifications found on NC 0: INFER_ERROR_SUBTYPE_NUMERICAL'
 # Another daemon finds them in use, retries, keeps running, and reports the error to every client.
 begin busy
@@ -57,9 +57,9 @@ says busy.log "neuron:ncdev_device_init: device inuse by pid:${rtd[all]}" '[TDRV
     '[NRTD:nrtd_main] Failed to initialize devices: 0000:10:1c.0 0000:10:1d.0 0000:10:1e.0 0000:10:1f.0, attempt: 3' \
     "startup: device 0 (0000:10:1c.0) is in use by process ${rtd[all]}: every call is answered with NERR_HW_ERROR"
 ! grep -q 'attempt: 4' busy.log || fail "the daemon made a fourth attempt"
-client busy no_cores
+client busy every_call_fails_without_cores
 end busy
-client all groups
+client all groups_are_placed_on_free_cores
 end all
 says all.log '[NRTD:sig_act] SIG: 15'
 
@@ -71,7 +71,7 @@ neuron-rtd -x -l 7 -i "$scratch/one" 2>one.log &
 rtd[one]=$!
 wait_for listens one
 grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
-client one states
+client one model_states_allow_only_valid_calls
 grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not log calls"
 # Clients that count cores over gRPC see each daemon's: 4, 4 and 8.
 "$python" - generated "$scratch" <<'END' || fail "unexpected cores"
@@ -86,10 +86,10 @@ for name, devices in (('zero', 1), ('one', 1), ('two', 2)):
 END
 kill -9 "${rtd[zero]}"
 wait "${rtd[zero]}" || true
-client two states
-client one states
+client two model_states_allow_only_valid_calls
+client one model_states_allow_only_valid_calls
 begin zero -t 10:1c.0 # and over its stale socket
-client zero states
+client zero model_states_allow_only_valid_calls
 end one
 end zero
 
@@ -151,7 +151,7 @@ wait_for is_notified STOPPING=1
 # A long execution does not delay the exit: the client's model waits one minute for a core that
 # hangs.
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
-client hangs left_running
+client hangs start_an_endless_inference
 end hangs
 grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "no message about executions in progress"
 
@@ -236,10 +236,10 @@ printf '{"devices": []}' >none.json
 begin none -i ./none
 says none.log '[NMGR:kmgr_init_mlas] No devices specified' '[NRTD:InitTongas] Failed to initialize devices, error:2' \
     '[NRTD:nrtd_main] Failed to initialize devices: , attempt: 1' '[NRTD:nrtd_main] Failed to initialize devices: , attempt: 3'
-client none no_cores
+client none every_call_fails_without_cores
 end none
 printf '{"devices": [4]}' >absent.json
 begin absent -i ./absent
 says absent.log '[TDRV:tdrv_init_mla_phase1] Could not open the device index:4' '[TDRV:tdrv_destroy] TDRV not initialized'
-client absent no_cores
+client absent every_call_fails_without_cores
 end absent

@@ -13,7 +13,7 @@ from client import PATIENCE, Client, Shared, eg, expect, io, memory, nn, pb, unt
 
 # ---- cases: each leaves the daemon empty ----
 
-def vectors(c):
+def generated_payloads_equal_the_wire_format(c):
     """Returns payloads of the wire, byte for byte."""
     def hexed(message):
         return message.SerializeToString().hex()
@@ -34,7 +34,7 @@ def vectors(c):
            '0a0a0a020802100218042802100418102200')
 
 
-def raw(c):
+def payload_bytes_are_answered_byte_for_byte(c):
     """The same bytes through the daemon: the generated code of clients reads its answers."""
     stub = c.channel.unary_unary('/nrt.nmgr_v1/create_eg', lambda b: b, lambda b: b)
     answer = stub(bytes.fromhex('0802'))
@@ -53,7 +53,7 @@ def raw(c):
     expect('a NUL in a path', got.status.code, 2)
 
 
-def groups(c):
+def groups_are_placed_on_free_cores(c):
     made = [c.create_eg(nc_count=n) for n in (2, 4, 3, 1)]
     listed = c.list_egs()
     expect('places', [(g.mla_start_index, g.nc_start_index) for g in listed.eg_info], [(0, 0), (0, 2), (1, 2), (2, 1)])
@@ -69,7 +69,7 @@ def groups(c):
     expect('none left', len(c.list_egs().eg_info), 0)
 
 
-def order(c):
+def tensorflow_calls_are_answered(c):
     """Calls as the plug-in of TensorFlow does, with shared memory that loses its name at once."""
     _, end_probe = c.session(asks=False)
     end_probe()
@@ -119,7 +119,7 @@ def order(c):
     end()
 
 
-def states(c):
+def model_states_allow_only_valid_calls(c):
     group = c.create_eg(nc_count=1)
     a, b = (c.load(NEFF, group=group.h_eg.id, ninfer=2).h_nn for _ in range(2))
     expect('start', c.start(h_nn=a).status.code, 0)
@@ -150,7 +150,7 @@ def states(c):
     expect('its group', len(c.list_egs().eg_info), 0)
 
 
-def refused(c):
+def invalid_load_streams_are_rejected(c):
     """Streams of load that are truncated, lie, or hold no NEFF."""
     group = c.create_eg(nc_count=1).h_eg.id
     for what, answer, code in (
@@ -179,7 +179,7 @@ def refused(c):
     until('the group of a truncated load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
 
 
-def gone(c):
+def a_disconnected_client_leaves_no_objects(c):
     """A client that vanishes leaves nothing, whatever it did."""
     other = Client(sys.argv[1])
     session, held = other.session()  # a stream that no process holds is cancelled
@@ -194,7 +194,7 @@ def gone(c):
     until('its group is free', lambda: not c.list_egs().eg_info)
 
 
-def depth(c):
+def requests_beyond_the_limit_are_rejected_and_counted(c):
     """More requests than the limit are rejected and counted; each accepted one has its result."""
     implicit = c.load(NEFF, ninfer=3).h_nn
     before = c.read_inference_counters().nmgr_counters
@@ -216,7 +216,7 @@ def depth(c):
     expect('unload', c.unload(h_nn=implicit).status.code, 0)
 
 
-def turns(c):
+def model_nodes_run_in_parallel_or_in_turns(c):
     """Nodes of 4 and 1 cores run in parallel if they fit, in turn if the group is smaller."""
     x = [io('x', bytes(128 * 512 * 4))]
     results = []
@@ -265,7 +265,7 @@ def memory_of(location, category):
     return total
 
 
-def memory_in_flight(c):
+def a_load_reserves_memory_for_all_inferences(c):
     """The model has memory for the tensors of all inferences that may be in progress; a load gets this memory
     or fails."""
     group = c.create_eg(nc_count=1).h_eg
@@ -311,7 +311,7 @@ def most_in_progress(c, model, ifmap, ninfer, is_seen):
     return most, refused
 
 
-def numerical(c):
+def a_nan_input_is_a_numerical_error(c):
     """NaN in the input gives NaN in the output, with the status code for it."""
     nans = b'\0\0\xc0\x7f' * (128 * 512)
     model = c.load(TURNS).h_nn
@@ -320,13 +320,13 @@ def numerical(c):
     expect('unload', c.unload(h_nn=model).status.code, 0)
 
 
-def left_running(c):
+def start_an_endless_inference(c):
     """No client collects this inference; the test reads in our output that it runs."""
     model = c.load(NEFF, timeout=PATIENCE).h_nn
     expect('post', c.infer_post(h_nn=model, ifmap=INPUTS).status.code, 0)
 
 
-def reported(c):
+def reports_contain_a_loaded_model(c):
     """Reports have a model that exists for a few periods of the monitor."""
     def tells(key, value):
         with open('reports.jsonl') as file:
@@ -345,7 +345,7 @@ def reported(c):
     expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
 
 
-def no_cores(c):
+def every_call_fails_without_cores(c):
     """Every answer is the same, and gives the reason."""
     for answer in (c.create_eg(nc_count=1), c.list_egs(), c.infer(), c.infer_post(), c.start(), c.shm_map(path='/x')):
         expect('code', answer.status.code, 6)
@@ -354,7 +354,18 @@ def no_cores(c):
     expect('load', c.load(NEFF).status.code, 6)
 
 
-CASES = [vectors, raw, groups, order, states, refused, gone, depth, turns, memory_in_flight]
+CASES = [
+    generated_payloads_equal_the_wire_format,
+    payload_bytes_are_answered_byte_for_byte,
+    groups_are_placed_on_free_cores,
+    tensorflow_calls_are_answered,
+    model_states_allow_only_valid_calls,
+    invalid_load_streams_are_rejected,
+    a_disconnected_client_leaves_no_objects,
+    requests_beyond_the_limit_are_rejected_and_counted,
+    model_nodes_run_in_parallel_or_in_turns,
+    a_load_reserves_memory_for_all_inferences,
+]
 
 
 def main():

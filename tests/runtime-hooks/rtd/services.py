@@ -35,7 +35,7 @@ def own_stub(c, service, method):
     return lambda **fields: stub(asked.input_type._concrete_class(**fields), timeout=PATIENCE)
 
 
-def model_table(c):
+def the_model_table_lists_models_by_number(c):
     listed = own_stub(c, 'model_table', 'list')
     expect('nothing', (listed().status.code, len(listed().models)), (0, 0))
     free = c.create_eg(nc_count=3).h_eg.id
@@ -67,7 +67,7 @@ def model_table(c):
         expect('destroy', c.destroy_eg(h_eg=eg(number)).status.code, 0)
 
 
-def profile(c):
+def a_profile_of_a_model_can_be_recorded(c):
     start, stop = own_stub(c, 'profile', 'start'), own_stub(c, 'profile', 'stop')
     model = c.load(NEFF).h_nn
     name = '/home/user/op+1-10001-0.ntff'
@@ -102,7 +102,7 @@ def health_stub(c, kind, method):
                 health_pb.HealthCheckResponse.FromString)
 
 
-def health(c):
+def the_health_service_reports_serving(c):
     check = health_stub(c, c.channel.unary_unary, 'Check')
     for service in ('', 'nrt.nmgr_v1'):
         expect(service, check(health_pb.HealthCheckRequest(service=service)).status, health_pb.HealthCheckResponse.SERVING)
@@ -117,7 +117,7 @@ def health(c):
     expect('a NUL', code_of(lambda: raw(b'\x0a\x03a\0b')), grpc.StatusCode.INVALID_ARGUMENT)
 
 
-def watching(c):
+def watch_health_until_the_daemon_exits(c):
     """Waits until the daemon exits."""
     with open('watching', 'w') as log:
         try:
@@ -127,7 +127,7 @@ def watching(c):
             print(error.code().name, file=log, flush=True)
 
 
-def not_serving(c):
+def the_health_service_reports_not_serving(c):
     check = health_stub(c, c.channel.unary_unary, 'Check')
     for service in ('', 'nrt.nmgr_v1'):
         expect(service, check(health_pb.HealthCheckRequest(service=service)).status, health_pb.HealthCheckResponse.NOT_SERVING)
@@ -191,7 +191,7 @@ def number_of(answer):
     return int.from_bytes(answer.ofmap[0].buf[-4:], 'little')
 
 
-def stream(c):
+def streamed_requests_are_answered_in_order(c):
     """Each request has its answer, in order."""
     fast, slow = (c.load(neff, ninfer=8).h_nn for neff in (NEFF, MLP))
     wide = pb.infer_request(h_nn=slow, ifmap=[io('x', bytes(128 * 512 * 4))])
@@ -256,7 +256,7 @@ SERVICES = ['grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grp
             'openneuron.rtd.v1.model_table', 'openneuron.rtd.v1.profile']
 
 
-def reflection(c):
+def reflection_describes_every_service(c):
     for version, pb2 in (('v1', reflection_pb), ('v1alpha', reflection_alpha_pb)):
         r = Reflection(c, version, pb2)
         expect('services', [s.name for s in r.ask(list_services='').list_services_response.service], SERVICES)
@@ -300,7 +300,13 @@ def reflection(c):
         r.end()
 
 
-CASES = [model_table, profile, health, stream, reflection]
+CASES = [
+    the_model_table_lists_models_by_number,
+    a_profile_of_a_model_can_be_recorded,
+    the_health_service_reports_serving,
+    streamed_requests_are_answered_in_order,
+    reflection_describes_every_service,
+]
 
 
 def main():

@@ -18,7 +18,7 @@ jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the captur
 serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
 end=$((SECONDS + patience))
 while :; do
-    "$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
+    "$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watch_health_until_the_daemon_exits >/dev/null &
     watcher=$!
     wait_for serves
     stop
@@ -31,5 +31,5 @@ done
 [ -z "$(ls "$TMPDIR")" ] || fail "leftover files of captures: $(ls "$TMPDIR"/*)"
 
 NEURON_SOFT_INSTANCE=none start
-client services model not_serving
+client services model the_health_service_reports_not_serving
 stop

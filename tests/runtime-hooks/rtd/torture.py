@@ -44,7 +44,7 @@ def right(what, client, model, data=DATA):
 
 # ---- borders ----
 
-def borders(client):
+def frames_and_messages_end_at_different_bytes(client):
     """Frames and messages end at different bytes."""
     group, model = client.model(neff('small'))
     request = framed(infer_request(model, [tensor('x', DATA)]))
@@ -69,7 +69,7 @@ def borders(client):
     client.leave(group, model)
 
 
-def several_messages(client):
+def a_load_stream_accepts_several_messages_per_frame(client):
     """A load stream accepts one message after the other, however they share frames."""
     group = client.group(1)
     messages = client.load_messages(neff('small'), group=group)
@@ -94,7 +94,7 @@ def several_messages(client):
     expect('two requests', (reply.status in (0, INTERNAL, UNIMPLEMENTED), len(reply.messages()) <= 1), (True, True))
 
 
-def unknown_fields(client):
+def unknown_and_packed_fields_are_accepted(client):
     """Fields of a later definition are skipped; numbers may be packed or not."""
     group, model = client.model(neff('small'))
     later = pb((100, 7), (101, b'later')) + varint(102 << 3 | 1) + bytes(8) + varint(103 << 3 | 5) + bytes(4)
@@ -116,7 +116,7 @@ def unknown_fields(client):
     client.leave(group, model)
 
 
-def wrong_sizes(client):
+def wrong_sizes_are_rejected(client):
     """Sizes that are wrong."""
     group = client.group(1)
     whole = neff('small')
@@ -170,7 +170,7 @@ def leaves_no_model(client, group, messages):
     return not left
 
 
-def resets(client):
+def a_reset_ends_its_call_at_any_time(client):
     """RST_STREAM at any moment: what runs ends, without a report."""
     group, model = client.model(neff('slow'), ninfer=4)
     request = framed(infer_request(model, [tensor('x', DATA)]))
@@ -200,7 +200,7 @@ def resets(client):
     expect('it answers', group_count(client), 1)
 
 
-def cuts(client):
+def broken_connections_end_their_calls(client):
     """Connections that break anywhere in a load, or during any request."""
     messages = client.load_messages(neff('wire'))
     for part in range(24):
@@ -257,7 +257,7 @@ def outlives_waits(client, model):
     return True
 
 
-def deadlines(client):
+def a_cancelled_wait_does_not_end_its_inference(client):
     """A cancelled call ends; the inference it waited for does not."""
     group, model = client.model(neff('slow'), ninfer=4, timeout=PATIENCE)
     until('two waits are cancelled before the inference has ended', lambda: outlives_waits(client, model))
@@ -277,7 +277,7 @@ def deadlines(client):
 
 # ---- many ----
 
-def pings(client):
+def ping_floods_are_answered(client):
     """A flood of them, with and without reading the answers; then occasional ones on an idle connection."""
     for _ in range(100):
         for number in range(100):
@@ -306,7 +306,7 @@ def pings(client):
     deaf.close()
 
 
-def streams(client):
+def two_hundred_concurrent_streams_are_answered(client):
     """200 at once on one connection, answered in any order."""
     group, model = client.model(neff('small'), ninfer=256)
     numbers = []
@@ -320,7 +320,7 @@ def streams(client):
     client.leave(group, model)
 
 
-def connections(client):
+def silent_and_invalid_connections_do_not_affect_others(client):
     """Many connections that send nothing or invalid HTTP/2; endless sessions."""
     rest = []
     for number in range(100):
@@ -344,7 +344,7 @@ def connections(client):
     until('groups of sessions are free', lambda: group_count(client) == 1)
 
 
-def headers(client):
+def invalid_calls_are_rejected(client):
     """Calls that are not gRPC, or are too large."""
     other = Client(sock)
     stream = other.open('list_egs', verb='GET')
@@ -387,7 +387,7 @@ def bomb():
     return b''.join(packer.compress(bytes(1 << 20)) for _ in range(128)) + packer.flush()
 
 
-def compressed(client):
+def compressed_messages_are_rejected_without_unpacking(client):
     """No client compresses. One that does gets an error, and nothing is unpacked: a bomb stays as small as it
     arrives."""
     group, model = client.model(neff('small'))
@@ -408,7 +408,7 @@ def compressed(client):
     grew_less('its memory', before, 32)
 
 
-def wide(client):
+def messages_of_100_mib_are_accepted(client):
     """100 MiB in one message, in each direction."""
     group, model = client.model(neff('wide'), ninfer=1, timeout=PATIENCE)
     data = os.urandom(1 << 16) * 1600
@@ -424,7 +424,7 @@ def wide(client):
     client.leave(group, model)
 
 
-def deaf(client):
+def a_client_that_reads_nothing_does_not_block_others(client):
     """A client leaves no room for answers of 16 MiB."""
     group, model = client.model(neff('broad'), ninfer=1, timeout=PATIENCE)
     other = Client(sock, window=0, takes=False)
@@ -442,7 +442,7 @@ def deaf(client):
     client.leave(group, model)
 
 
-def bound(client):
+def a_neff_beyond_the_limit_is_rejected(client):
     """A NEFF has a limit, even without a stated length. The daemon of this test accepts 8 MiB."""
     group = client.group(1)
     text = b'the NEFF is larger than the limit of 8 MiB'
@@ -457,8 +457,16 @@ def bound(client):
     client.good('destroy_eg', pb((1, pb((1, group)))))
 
 
-CASES = [borders, several_messages, unknown_fields, wrong_sizes, resets, cuts, deadlines, pings, streams, connections,
-         headers, compressed, wide, deaf, bound]
+CASES = [
+    frames_and_messages_end_at_different_bytes, a_load_stream_accepts_several_messages_per_frame,
+    unknown_and_packed_fields_are_accepted, wrong_sizes_are_rejected,
+    a_reset_ends_its_call_at_any_time, broken_connections_end_their_calls,
+    a_cancelled_wait_does_not_end_its_inference, ping_floods_are_answered,
+    two_hundred_concurrent_streams_are_answered, silent_and_invalid_connections_do_not_affect_others,
+    invalid_calls_are_rejected, compressed_messages_are_rejected_without_unpacking,
+    messages_of_100_mib_are_accepted, a_client_that_reads_nothing_does_not_block_others,
+    a_neff_beyond_the_limit_is_rejected,
+]
 
 
 def main():

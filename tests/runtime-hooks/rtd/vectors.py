@@ -59,7 +59,7 @@ class Memory:
 
 # ---- the table ----
 
-def sessions(client):
+def sessions_are_numbered_in_order(client):
     """Streams are read before they are written; the seventh has number 7."""
     for number in range(1, 7):
         stream, got = client.session()
@@ -72,7 +72,7 @@ def sessions(client):
     client.send(stream, framed(bytes.fromhex('0a0a54454e534f52464c4f57120b0a05322e352e3010021805')))
 
 
-def groups(client):
+def group_payloads_match(client):
     ask(client, 'create_eg', '0802', '0a00120208011802')
     ask(client, 'create_eg', '08041007', '0a00120208021804')
     full = 'Requested number of NCs: 17 exceeds the total available number: 16'
@@ -86,7 +86,7 @@ def load(client, messages):
     return client.answer(stream, 'load').hex()
 
 
-def loads(client):
+def load_payloads_match(client):
     wire = neff('wire')
     expect('its size', len(wire), 5242880)
     chunks = [pb((4, pb((1, wire[at:at + (1 << 20)])))).hex() for at in range(0, len(wire), 1 << 20)]
@@ -105,7 +105,7 @@ def loads(client):
     expect(f'a newer version: {text}', (code, text.startswith(b'NEFF version mismatch supported: ')), (10, True))
 
 
-def inferences(client):
+def inference_payloads_match(client):
     ask(client, 'start', '0a00', refusal(3, 'Failed to find model: 0'))
     ask(client, 'start', '0a0308914e', '0a00')
     ask(client, 'infer', '0a0308914e12090a0201021a03783a30', '0a001a090a0203041a03793a30')
@@ -124,7 +124,7 @@ def inferences(client):
     ask(client, 'shm_unmap', '0a022f611003', refusal(3, 'shared memory /a was not mapped'))
 
 
-def leaving(client):
+def unload_payloads_match(client):
     ask(client, 'stop', '0a0308914e', '0a00')
     ask(client, 'unload', '0a0308914e', '0a00')
     ask(client, 'destroy_eg', '0a020801', '0a00')
@@ -136,7 +136,7 @@ def leaving(client):
 
 # ---- how the daemon behaves ----
 
-def places(client):
+def groups_are_placed_on_consecutive_cores(client):
     made = [client.group(count) for count in (2, 4, 3, 1)]
     found = [(first(one, 4), first(one, 5)) for one in map(parse, client.groups())]
     expect('places', found, [(0, 0), (0, 2), (1, 2), (2, 1)])
@@ -152,7 +152,7 @@ def places(client):
     client.ask('unload_all')
 
 
-def two_models(client):
+def only_one_model_of_a_group_is_started(client):
     group = client.group(1)
     a, b = (client.load(neff('small'), group=group) for _ in range(2))
     handles = [pb((1, pb((1, model)))) for model in (a, b)]
@@ -165,7 +165,7 @@ def two_models(client):
     client.ask('unload_all')
 
 
-def depth(client):
+def requests_beyond_the_queue_depth_are_rejected(client):
     _, model = client.model(neff('slow'), ninfer=2)
     posted = [client.post(model, bytes([i]) * 64) for i in range(3)]
     expect('three posts', [code for code, _ in posted], [0, 0, 7])
@@ -180,7 +180,7 @@ def depth(client):
     client.ask('unload_all')
 
 
-def implicit(client):
+def a_load_without_a_group_creates_one(client):
     model = client.load(neff('pipe'))
     expect('its group', [first(parse(one), 3) for one in client.groups()], [4])
     expect('it runs', client.infer(model, bytes(64)), (0, bytes(64)))
@@ -188,7 +188,7 @@ def implicit(client):
     expect('no group', client.groups(), [])
 
 
-def killed(client):
+def groups_of_a_disconnected_client_are_freed(client):
     other = Client(sock)
     _, session = other.session()
     _, model = other.model(neff('slow'), session=session)
@@ -197,9 +197,23 @@ def killed(client):
     until('the groups of a disconnected client are free', lambda: not client.groups())
 
 
+CASES = [
+    sessions_are_numbered_in_order,
+    group_payloads_match,
+    load_payloads_match,
+    inference_payloads_match,
+    unload_payloads_match,
+    groups_are_placed_on_consecutive_cores,
+    only_one_model_of_a_group_is_started,
+    requests_beyond_the_queue_depth_are_rejected,
+    a_load_without_a_group_creates_one,
+    groups_of_a_disconnected_client_are_freed,
+]
+
+
 def main():
     client = Client(sock)
-    for case in (sessions, groups, loads, inferences, leaving, places, two_models, depth, implicit, killed):
+    for case in CASES:
         case(client)
         print(f'vectors.py: {case.__name__}', flush=True)
 
