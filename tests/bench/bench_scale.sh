@@ -56,7 +56,7 @@ settings scrape ${interval}s "$nodes"
 served=$(cpu "$serving")
 start scrape
 began=$(cpu "$server")
-sleep $((interval + 1)) # each was scraped once; what series cost in the beginning has ended
+sleep $((interval + 1)) # each was scraped once, so the initial cost of the series is excluded
 first=$(cpu "$server")
 sleep $((interval * (rounds - 1)))
 is_scraped() { [ "$(ask 'sum(up)')" = "$nodes" ] && echo yes; }

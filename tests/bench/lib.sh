@@ -42,7 +42,7 @@ port_of() { sed -n 's/.*serving metrics on port //p' "$1" | head -1; }
 # shows COUNT LOG PATTERN: prints yes when the page of an agent has that number of matching lines.
 shows() { [ "$(curl -s "http://127.0.0.1:$(port_of "$2")/metrics" | grep -c "$3")" -ge "$1" ] && echo yes; }
 
-# wait_with PID LOG COMMAND...: like wait_for, but fails as soon as process PID is gone.
+# wait_with PID LOG COMMAND...: like wait_for, but fails as soon as process PID has exited.
 wait_with() {
     local pid=$1 log=$2
     shift 2

@@ -81,7 +81,7 @@ row 2 "--delay" neuron-top --delay 1ms
 row 2 "requires a value" neuron-monitor --db
 row 2 "--prometheus" neuron-monitor --prometheus 127.0.0.1:99999999
 
-# ---- files: the programs that read them, and what is wrong with them ----
+# ---- files: the programs that read them, and the faults in them ----
 row 1 "gone.json.*No such file" neuron-monitor --once -c gone.json
 row 1 "cut.json: line 2" neuron-monitor --once -c cut.json
 row 1 "bad.json" neuron-monitor --once -c bad.json
@@ -173,7 +173,7 @@ hooks=$NEURON_HOOKS_DIR
 export NEURON_HOOKS_DIR=$scratch/denied
 row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
 grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
-# Programs that watch continue with what they can read.
+# Programs that watch continue with the data that they can read.
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once -d 200ms
 export NEURON_HOOKS_DIR=$hooks

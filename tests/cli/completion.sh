@@ -100,9 +100,9 @@ neuron-bench exec --completion bash >out 2>err || code=$?
 
 # A value that may be omitted: the next word is not its value, but the text after = is.
 [ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is not a value"
-[ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
+[ -z "$(ask neuron-monitor --otlp = que)" ] || fail "the text after --otlp= is not completed as a value"
 
-# fish prints what it would offer.
+# fish prints its suggestions.
 if command -v fish >/dev/null; then
     export HOME=$scratch
     fished() { fish --no-config -c 'source fish/_$argv[1]; complete -C "$argv"' "$@" | cut -f1; }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# passwords - addresses that contain a password: no program prints it, whatever fails.
+# passwords - addresses that contain a password: no program prints it after any failure.
 . "$(dirname "$0")/../e2e/lib.sh"
 A=http://someone:hunter2@127.0.0.1:9
 sample() { # COMMAND...: exits by itself, and none of its output contains the password

@@ -17,7 +17,7 @@ runs "$scratch/dest/opt/ntk" "$runs_tools$runs_soft_runtime$runs_rtd
     neuron-profile start-session --version"
 [ "$(ls -A dest)" = opt ] || fail "unexpected files outside the prefix: $(ls -A dest)"
 differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d -not -name installed -not -name other | sed 's/^dest//' | sort)) ||
-    fail "install_manifest.txt (<) and what is installed (>): $differences"
+    fail "install_manifest.txt (<) and installed files (>): $differences"
 
 # A second installation removes the files of the first that it does not have.
 echo share/neuron-toolkit/old/stale >>dest/opt/ntk/share/neuron-toolkit/installed

@@ -101,7 +101,7 @@ if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
         unused=$(LD_LIBRARY_PATH=$scratch/together/usr/lib ldd -u "$file" | sed 1d)
         [ "$unused" = "" ] || complain "$file links libraries that it does not use: $unused"
     done
-    # Each build gives the same package.
+    # Each build produces the same package.
     for round in 1 2; do
         (cd "$scratch" && SOURCE_DATE_EPOCH=1000000000 cpack --config "$build/CPackConfig.cmake" \
             -D CPACK_COMPONENTS_ALL=rtd -B "$scratch/round$round" >cpack.log 2>&1) || fail "see cpack.log"

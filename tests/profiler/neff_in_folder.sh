@@ -9,7 +9,7 @@ is_with() { # the output is that of the capture with its NEFF, without any messa
     cmp -s printed with.json || complain "$*: the output lacks what the NEFF adds"
     [ ! -s err ] || complain "$*: printed a message"
 }
-is_without() { # TEXT: the output is that without a NEFF, and stderr has one line that says so; "": no line
+is_without() { # TEXT: the output is that without a NEFF, and stderr has one line about it; "": no line
     cmp -s printed without.json || complain "$1: the output differs from that without a NEFF"
     if [ -n "$1" ]; then
         [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line contains: $1"
@@ -93,7 +93,7 @@ profile 0 baseline save named.base -n attention.neff one/run.ntff
 profile 0 baseline save none.base -n - one/run.ntff
 figures found.base | cmp -s - <(figures named.base) || complain 'baseline does not find the NEFF'
 figures found.base | cmp -s - <(figures none.base) && complain 'the NEFF adds nothing to a baseline, so this test shows nothing'
-# A NEFF for only one side would make names differ: it is not used, and one line says so.
+# A NEFF for only one side would make names differ: it is not used, and one line reports it.
 mkdir bare
 cp one/run.ntff bare
 profile 0 diff -n - one/run.ntff bare/run.ntff --json

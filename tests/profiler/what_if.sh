@@ -98,7 +98,7 @@ done
 ends 2 neuron-profile analyze -s as_is.ntff --what-if dma=2 idle
 says err "--what-if requires the 'what-if' analysis"
 
-# ---- a truncated capture: every analysis of missing records says so ----
+# ---- a truncated capture: every analysis of missing records reports them ----
 grep -q '^Partial: ' printed && complain "a complete capture counts as partial"
 neuron-packager example mlp -o e.neff >/dev/null 2>err
 capture e.neff whole.ntff ''

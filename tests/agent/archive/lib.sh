@@ -19,7 +19,7 @@ move_history() {
     done)" || fail "cannot create an old database"
 }
 
-# make_history FILE: what an agent stored about busy software cores, all within one hour of the clock.
+# make_history FILE: writes a database of an agent about busy software cores, all within one hour of the clock.
 make_history() {
     local agent
     history_file=$1

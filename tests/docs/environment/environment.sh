@@ -9,7 +9,7 @@ table=$root/runtime-hooks/libnrt/nrt_env.def
 page=$root/docs/environment.md
 failed=0
 bad() { echo "$*"; failed=1; }
-same() { # what is compared, left side, right side
+same() { # subject of the comparison, left side, right side
     local differences
     differences=$(LC_ALL=C diff <(echo "$2") <(echo "$3") | grep '^[<>]') || return 0
     bad "$1:" $differences

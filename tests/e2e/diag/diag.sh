@@ -38,7 +38,7 @@ is_count 1 '.test == "counters" and .figure == 0'
 # Two programs of one logical core, one for each half.
 mkdir -m 700 two
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-bench machine >/dev/null
-# The lines of the table add up to its counts, in whatever order the results of cores arrived.
+# The lines of the table add up to its counts, in any order of the results of cores.
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-monitor diag -r 2 --core 0,3 --memory 4K >two.txt || fail "unexpected output: $(cat two.txt)"
 stand_for() { awk -v v="$1" '$1 == v { n += match($0, /\([0-9]+\) /) ? substr($0, RSTART + 1) + 0 : 1 } END { print n + 0 }' two.txt; }
 [ "$(stand_for PASS)" = "$(sed -n 's/^[A-Z]*: \([0-9]*\) passed.*/\1/p' two.txt)" ] || fail "$(stand_for PASS) results passed, but the totals differ: $(cat two.txt)"
@@ -75,7 +75,7 @@ is_count 1 '.test == "burn-in" and .result == "FAIL"'
 NEURON_SOFT_FAULT=bit-flip:every=1 diag 1 -r 2 --core 1 --memory 64K
 is_count 31 '.test == "answer" and .result == "FAIL"'
 
-# A core that dies, its counters, and what can still be tested.
+# A core that dies, its counters, and the remaining tests.
 NEURON_SOFT_FAULT=sram-ue:at=3 diag 1 -r 2 --core 0 --memory 64K
 is_count 1 '.test == "answer" and .result == "FAIL" and (.reason | contains("1202"))'
 is_count 1 '.test == "counters" and .result == "FAIL" and (.reason | contains("sram_ecc_uncorrected 1"))'
@@ -124,7 +124,7 @@ diag 3 -r 2
 [ ! -s out.json ] || fail "a core of a job was tested"
 diag 0 -r 2 --core 1 --memory 64K
 is_count 0 '.core == 0'
-kill -0 "$job" || fail "the job is gone"
+kill -0 "$job" || fail "the job has exited"
 neuron-monitor diag --json -r 2 --core 0 --memory 64K --wait 900s >waited.json 2>waited.log &
 waiter=$!
 is_waiting() { grep -q "process $job (neuron-bench) holds core 0; waiting" waited.log && echo yes; }

@@ -54,7 +54,7 @@ build() {
 head -c 524288 /dev/urandom >input
 build good $'    call to=lower\n    call to=upper'
 run_neff good.neff in input
-cmp input out.out || fail "two functions with one half each do not give the input"
+cmp input out.out || fail "the outputs of two functions with one half each differ from the input"
 neuron-packager disasm good.neff >good.listing
 grep -q 'group 0 of queue 0 qSPIO0, adds to s8, function upper' good.listing || fail "the listing does not name the function"
 [ "$(grep -c 'function name=' good.listing)" = 3 ] || fail "the listing lacks one of the three functions"

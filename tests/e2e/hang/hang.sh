@@ -110,7 +110,7 @@ if [ "$(id -u)" = 0 ]; then
     greps '^source: shared memory of the processes (.* 403: it responds only to root and its own user)$' text || fail "unexpected source for another user: $(cat text)"
 fi
 wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
-# The others are notified and exit: they do not count as ranks that never came, and the time of the trouble stays.
+# The others are notified and exit: they do not count as ranks that were never seen, and the start time of the trouble is kept.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
 greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "a rank that left after another one was lost counts as lost: $(cat text)"

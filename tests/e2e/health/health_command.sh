@@ -126,7 +126,7 @@ for device in 0 1 4 5; do
         fail "no error of device $device: $(cat text)"
 done
 
-# An agent that found the socket taken serves it once the other one is gone.
+# An agent that found the socket taken serves it once the other one has exited.
 neuron-monitor --period 1h --http 0 --no-imds --quiet --verbose 1 2>second.log &
 is_second_up() { grep -q 'another process is listening on it' second.log && echo yes; }
 wait_for is_second_up

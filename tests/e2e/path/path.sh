@@ -1,6 +1,6 @@
 #!/bin/bash
 # path - N executions of neuron-bench are N in the JSON reports, in the counters of the cores and in /metrics,
-# whatever the periods of the groups are.
+# for any periods of the groups.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 

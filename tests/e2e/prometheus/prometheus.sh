@@ -57,7 +57,7 @@ bench=$!
 wait_for answers 'count(neuroncore_utilization_ratio{runtime_tag="promtest"})' 1
 promtool check metrics <<<"$(curl -sf "http://127.0.0.1:$port/metrics")" >lint.txt 2>&1 || true
 [ "$(cat lint.txt)" = 'system_vcpu_count non-histogram and non-summary metrics should not have "_count" suffix' ] ||
-    fail "promtool says: $(cat lint.txt)"
+    fail "promtool reported: $(cat lint.txt)"
 kill -STOP "$bench"
 wait_for answers_as_reported 'sum(execution_status_total{runtime_tag="promtest",status_type="completed"})'
 wait_for answers_as_reported 'sum(neuron_execution_latency_seconds_count{runtime_tag="promtest",latency_type="total"})'

@@ -10,5 +10,5 @@ server_starts() {
 }
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$server.log" | head -1; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-# server_answers QUERY: the JSON of what PromQL answers.
+# server_answers QUERY: prints the JSON response to a PromQL query.
 server_answers() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1"; }

@@ -89,7 +89,7 @@ expect() {
     for by in "$@"; do
         said=$("$by")
         case $by in by_rows | by_views | by_latency) [ "$said" = "$count|$count" ] ;; *) [ "$said" = "$count" ] ;; esac ||
-            fail "$case: $count executions ran, $when $by is $said"
+            fail "$case: $count executions ran, $when $by reports $said"
     done
 }
 

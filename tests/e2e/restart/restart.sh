@@ -55,6 +55,6 @@ run() {
 
 run TERM
 [ "$(completed_in_reports TERM-?.jsonl)" = "$count" ] ||
-    fail "$count executions ran, the reports say $(completed_in_reports TERM-?.jsonl)"
+    fail "$count executions ran, the reports show $(completed_in_reports TERM-?.jsonl)"
 run KILL
 valid_reports ./*.jsonl

@@ -189,7 +189,7 @@ srun --quiet --gres=gpu:1 true || fail "a healthy node accepts no job"
 wait_for node_is idle
 NEURON_SOFT_FAULT=hbm-ue:at=1 srun --quiet --gres=gpu:1 neuron-bench exec memcpy.neff --count 2 >broken 2>&1 || true
 wait_for node_is drained
-scontrol show node trn1 | greps 'Reason=neuron0 is unhealthy: hbm_uncorrectable' || fail "the node does not say why it is drained"
+scontrol show node trn1 | greps 'Reason=neuron0 is unhealthy: hbm_uncorrectable' || fail "the node does not show the reason for its drain state"
 next=$(submit --gres=gpu:1 job 1)
 waits_for_the_node() { squeue --noheader --job="$next" --format='%T %r' | greps '^PENDING .*DRAINED' && echo yes; }
 wait_for waits_for_the_node

@@ -80,7 +80,7 @@ def check_server(address, folder):
     connection.putrequest('PUT', f'/api/v1/drop?file={much},a.ntff')
     connection.putheader('Content-Length', str(much))
     connection.endheaders()
-    connection.close()  # half an upload: it is removed, whatever went wrong
+    connection.close()  # half an upload: it is removed after any failure
     for method, status in (('OPTIONS', 405), ('POST', 405), ('GET', 404)):
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
         connection.request(method, '/api/v1/drop')

@@ -188,7 +188,7 @@ def main():
         track = max(counts, key=counts.get)
         last = meta['tracks'][track]['slices'] - 1
         assert page.ask(f'slice({track}, {last})')['slice'] == last, 'the last slice of the longest row'
-        # Deeper than the file goes: the page still draws, and does not wait for more.
+        # Deeper than the levels in the file: the page still draws and does not wait for more data.
         browser.evaluate("(async () => { const { show, state } = await import('page/state.js'); show(state.meta.span / 2, state.meta.span / 1e6 / state.width); })()")
         browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
         browser.wait_for("document.documentElement.dataset.state === 'complete'")

@@ -14,7 +14,7 @@ mkdir mail
 neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file mail/a.html >out 2>err
 [ ! -s out ] || fail "html expected no output"
 neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file - | cmp -s - mail/a.html ||
-    fail "the same capture gives a different file"
+    fail "the same capture produces a different file"
 [ ! -s err ] || fail "html printed a message"
 neuron-profile view -s long.ntff -n long.neff --output-format html --output-file mail/long.html 2>err
 [ "$(stat -c %s mail/long.html)" -lt 16777216 ] || fail "the file is too large to mail: $(ls -l mail/long.html)"

@@ -95,7 +95,7 @@ def check_alike(page):
 
 
 def check_buckets(page):
-    """Slices become the same buckets that the server makes of them."""
+    """Slices become the same buckets as on the server."""
     found = page.run("""const { bucketsOf } = await import('/buckets.js');
       const { decode } = await import('/tiles.js');
       const tracks = state.meta.tracks.map((track, t) => t).filter((t) => ['engine', 'queue', 'semaphore'].includes(state.meta.tracks[t].kind));

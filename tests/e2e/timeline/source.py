@@ -154,7 +154,7 @@ def check_many(browser, address):
 
 
 def check_short(browser, address):
-    """A page without room for lines says so."""
+    """A page without room for lines reports it."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#facts')?.textContent.includes('no source lines of individual instructions')")

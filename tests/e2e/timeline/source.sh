@@ -18,7 +18,7 @@ show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its pa
     wait_for address_is_there "$1.log"
     pages+=("$1" "file://$PWD/$1-bare.html" "$(sed -n 's/^View profile at //p' "$1.log")" "file://$PWD/$1.html")
 }
-kernel() { # NAME EXAMPLE OPTION...: makes a capture of NAME.neff, which has positions of slots
+kernel() { # NAME EXAMPLE OPTION...: creates a capture of NAME.neff, which has positions of slots
     local name=$1
     shift
     neuron-packager example "$@" -o plain.neff >/dev/null
@@ -33,7 +33,7 @@ mkdir empty
 kernel made attention
 show made made.ntff made.neff src
 
-# Many slices, with details in chunks: their lines are shown too, or the page says that they are missing.
+# Many slices, with details in chunks: their lines are shown too, or the page reports that they are missing.
 kernel long memcpy -s 4096 -r 300
 mkdir -p big/attention
 {

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
 # One call of one function, which nothing inside SQLite can stop.
 ONE_CALL = "SELECT instr(hex(zeroblob(5000000)), hex(zeroblob(2400000)) || '1')"
-# Fails in a row beyond what the program buffers before it prints.
+# Fails in a row beyond the output buffer of the program.
 FAILS_LATE = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
               "SELECT hex(zeroblob(300)) AS h, CASE WHEN i = 900 THEN abs(-9223372036854775808) END AS x FROM n")
 WAIT_S = 240

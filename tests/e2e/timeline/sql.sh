@@ -21,7 +21,7 @@ query="SELECT engine, opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruc
 neuron-profile query -s attention.ntff -n attention.neff --csv "$query" >wanted.csv
 neuron-profile query -s attention.ntff -n attention.neff --csv --rows 2 "$query" >two.csv 2>err
 [ "$(head -3 wanted.csv)" = "$(cat two.csv)" ] || fail "--rows 2 prints unexpected rows: $(cat two.csv)"
-grep -q 'printed the first 2 rows; use a larger --rows' err || fail "--rows does not say that there are more: $(cat err)"
+grep -q 'printed the first 2 rows; use a larger --rows' err || fail "--rows does not report that there are more: $(cat err)"
 neuron-profile query -s attention.ntff --csv --rows 1000000 "$query" 2>err | diff - wanted.csv >&2 && [ ! -s err ] || fail "--rows beyond the end"
 [ "$(neuron-profile query -s attention.ntff --json --rows 1 "$query" 2>err | jq length)" = 1 ] || fail "--rows 1 with --json: expected one row"
 late="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)

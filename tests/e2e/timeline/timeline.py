@@ -120,7 +120,7 @@ def check_regions(page, analyses):
 
 
 def check_rows(page, summary):
-    """The rows of the capture are as busy as the summary says."""
+    """The busy time of the rows matches the summary."""
     labels = page.labels()
     for name in ('Tensor', 'Scalar', 'Vector', 'GpSimd', 'Sync', 'DMA throughput'):
         assert name in labels, f'no row {name}: {labels}'

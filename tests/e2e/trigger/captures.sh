@@ -36,7 +36,7 @@ greps "pid_${busy}_" <<<"$capture" || fail "the capture belongs to another proce
 gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
 wait_for gave_way
 [ -e kept/mine/other ] || fail "a foreign object was removed"
-# If no capture program is installed, a message says so, and no folder remains.
+# If no capture program is installed, a message reports it, and no folder remains.
 mkdir lonely
 cp "$NTK_BIN_DIR/neuron-monitor" lonely
 PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder none --capture-on p99=1us 2>lonely.txt &

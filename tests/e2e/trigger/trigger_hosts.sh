@@ -93,7 +93,7 @@ ln -s /etc/passwd "kept0/$id/link"
 [ "$(asks "$api/$id/file?name=link")" = 404 ] || fail "a link is followed"
 [ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "a request with an invalid id: expected HTTP 404: $(cat said)"
 
-# One agent does not allow recordings by others, one is gone; the rest still records.
+# One agent does not allow recordings by others, and one has exited; the others still record.
 NEURON_HOOKS_DIR=$memory/m1 neuron-monitor --quiet --http 127.0.0.1:0 --http-token-file token --verbose 1 2>agent3.log &
 closed_is_up() { [ -n "$(port_of 3)" ] && echo yes; }
 wait_for closed_is_up
@@ -108,7 +108,7 @@ some_are_recorded() {
 wait_for some_are_recorded
 grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "no message about the agent that rejects"
 
-# A lying peer: names that lead elsewhere, sizes without end, an id that is a path, invalid JSON.
+# A malicious peer: names outside the folder, endless sizes, an id that is a path, invalid JSON.
 cat >liar.py <<'END'
 import http.server, json, sys
 word = sys.argv[1]

@@ -75,7 +75,7 @@ class Slot:
 
 
 def wait_until(holds):
-    """Waits at most PATIENCE; later checks report what is wrong then."""
+    """Waits at most PATIENCE; later checks report the fault."""
     end = time.monotonic() + PATIENCE
     while not holds() and time.monotonic() < end:
         time.sleep(0.1)

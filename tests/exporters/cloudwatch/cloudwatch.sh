@@ -163,7 +163,7 @@ one process us-gov-west-1 AWS_PROFILE=job AWS_REGION=us-gov-west-1
 mv .aws .once
 one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT="$AWS_ENDPOINT_URL/"
 
-# An outage: what could not be sent is kept in files and sent first the next time.
+# An outage: unsent data is kept in files and sent first the next time.
 kill "$fake" && wait "$fake" 2>/dev/null || true
 export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
 cw --spool spool <reports 2>outage.err || fail "unexpected exit code $?"
@@ -257,6 +257,6 @@ wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
 [ $code = 1 ] && grep -q 'ended without a neuron-monitor report' wrong.err || fail "unexpected exit code $code"
-# The reader of its output has gone: it exits, and that is not a failure.
+# The reader of its output has exited: the program exits successfully.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
 [ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe is an error: $(cat closed.code closed.err)"

@@ -7,7 +7,7 @@ folder=$NTK_SOURCE_DIR/exporters/kubernetes
 needs_python yaml
 
 neuron-monitor --help >help
-# spoilt SED WORDS: the manifests are rejected with WORDS after the edit.
+# spoilt SED WORDS: checks that the edited manifests are rejected with WORDS.
 count=0
 spoilt() {
     count=$((count + 1))
@@ -75,7 +75,7 @@ if command -v kubectl >/dev/null; then
         choice=${choice%.json}
         cp -r "$installed"/. "$choice.made" && mv "$choice/kustomization.yaml" "$choice.made"
         kubectl kustomize "$choice.made" >"$choice.yaml" 2>kubectl.log || fail "kustomize rejects $choice"
-        "$python" - "$choice" <<'END' || fail "kustomize makes other objects of $choice"
+        "$python" - "$choice" <<'END' || fail "kustomize produces different objects from $choice"
 import json, sys, yaml
 key = lambda d: (d["kind"], d["metadata"]["name"])
 made = sorted(yaml.safe_load_all(open(sys.argv[1] + ".yaml")), key=key)

@@ -50,4 +50,4 @@ OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_CERTIFICATE=$PWD/tls.pem neu
 agent=$!
 wait_for arrived tls 2
 kill $agent && wait $agent || fail "see tls.err"
-decode tls | greps neuron_monitor_build || fail "no metrics came through TLS"
+decode tls | greps neuron_monitor_build || fail "no metrics arrived over TLS"

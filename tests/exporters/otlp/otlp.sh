@@ -16,7 +16,7 @@ feed() {
 arrived() { [ "$(find "$1" -name "*.$2" | wc -l)" -ge "$3" ] && echo yes; }
 push() { neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" "$@"; }
 
-# Reports of an application that comes and goes, and comes back under its name; the last end is cut.
+# Reports of an application that exits and returns under the same name; the last report is truncated.
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms >reports 2>/dev/null &
 agent=$!

@@ -82,7 +82,7 @@ sent=$(count sent) lost=$(count lost) gone=$(overwritten)
 kill $agent && wait $agent || fail "the agent fails: $(tail -3 full.err)"
 [ $((sent + lost)) -le $chosen ] && [ $((sent + lost + gone)) -ge $chosen ] || fail "$sent sent, $lost lost, $gone overwritten of $chosen"
 [ "$(spans later | wc -l)" = "$sent" ] || fail "$(spans later | wc -l) of $sent spans arrive"
-spans later | jq -se '(map(.span_id) | unique | length) == length' >/dev/null || fail "a span came twice"
+spans later | jq -se '(map(.span_id) | unique | length) == length' >/dev/null || fail "a span arrived twice"
 [ "$(of_tag later after)" = 7 ] || fail "after the outage, $(of_tag later after) of 7 spans arrive"
 
 # An agent of the second user sends that user's spans only, and cannot take root's spool.

@@ -52,7 +52,7 @@ grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 items='neuron_monitor_output_items_total{output="remote write",result'
 [ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics about itself"
 
-# An outage: the agent reports it once and continues; what it could not push is kept in files.
+# An outage: the agent reports it once and continues; data that it could not push is kept in files.
 before=$(grep -c 'retrying' first.log || true) # a server without a processor may have been late
 kill "$server" && wait "$server" 2>/dev/null || true
 said() { grep -E 'retrying|sending again' first.log | tail -1 | greps retrying && echo yes; }

@@ -94,7 +94,7 @@ else
 fi
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 profile 0 '' stop-session -s z.ntff
-# When the daemon is gone, the note stays for a daemon that comes back.
+# After the daemon exits, the note remains for the next daemon.
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 kill "$rtd"
 wait "$rtd" || fail "SIGTERM: unexpected exit code $?"

@@ -58,7 +58,7 @@ agrees() {
     done
     gzip -dc "$name.pprof" | protoc --decode=perftools.profiles.Profile profile.proto >"$name.txt" || fail "$name cannot be decoded"
     protoc --encode=perftools.profiles.Profile profile.proto <"$name.txt" | cmp -s - <(gzip -dc "$name.pprof") ||
-        fail "$name: the encoder makes different bytes"
+        fail "$name: the encoder produces different bytes"
     neuron-profile view "$@" --output-format summary-json >"$name.json" 2>err || fail "$name: the summary failed"
     python3 "$check" "$name.txt" "$name.folded" "$name.json" >said || fail "$name: the check failed"
     grep -qE '^[1-9][0-9]* samples$' said || fail "$name: unexpected figures: $(cat said)"

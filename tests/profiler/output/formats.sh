@@ -25,7 +25,7 @@ export_twice() {
     (cd elsewhere && env TZ=Asia/Kolkata LC_ALL="${comma:-C}" TMPDIR="$PWD/tmp" \
         neuron-profile view "$@" --output-format "$format" --output-file "$OLDPWD/again") 2>err
     [ -z "$(ls elsewhere/tmp)" ] || fail "$format leaves $(ls elsewhere/tmp)"
-    diff -r "$file" again >/dev/null || fail "$format: the same capture gives different bytes"
+    diff -r "$file" again >/dev/null || fail "$format: the same capture produces different bytes"
     rm -r again
 }
 
@@ -150,7 +150,7 @@ for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff"; do
     [ "$name" = big ] || export_twice html "$name.html" "$@"
     proto --decode <"$name.pftrace" >trace.txt || fail "perfetto: $name cannot be decoded"
     ! grep -q '^ *[0-9]*:' trace.txt || fail "perfetto: a field that the format does not have"
-    proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: the encoder makes different bytes"
+    proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: the encoder produces different bytes"
     python3 "$here/trace_rows.py" trace.txt "$name.trace.json" "$name.sqlite" || fail "the traces of $name differ from its tables"
     neuron-profile view "$@" --output-format perfetto --output-file - | cmp -s - "$name.pftrace" ||
         fail "perfetto: the output on stdout differs"

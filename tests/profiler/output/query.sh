@@ -74,7 +74,7 @@ ask -s m.ntff m.sqlite 'SELECT count(*) AS n FROM Instruction a JOIN Instruction
 ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.transfer_bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
-    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or no message says that it is off"
+    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or no message reports that it is off"
 [ "$(neuron-profile query -s m.ntff --enable-memory-tracker --json 'SELECT count(*) > 3 AS n FROM SbufAllocation' 2>err | jq '.[0].n')" = 1 ] &&
     [ ! -s err ] || fail "no allocations"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
@@ -89,7 +89,7 @@ neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks In
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
 neuron-profile query --tables instruction | greps '^Always NULL (.*: .*spill_save_bytes, spill_reload_bytes' || fail "--tables instruction does not list the columns without data"
 neuron-profile query --tables instruction | greps '^pcore_idx .*0 is the lowest of the numbers that text output' || fail "pcore_idx is not explained"
-neuron-profile query --tables OpcodeSummary | greps '^instruction_time_ns .* with EVENT_SEMAPHORE' || fail "OpcodeSummary does not say that it counts EVENT_SEMAPHORE"
+neuron-profile query --tables OpcodeSummary | greps '^instruction_time_ns .* with EVENT_SEMAPHORE' || fail "OpcodeSummary does not mention that it counts EVENT_SEMAPHORE"
 neuron-profile query --tables KernelIterationVariables | greps 'Always NULL' && fail "a table with all columns lists empty ones"
 neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json lacks SystemProfileEvents"
 

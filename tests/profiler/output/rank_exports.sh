@@ -31,9 +31,9 @@ jq -e '.joined.unknown == null and (.joined.workers | length) == 3' joined.json 
 python3 "$check" 3 world.kineto world.chakra joined.json >said || fail "unexpected output: $(cat said)"
 cp -r world.kineto before
 formats 0 world # replaced, with the same bytes
-diff -r before world.kineto >&2 || fail "a second export gives different bytes"
+diff -r before world.kineto >&2 || fail "a second export produces different bytes"
 
-# ---- one of them has slow links: all ranks are affected, and the message says that no rank can be named ----
+# ---- one of them has slow links: all ranks are affected, and the message reports that no rank can be named ----
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
     bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect of slow links failed"
 neuron-profile analyze -d slow joined >text || fail "the analysis of ranks failed"

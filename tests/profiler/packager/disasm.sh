@@ -63,7 +63,7 @@ neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'creat
 disasm 0 other.neff --json
 jq -e '[.subgraphs[].engines[] | select(.encoding == "hardware") | .instructions[]] |
     length > 5 and all(.operands | startswith("bytes=") and length == 130)' printed >/dev/null || complain 'unknown slots'
-# Damaged names are omitted, and a message says so.
+# Damaged names are omitted, and a message reports it.
 printf 'broken' >plain/sg00/debug_info_asm_SP.dbg
 neuron-packager create -i plain -o damaged.neff >unpacked 2>err || complain 'create with damaged names'
 disasm 1 damaged.neff

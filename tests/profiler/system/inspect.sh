@@ -43,7 +43,7 @@ for key in trace_event mem_usage cpu_util parent_id exec_id nrt-nc-000 '"usage"'
     grep -q -- "$key" all.json || complain "$key is not in the JSON"
 done
 neuron-profile view -d out --output-format json >again.json 2>err
-cmp -s all.json again.json || complain "the same folder gives different bytes"
+cmp -s all.json again.json || complain "the same folder produces different bytes"
 neuron-profile view -d out --ignore-device-profile >text 2>err
 grep -q ntff text && complain "captures are shown despite --ignore-device-profile"
 neuron-profile view -d out --ignore-system-profile >text 2>err
@@ -62,7 +62,7 @@ for format in json csv sqlite parquet perfetto chrome html; do
         neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: unexpected exit code $?"
         [ ! -s printed ] && [ ! -s err ] || complain "$format: expected no output"
     done
-    diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder gives different bytes"
+    diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder produces different bytes"
 done
 python3 "$NTK_SOURCE_DIR/tests/profiler/output/tables_agree.py" all.sqlite all.csv all.parquet >printed 2>err ||
     complain "the tables disagree"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # neuron-monitor --attach: a job that was already running is in reports, the database and on /metrics, counted from
-# then on. Without the privilege one message says so and the agent continues; a job with hooks is left alone.
+# then on. Without the privilege one message reports it and the agent continues; a job with hooks is left alone.
 # --attach finds every job of the machine; in a PID namespace only those of this test.
 if [ -z "${attach_alone-}" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
     exec env attach_alone=1 unshare --pid --fork --kill-child --mount-proc bash "$0"

@@ -10,6 +10,6 @@ for rows in 0 1 7 1000 130000; do
         "$make" $rows-$codec.parquet $rows $codec || fail "cannot write $rows rows with $codec"
     done
 done
-"$make" again.parquet 1000 zstd && cmp again.parquet 1000-zstd.parquet || fail "the same rows give different bytes"
+"$make" again.parquet 1000 zstd && cmp again.parquet 1000-zstd.parquet || fail "the same rows produce different bytes"
 node "$here/readers.mjs" "$tools" ./*-*.parquet >out 2>err || fail "see err"
 grep -qx '10 files' out || fail "see out"
