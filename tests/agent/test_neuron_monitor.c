@@ -92,7 +92,7 @@ static void usage_errors_print_one_line_and_exit_with_2(void **state)
            "neuron-monitor: invalid value '9' for --verbose: expected 0 to 4\n" TRY);
 }
 
-static void an_unusable_configuration_prints_one_line_and_exits_with_1(void **state)
+static void an_invalid_configuration_prints_one_line_and_exits_with_1(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "c.json");
@@ -503,7 +503,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(usage_errors_print_one_line_and_exit_with_2),
-        CASE(an_unusable_configuration_prints_one_line_and_exits_with_1),
+        CASE(an_invalid_configuration_prints_one_line_and_exits_with_1),
         CASE(a_port_in_use_prints_one_line_and_exits_with_1),
         CASE(failure_to_create_the_database_prints_one_line_and_exits_with_1),
         CASE(option_once_prints_one_complete_report),

@@ -33,7 +33,7 @@ struct layer {
     float *in, *columns, *filter, *bias, *out;
 };
 
-/* Of all threads of the process. CPU time is less sensitive to other load on the machine. */
+/* CPU time of all threads of the process. It is less sensitive to other load on the machine. */
 static uint64_t cpu_ns(void)
 {
     struct timespec time;

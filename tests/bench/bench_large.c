@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     print("sums of a table, after opening", query - opening, 1);
     print("page", serve_page(), 4);
     analyze_each();
-    /* Of two captures. */
+    /* The command diff reads two captures. */
     print("diff", ask((const char *[]){ "diff", path, path, NULL }), 5);
     char *html = test_scratch_path(folder, "page.html");
     print("html",

@@ -32,7 +32,7 @@ struct subject {
     const struct ntk_nrt *nrt;
     nrt_model_t *model;
     nrt_tensor_set_t *inputs, *outputs;
-    /* On a bare core. */
+    /* The program on an engine core, without a runtime. */
     struct ntk_neff *neff;
     struct ntk_engine_core *core;
     struct ntk_engine_program *program;

@@ -140,7 +140,7 @@ static uint64_t status_bytes(const char *key)
     return line ? strtoull(line + strlen(key), NULL, 10) << 10 : 0;
 }
 
-/* From here on VmHWM is VmRSS. */
+/* Resets the peak: VmHWM equals VmRSS from here on. */
 static void peak_reset(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         rounds_print(&copies[i], "ns/MiB");
     }
-    /* At least 0.8 of the rate. */
+    /* The target is at least 0.8 of the rate. */
     rounds_print_ratio("tensor to tensor next to cp", &copies[0], &copies[1], 1.25);
     free(bench.sparse);
     free(bench.from);

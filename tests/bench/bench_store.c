@@ -182,7 +182,7 @@ static sqlite3 *open_database(const char *path)
 {
     sqlite3 *db;
 
-    /* Without mutexes, as the agent does. */
+    /* Opens SQLite without mutexes, as the agent does. */
     rounds_require(sqlite3_open_v2(path, &db,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                                    NULL) == SQLITE_OK,

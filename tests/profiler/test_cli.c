@@ -552,7 +552,7 @@ static void inputs_can_be_rewritten_before_each_execution(void **state)
            "expected none, alias or all");
 }
 
-static void errors_are_listed_as_json(void **state)
+static void execution_errors_are_listed_as_json(void **state)
 {
     struct fixture *f = *state;
     struct test_run run = RUN(f, "show-session", "-s", f->sample, "--show-errors", "-j");
@@ -617,7 +617,8 @@ static void a_missing_source_folder_is_rejected(void **state)
     expect(RUN(f, "lines"), 2, "no capture: use -s FILE");
 }
 
-/* What a part reports about itself; a window over everything has the bytes of the whole. */
+/* A part of a capture is marked in the output; a window over everything produces the same bytes as
+ * the whole. */
 static void a_selected_part_of_a_capture_is_shown_and_marked(void **state)
 {
     struct fixture *f = *state;
@@ -714,7 +715,7 @@ int main(void)
         TEST(every_nth_execution_is_recorded_in_a_file_with_its_number),
         TEST(files_of_saved_outputs_contain_the_execution_number),
         TEST(inputs_can_be_rewritten_before_each_execution),
-        TEST(errors_are_listed_as_json),
+        TEST(execution_errors_are_listed_as_json),
         TEST(a_json_profile_can_be_indented),
         TEST(a_missing_source_folder_is_rejected),
         TEST(inputs_are_read_from_files_and_outputs_written_to_files),

@@ -121,7 +121,7 @@ static void a_usage_error_prints_one_message_and_exits_with_2(void **state)
     }
 }
 
-static void help_and_version_go_to_stdout(void **state)
+static void help_and_version_are_printed_on_stdout(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, "--help", NULL, NULL, NULL);
@@ -207,7 +207,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_usage_error_prints_one_message_and_exits_with_2, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(help_and_version_are_printed_on_stdout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_terminal_an_error_suggests_batch_mode, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),

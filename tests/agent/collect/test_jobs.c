@@ -38,7 +38,7 @@ static void hear(enum ntk_log_level level, const char *module, const char *text)
     said_count++;
 }
 
-/* Each look reads the clock first, so a blocked clock blocks the look. */
+/* Every scan reads the clock first, so a blocked clock blocks the scan. */
 static pthread_mutex_t hanging = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t now(void *ctx)

@@ -101,7 +101,7 @@ static void burn_in_stops_after_16_failures(void **state)
     assert_string_equal(result.reason, "8 tests failed in 100 rounds");
 }
 
-static void a_dead_core_ends_the_burn_in(void **state)
+static void the_burn_in_stops_at_a_dead_core(void **state)
 {
     (void)state;
     round_ns = ROUND_NS;
@@ -118,7 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(burn_in_rounds_start_until_the_duration_is_reached),
         cmocka_unit_test(burn_in_stops_after_16_failures),
-        cmocka_unit_test(a_dead_core_ends_the_burn_in),
+        cmocka_unit_test(the_burn_in_stops_at_a_dead_core),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

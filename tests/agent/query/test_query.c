@@ -464,7 +464,7 @@ static void invalid_queries_get_one_message(void **state)
     free(other);
 }
 
-/* If an option were silently ignored, the answer would look as if it applied. */
+/* A silently ignored option would produce output that appears to respect it. */
 static void an_option_that_does_not_apply_to_the_query_is_rejected(void **state)
 {
     static const struct {

@@ -179,7 +179,7 @@ static void a_daemon_is_selected_by_its_address(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void pods_can_be_requested(void **state)
+static void the_pod_report_can_be_enabled(void **state)
 {
     parse_well("{\"k8s_info\":true}");
     assert_true(config.k8s_info);
@@ -327,7 +327,7 @@ static void configuration_values_beyond_their_limits_are_rejected(void **state)
     free(text);
 }
 
-static void an_error_in_a_file_reports_the_file_name(void **state)
+static void a_configuration_error_reports_the_file_name(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "monitor.json");
@@ -375,11 +375,11 @@ int main(void)
         cmocka_unit_test(a_period_below_the_minimum_is_set_to_the_minimum),
         cmocka_unit_test(periods_accept_go_durations),
         cmocka_unit_test(a_daemon_is_selected_by_its_address),
-        cmocka_unit_test(pods_can_be_requested),
+        cmocka_unit_test(the_pod_report_can_be_enabled),
         cmocka_unit_test(one_period_can_replace_all_configured_periods),
         cmocka_unit_test(an_invalid_configuration_is_rejected_with_its_position),
         cmocka_unit_test(configuration_values_beyond_their_limits_are_rejected),
-        cmocka_unit_test(an_error_in_a_file_reports_the_file_name),
+        cmocka_unit_test(a_configuration_error_reports_the_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

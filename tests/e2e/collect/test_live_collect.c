@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* What all snapshots of a test add up to. */
+/* Sums over all snapshots of a test. */
 struct sums {
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t latency;

@@ -77,7 +77,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    /* Also after a failed assertion. */
+    /* Runs after a failed assertion, too. */
     for (size_t i = 0; i < f->job_count; i++) {
         if (f->jobs[i].runs) {
             (void)test_stop_program(f->jobs[i].pid, SIGKILL);

@@ -25,7 +25,7 @@ static uint64_t ask_db(const char *db, const char *query)
     return line ? strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
-/* All that an exporter passed to its queue arrived, or was counted. */
+/* Every item that an exporter queued arrived or was counted as lost. */
 static int check_items(const struct day_results *day, const char *name, enum day_output output)
 {
     const struct day_total *total = day_life_total(day->life, name);
@@ -106,7 +106,7 @@ static int check_requests(const struct day_results *day)
     return got.requests == total->sent && got.failures > 0 && total->lost == 0;
 }
 
-/* With DuckDB, if it is installed. */
+/* Checks the archive with DuckDB if it is installed. */
 static int check_parts(const struct day_results *day)
 {
     char command[2048];

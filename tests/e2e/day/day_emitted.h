@@ -16,7 +16,7 @@
 
 #include "exporters/transport/output_counts.h"
 
-/* Of the spool of remote write: less than an outage of an hour needs. */
+/* Size limit of the remote write spool, less than an outage of an hour needs. */
 #define DAY_SPOOL_BYTES (UINT64_C(256) << 10)
 #define DAY_EMITTED_MAX NTK_OUTPUT_COUNTS_MAX
 
@@ -25,7 +25,7 @@ struct day_emitted {
     uint64_t items;
 };
 
-/* Since the start of the process; returns the number of names. */
+/* Counts since the start of the process; returns the number of names. */
 size_t day_emitted_read(struct day_emitted rows[DAY_EMITTED_MAX]);
 
 #endif

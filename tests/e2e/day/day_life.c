@@ -68,7 +68,7 @@ static void add_counts(struct day_life *life, const struct ntk_output_counts *co
     total->waiting = counts->spool_items + (is_killed ? 0 : counts->memory_items);
 }
 
-/* What exporters of the test's own process emitted. */
+/* Items emitted by exporters in the test process. */
 void day_life_add_own(struct day_life *life)
 {
     struct day_emitted rows[DAY_EMITTED_MAX];
@@ -79,7 +79,7 @@ void day_life_add_own(struct day_life *life)
     }
 }
 
-/* What the agent counted in its last answer. */
+/* The agent's counts in its last answer. */
 static void add_life(struct day_life *life, bool is_killed)
 {
     for (size_t i = 0; i < life->last.output_count; i++) {
@@ -221,7 +221,7 @@ static void end(struct day_life *life, bool is_killed)
     life->scrape_port = 0;
 }
 
-/* Whether a queue has a message that no attempt was made to send: that one would be lost. */
+/* Whether a queue has a message that was never sent; the message would be lost. */
 static bool has_unsent(const struct day_life *life)
 {
     for (size_t i = 0; i < life->last.output_count; i++) {

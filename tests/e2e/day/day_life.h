@@ -20,7 +20,7 @@
 #include "tests/e2e/day/day_link.h"
 #include "tests/support/clock.h"
 
-/* Of one output, over all lives. */
+/* Counts of one output over all agent processes. */
 struct day_total {
     char name[NTK_OUTPUT_NAME_BYTES];
     uint64_t emitted, sent, refused, lost;

@@ -37,7 +37,8 @@
 #define RSS_TOLERANCE_PERCENT 5
 #define DB_CACHE_BYTES (UINT64_C(4) << 20)
 #define HOUR 60
-/* In the longest life: its caches are full; after a full disk, outages and 1,700 jobs. */
+/* Minutes in the longest agent run: WARM with full caches, LATE after a full disk, outages and
+ * 1,700 jobs. */
 #define WARM 590
 #define LATE 1090
 
@@ -66,7 +67,7 @@ static const struct outage {
     { DAY_TRACES, DAY_REFUSES, 1240, 1260 },
 };
 
-/* When no scraper comes. */
+/* Minutes without a scraper. */
 static const struct span {
     unsigned from, to;
 } without_scraper[] = { { 62, 120 }, { 500, 720 } },

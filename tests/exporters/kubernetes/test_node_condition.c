@@ -51,7 +51,7 @@ static void the_node_condition_is_that_of_the_worst_device(void **state)
 
 /* Method: a device that only a process reports as faulty, then one that the driver reports as
  * well. */
-static void a_process_problem_is_not_a_node_problem(void **state)
+static void a_fault_of_a_process_does_not_set_the_node_condition(void **state)
 {
     struct ntk_node_condition condition;
     struct ntk_health_sample health[] = { { .reason = NTK_HEALTH_REASON_EXECUTION_TIMEOUT },
@@ -148,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_node_condition_is_that_of_the_worst_device),
-        cmocka_unit_test(a_process_problem_is_not_a_node_problem),
+        cmocka_unit_test(a_fault_of_a_process_does_not_set_the_node_condition),
         cmocka_unit_test(a_node_without_devices_or_verdicts_is_unknown),
         cmocka_unit_test(the_message_for_many_devices_is_within_its_length_limit),
         cmocka_unit_test(a_patch_has_a_transition_time_only_after_a_transition),

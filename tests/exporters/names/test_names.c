@@ -196,7 +196,7 @@ static void opentelemetry_names_have_conventional_units_and_instruments(void **s
     for (size_t k = 0; k < NTK_NAME_COUNT; k++) {
         found -= ntk_name_get(k)->list == NTK_NAME_LIST_OTEL;
     }
-    assert_int_equal(found, 0); /* no name is made up */
+    assert_int_equal(found, 0); /* no name is invented */
     assert_int_equal(absent, absent_in(NTK_NAME_LIST_OTEL));
 }
 

@@ -272,7 +272,7 @@ static void promtool_reports_no_problems(void **state)
 
 /* The samples equal those of the older text format; families have other names and types, a
  * counter's start time follows it, and the page has an end marker. */
-static void openmetrics_has_the_same_values(void **state)
+static void the_openmetrics_format_has_the_same_values(void **state)
 {
     static const char *const lines[] = {
         "# TYPE execution_status counter",
@@ -461,7 +461,7 @@ int main(void)
         CASE(no_series_appears_twice),
         CASE(untrusted_strings_on_the_page_are_escaped),
         CASE(promtool_reports_no_problems),
-        CASE(openmetrics_has_the_same_values),
+        CASE(the_openmetrics_format_has_the_same_values),
         CASE(machine_information_is_exported_once_complete),
         CASE(values_unknown_to_hooks_have_no_series),
         CASE(every_counter_of_a_core_has_a_series),

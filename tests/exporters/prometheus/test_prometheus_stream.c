@@ -59,7 +59,7 @@ static size_t count_of(const char *text, const char *part)
 
 /* ---- parts ---- */
 
-/* With parts as small as possible; counts them. */
+/* Sends parts as small as possible and counts them. */
 static char *encode_in_parts(enum ntk_prometheus_format format, bool vendor_only, size_t *out_count)
 {
     struct ntk_prometheus_parts *parts = ntk_prometheus_parts_create(&page, format, vendor_only);
@@ -84,7 +84,7 @@ static void assert_parts_are_whole(void)
         char *parts = encode_in_parts(format, i % 2, &count);
 
         assert_string_equal(parts, whole);
-        /* Each application of a family is one. */
+        /* One part per application of a family. */
         assert_true(count > count_of(whole, "# TYPE"));
         free(whole);
         free(parts);

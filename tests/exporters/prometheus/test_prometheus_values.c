@@ -32,7 +32,7 @@ static void counters_accumulate_over_snapshots(void **state)
     free(text);
 }
 
-/* As on the first generation of devices. */
+/* First-generation devices do not count them. */
 static void ecc_errors_not_counted_by_the_driver_are_exported_as_zero(void **state)
 {
     for (int piped = 0; piped < 2; piped++) {

@@ -245,7 +245,7 @@ static void one_rejection_does_not_change_the_known_version(void **state)
     }
 }
 
-/* With success and with failure. */
+/* Tested with a successful and with a failed response. */
 static void unwritten_samples_count_as_rejected(void **state)
 {
     static const int statuses[][2] = { { 200, 0 }, { 400, 0 } };

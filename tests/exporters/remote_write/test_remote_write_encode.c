@@ -94,7 +94,7 @@ static int encode(struct fixture *f)
     return ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, false, take, f, &err);
 }
 
-/* In the form of the text, without job, instance and the timestamp. */
+/* Formats a series as in the text format, without job, instance and timestamp. */
 static void name_series(const Ntk__RemoteWrite__TimeSeries *series, struct ntk_buf *text)
 {
     bool has_label = false;

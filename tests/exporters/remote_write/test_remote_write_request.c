@@ -196,7 +196,7 @@ static void a_version_2_message_matches_the_published_schema(void **state)
     ntk_buf_fini(&labels);
 }
 
-/* On the bucket that counts it, and on the native histogram, but nowhere else. */
+/* Only the bucket that counts the execution and the native histogram have the exemplar. */
 static void has_exemplar(struct fixture *f, uint64_t slowest_ns, const char *edge)
 {
     struct ntk_buf labels = { 0 };

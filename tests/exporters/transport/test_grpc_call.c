@@ -83,7 +83,7 @@ static void an_exhausted_peer_is_retried_after_its_requested_pause(void **state)
                      NTK_OUTBOX_REFUSED);
 }
 
-static void without_a_grpc_status_the_http_status_decides(void **state)
+static void without_a_grpc_status_the_http_status_is_used(void **state)
 {
     (void)state;
     assert_int_equal(judge(503, "").result, NTK_OUTBOX_RETRY);
@@ -137,7 +137,7 @@ int main(void)
         cmocka_unit_test(grpc_statuses_are_retried_as_in_the_standard),
         cmocka_unit_test(grpc_messages_are_decoded_and_sanitized),
         cmocka_unit_test(an_exhausted_peer_is_retried_after_its_requested_pause),
-        cmocka_unit_test(without_a_grpc_status_the_http_status_decides),
+        cmocka_unit_test(without_a_grpc_status_the_http_status_is_used),
         cmocka_unit_test(a_grpc_message_is_read_from_its_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void look_up(struct ntk_source_text *text, const char *path)
     require(!file || count != sizeof secret - 1 || memcmp(file, secret, count) != 0);
 }
 
-/* As it is, and below the folder that contains the secret. */
+/* The path as given, and below the folder that contains the secret. */
 static void check_folder(const char *path)
 {
     struct ntk_source_text_options options = { .nki_root = root };

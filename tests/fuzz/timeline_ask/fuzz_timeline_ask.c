@@ -61,7 +61,7 @@ static void parse(char *text, struct question *out)
 static struct ntk_timeline_ask *make(void)
 {
     struct trace_sample *sample = trace_sample_create(SLICES);
-    /* So far out that times have more than 53 bits. */
+    /* An offset with which times exceed 53 bits. */
     struct ntk_timeline_source sources[] = {
         { .trace = &sample->trace, .name = "first" },
         { .trace = &sample->trace, .name = "second", .offset_ps = (INT64_C(1) << 55) + 5 },

@@ -487,7 +487,7 @@ static void transposes_and_partially_filled_products_are_reported(void **state)
     done(&h, &a);
 }
 
-static void every_rule_has_advice(void **state)
+static void every_advice_rule_has_an_id_a_threshold_and_a_text(void **state)
 {
     for (unsigned r = 0; r < NTK_ADVICE_RULE_COUNT; r++) {
         assert_true(strlen(ntk_advice_id(r)) > 0);
@@ -515,7 +515,7 @@ int main(void)
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling_are_reported),
         cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
-        cmocka_unit_test(every_rule_has_advice),
+        cmocka_unit_test(every_advice_rule_has_an_id_a_threshold_and_a_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

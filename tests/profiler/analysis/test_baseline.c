@@ -85,7 +85,8 @@ static void baseline_limits_are_parsed(void **state)
     }
 }
 
-/* Of count executions each: the length as given, and a queue that only the new ones have. */
+/* Measures of count executions each, with the given duration and a queue that only the new ones
+ * have. */
 static void compare(const double *before, const double *after, size_t count,
                     struct ntk_measures *sides[2], struct ntk_comparison *out)
 {
@@ -208,7 +209,7 @@ static void a_baseline_limit_of_zero_is_an_error(void **state)
     assert_int_equal(ntk_baseline_check(&comparison, limits, 2, &result, &err), -ENOENT);
     assert_string_equal(err.text, "engines/Tenser has a limit, but neither the baseline nor the "
                                   "captures contain it");
-    /* Of several limits of one measure the last one applies. */
+    /* The last of several limits on a measure applies. */
     free(limits[1].name);
     limits[1] = limit_of("total=7%");
     assert_int_equal(ntk_baseline_check(&comparison, limits, 2, &result, NULL), 0);

@@ -81,7 +81,7 @@ static const struct ntk_bubble_cause *cause_of(const struct ntk_bubbles *bubbles
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* PE works alone from 0 to the end. */
-static void an_engine_that_never_stops_has_no_gap(void **state)
+static void a_continuously_busy_engine_has_no_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -106,7 +106,7 @@ static void an_engine_that_never_stops_has_no_gap(void **state)
 
 /* Instructions overlap: time covered by another instruction is not a gap, wherever the first ones
  * end. */
-static void overlapping_instructions_leave_no_gap(void **state)
+static void overlapping_instructions_have_no_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -175,7 +175,7 @@ static void a_wait_and_the_following_issue_time_are_one_gap(void **state)
 }
 
 /* ACT is free at 280, PE signals at 300, but ACT starts only at 400: most of the gap is issue. */
-static void the_cause_takes_most_of_the_gap(void **state)
+static void a_gap_has_the_cause_with_the_longest_share(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -225,7 +225,7 @@ static void two_alternating_engines_have_one_gap_per_engine_and_round(void **sta
 
 /* Loads by one queue and two semaphores of the same program that arrive after PE is free: one
  * cause. */
-static void waits_for_one_queue_are_one_cause(void **state)
+static void waits_for_the_same_queue_are_one_gap_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -310,7 +310,7 @@ static void a_gap_with_an_unknown_root_cause_is_marked(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* What follows the last record of a truncated file is lost, and so is the cause of its last gap. */
+/* Records after the truncation are lost, so the cause of the last gap is unknown. */
 static void the_time_after_truncation_is_not_a_known_gap(void **state)
 {
     struct hand_trace h;
@@ -464,13 +464,13 @@ static void an_unknown_trace_length_returns_no_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_engine_that_never_stops_has_no_gap),
-        cmocka_unit_test(overlapping_instructions_leave_no_gap),
+        cmocka_unit_test(a_continuously_busy_engine_has_no_gap),
+        cmocka_unit_test(overlapping_instructions_have_no_gap),
         cmocka_unit_test(gaps_after_each_instruction_are_caused_by_issue),
         cmocka_unit_test(a_wait_and_the_following_issue_time_are_one_gap),
-        cmocka_unit_test(the_cause_takes_most_of_the_gap),
+        cmocka_unit_test(a_gap_has_the_cause_with_the_longest_share),
         cmocka_unit_test(two_alternating_engines_have_one_gap_per_engine_and_round),
-        cmocka_unit_test(waits_for_one_queue_are_one_cause),
+        cmocka_unit_test(waits_for_the_same_queue_are_one_gap_cause),
         cmocka_unit_test(a_gap_is_reported_with_its_root_cause),
         cmocka_unit_test(a_gap_with_an_unknown_root_cause_is_marked),
         cmocka_unit_test(the_time_after_truncation_is_not_a_known_gap),

@@ -334,7 +334,7 @@ static void ceilings_are_those_of_the_cores_types_and_engines_in_use(void **stat
         assert_int_equal(ceilings.has_transposes, program->transposes > 0);
         assert_int_equal(ceilings.dma_engine_count, program->engines);
         assert_int_equal(ceilings.dma_engines_known, program->engines_known);
-        /* All work at the ceiling takes the minimum time, whatever the mix. */
+        /* Work at the ceiling takes the minimum time for every mix of types. */
         /* Packets without a transfer: their bytes of device memory are unknown. */
         assert_int_equal(a.has_roofline, program->packets[0].count == 0);
         if (a.has_roofline && a.roofline.total.flops) {

@@ -83,7 +83,7 @@ static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t
  * Load 256 bytes per partition (0-100), copy them to PSUM (200-300), copy 128 bytes from there to
  * another place (300-400), store them (500-600). 1000 ns in total.
  */
-static void values_live_from_their_creation_to_their_last_use(void **state)
+static void values_are_live_from_creation_to_last_use(void **state)
 {
     static const uint64_t sbuf[10] = { 0, 256, 256, 0, 128, 128, 0, 0, 0, 0 };
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
@@ -130,7 +130,7 @@ static void values_live_from_their_creation_to_their_last_use(void **state)
     done(&h, &a);
 }
 
-static void unread_and_overwritten_values_do_not_count(void **state)
+static void unread_and_overwritten_values_are_not_counted(void **state)
 {
     const struct ntk_isa_operand a_place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     const struct ntk_isa_operand b_place = ntk_isa_sbuf(64, 128, 16, NTK_DTYPE_FLOAT32);
@@ -181,7 +181,7 @@ static void an_accumulated_value_remains_live(void **state)
 
 /* Two groups have the same number; the trigger names the second instance, so only that one is
  * written, and signals. */
-static void a_trigger_starts_the_groups_of_its_instance(void **state)
+static void a_dma_trigger_starts_the_groups_of_its_queue_instance(void **state)
 {
     static const char *instances[] = { "ring0", "ring1" };
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
@@ -301,7 +301,7 @@ static void lifetimes_stored_in_files_match_those_in_memory(void **state)
     done(&h[1], &a[1]);
 }
 
-/* Of two sizes, the larger values come last and exceed the limit of the list: no smaller one is
+/* The values have two sizes. The larger ones come last and fill the list, so no smaller one is
  * listed. */
 static void values_with_the_largest_size_times_lifetime_are_listed(void **state)
 {
@@ -395,7 +395,8 @@ static void unreadable_programs_have_no_memory_analysis(void **state)
     }
 }
 
-/* Two of one opcode and one of another: the first in order of engine and slot is named. */
+/* Two instructions with one opcode and one with another: the first one by engine and slot is named.
+ * */
 static void undecoded_operations_are_listed(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
@@ -447,10 +448,10 @@ static void no_operation_is_listed_if_all_are_decoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_live_from_their_creation_to_their_last_use),
-        cmocka_unit_test(unread_and_overwritten_values_do_not_count),
+        cmocka_unit_test(values_are_live_from_creation_to_last_use),
+        cmocka_unit_test(unread_and_overwritten_values_are_not_counted),
         cmocka_unit_test(an_accumulated_value_remains_live),
-        cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
+        cmocka_unit_test(a_dma_trigger_starts_the_groups_of_its_queue_instance),
         cmocka_unit_test(steps_and_lengths_of_a_hostile_neff_do_not_overflow),
         cmocka_unit_test(lifetimes_stored_in_files_match_those_in_memory),
         cmocka_unit_test(values_with_the_largest_size_times_lifetime_are_listed),

@@ -248,7 +248,7 @@ struct reported {
     bool has_row[TIMES];
 };
 
-/* When a byte is in use. */
+/* Intervals in which a byte is in use. */
 static void tell_byte(struct reported *reported, const struct execution *all, unsigned byte)
 {
     for (size_t w = 0; w < RUNS; w++) {

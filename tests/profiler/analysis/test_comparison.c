@@ -266,8 +266,7 @@ static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world 
     return verdict;
 }
 
-/* Of 400 comparisons of a program with itself, 5 % may find something: 20, and hardly ever twice as
- * many. */
+/* Of 400 comparisons of a program with itself, 5 % (20) may find a change, and hardly ever 40. */
 static void repeated_executions_of_a_program_show_no_change(void **state)
 {
     const struct world world = { 0.06, 0.02, -1, 1 };
@@ -310,7 +309,8 @@ static void a_slowed_layer_is_reported_by_name(void **state)
     }
 }
 
-/* With before and after exchanged, every change turns its sign; p and significance stay. */
+/* If before and after are exchanged, every change has the opposite sign; p and significance are
+ * equal. */
 static void a_reversed_comparison_has_the_opposite_changes(void **state)
 {
     const struct world world = { 0.06, 0, 6, 1.5 };

@@ -68,7 +68,7 @@ static const struct ntk_cost_row *layer(const struct hand_answers *a, const char
 
 #define PRODUCT_FLOPS (2ull * 128 * 128 * 64)
 
-static void costs_follow_from_the_trace(void **state)
+static void layer_costs_are_computed_from_the_trace(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -149,7 +149,7 @@ static void each_program_has_the_cost_of_its_instructions(void **state)
     }
 }
 
-static void the_roofline_has_least_times_and_bounds(void **state)
+static void the_roofline_has_minimum_times_and_bounds(void **state)
 {
     const double peak = 2.0 * 128 * 128 * 2.4e9;
     struct hand_trace h;
@@ -266,9 +266,9 @@ static void tensor_traffic_is_unknown_if_packets_lack_an_instruction(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(costs_follow_from_the_trace),
+        cmocka_unit_test(layer_costs_are_computed_from_the_trace),
         cmocka_unit_test(each_program_has_the_cost_of_its_instructions),
-        cmocka_unit_test(the_roofline_has_least_times_and_bounds),
+        cmocka_unit_test(the_roofline_has_minimum_times_and_bounds),
         cmocka_unit_test(an_unknown_machine_has_no_roofline),
         cmocka_unit_test(tensors_are_counted_with_their_reloads),
         cmocka_unit_test(tensor_traffic_is_unknown_with_an_unnamed_transfer),

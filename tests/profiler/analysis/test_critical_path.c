@@ -76,7 +76,7 @@ static void the_critical_path_includes_the_load_and_the_product(void **state)
 }
 
 /* The engine's own previous instruction ended later than the change, so that was the obstacle. */
-static void an_early_change_is_not_on_the_path(void **state)
+static void an_early_semaphore_change_is_not_on_the_critical_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -223,7 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_critical_path_includes_the_load_and_the_product),
-        cmocka_unit_test(an_early_change_is_not_on_the_path),
+        cmocka_unit_test(an_early_semaphore_change_is_not_on_the_critical_path),
         cmocka_unit_test(critical_paths_of_long_overlapping_chains_end),
         cmocka_unit_test(the_path_leaves_a_runtime_barrier_at_its_release),
         cmocka_unit_test(a_change_without_a_known_source_is_shown_as_a_wait),

@@ -145,7 +145,7 @@ static int by_source(const void *a, const void *b)
     return x->source != y->source ? (int)x->source - (int)y->source : by_time(a, b);
 }
 
-static void early_changes_move_to_the_start_of_their_instruction(void **state)
+static void early_semaphore_changes_are_moved_to_the_instruction_start(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -195,7 +195,7 @@ static void early_changes_move_to_the_start_of_their_instruction(void **state)
 /* Tensor works until 500 and adds 1 in the last barrier (500-530, recorded at 485); Scalar waits
  * for 1 and adds 1 (until 560, recorded at 525), Vector waits for 2, until 600. Before version 4
  * was understood, nothing was known to have made the first change. */
-static void a_barrier_with_early_changes_leads_to_the_last_engine(void **state)
+static void the_path_through_a_barrier_leads_to_the_last_busy_engine(void **state)
 {
     static const struct {
         unsigned version;
@@ -232,8 +232,8 @@ static void a_barrier_with_early_changes_leads_to_the_last_engine(void **state)
     }
 }
 
-/* A file that lies: two engines each wait for what the other one changes, within 100 ns, for a
- * hundred rounds. Each walk along causes must end. */
+/* An impossible file: two engines each wait for a change by the other, within 100 ns, for a hundred
+ * rounds. Each walk along causes must end. */
 static void analysis_of_a_cycle_of_early_changes_ends(void **state)
 {
     struct hand_trace h;
@@ -284,8 +284,8 @@ static void an_event_is_cleared_before_the_waiting_instruction_starts(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(early_changes_move_to_the_start_of_their_instruction),
-        cmocka_unit_test(a_barrier_with_early_changes_leads_to_the_last_engine),
+        cmocka_unit_test(early_semaphore_changes_are_moved_to_the_instruction_start),
+        cmocka_unit_test(the_path_through_a_barrier_leads_to_the_last_busy_engine),
         cmocka_unit_test(analysis_of_a_cycle_of_early_changes_ends),
         cmocka_unit_test(an_event_is_cleared_before_the_waiting_instruction_starts),
     };

@@ -250,7 +250,7 @@ static void cores_have_separate_flame_stacks(void **state)
     done(&h, &asked);
 }
 
-static void an_empty_run_has_no_stacks(void **state)
+static void an_empty_execution_has_no_flame_stacks(void **state)
 {
     struct hand_trace h;
 
@@ -269,7 +269,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_layer_are_flame_graph_frames),
         cmocka_unit_test(functions_and_source_lines_are_flame_graph_frames),
         cmocka_unit_test(cores_have_separate_flame_stacks),
-        cmocka_unit_test(an_empty_run_has_no_stacks),
+        cmocka_unit_test(an_empty_execution_has_no_flame_stacks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

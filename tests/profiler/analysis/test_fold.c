@@ -113,7 +113,7 @@ static void nested_repetitions_may_differ_in_length(void **state)
     ASSERT_BODIES(&tally, { 12, 1 }, { 3, 3 });
 }
 
-static void a_body_that_ends_with_a_run_has_all_its_iterations(void **state)
+static void a_body_that_ends_with_a_repetition_has_all_iterations(void **state)
 {
     struct tally tally;
 
@@ -129,7 +129,7 @@ static void a_body_that_ends_with_a_run_has_all_its_iterations(void **state)
     ASSERT_BODIES(&tally, { 12, 2 }, { 4, 2 });
 }
 
-static void a_run_at_the_very_end_is_part_of_its_body(void **state)
+static void a_repetition_at_the_end_belongs_to_its_body(void **state)
 {
     struct tally tally;
 
@@ -161,7 +161,7 @@ static void three_nested_repetitions_are_three_bodies(void **state)
     ASSERT_BODIES(&tally, { 5 * 4 * 3, 2 }, { 5 * 4, 3 }, { 5, 3 });
 }
 
-static void two_runs_inside_a_body_do_not_split_it(void **state)
+static void two_repetitions_inside_a_body_do_not_split_it(void **state)
 {
     struct tally tally;
 
@@ -187,7 +187,7 @@ static void a_program_without_repetitions_has_no_body(void **state)
     ntk_fold_fini(&tally.fold);
 }
 
-static void the_same_body_at_two_places_is_one(void **state)
+static void equal_bodies_at_two_positions_are_one(void **state)
 {
     struct tally tally;
 
@@ -232,7 +232,7 @@ static void a_million_different_tokens_have_no_repeated_body(void **state)
 }
 
 /* f(n) = f(n - 1) f(n - 2): squares start nearly everywhere, and so do cubes. */
-static void fibonacci_word_ends_in_bounded_time(void **state)
+static void folding_of_a_fibonacci_word_takes_limited_time(void **state)
 {
     struct tally tally;
     size_t length = 2;
@@ -261,7 +261,7 @@ static void fibonacci_word_ends_in_bounded_time(void **state)
 }
 
 /* Thue-Morse: has squares, no cubes, and defeats hashes modulo powers of two. */
-static void thue_morse_word_ends_in_bounded_time(void **state)
+static void folding_of_a_thue_morse_word_takes_limited_time(void **state)
 {
     struct tally tally;
 
@@ -300,16 +300,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_body_between_other_tokens_is_found_with_its_count),
         cmocka_unit_test(nested_repetitions_may_differ_in_length),
-        cmocka_unit_test(a_body_that_ends_with_a_run_has_all_its_iterations),
-        cmocka_unit_test(a_run_at_the_very_end_is_part_of_its_body),
+        cmocka_unit_test(a_body_that_ends_with_a_repetition_has_all_iterations),
+        cmocka_unit_test(a_repetition_at_the_end_belongs_to_its_body),
         cmocka_unit_test(three_nested_repetitions_are_three_bodies),
-        cmocka_unit_test(two_runs_inside_a_body_do_not_split_it),
+        cmocka_unit_test(two_repetitions_inside_a_body_do_not_split_it),
         cmocka_unit_test(a_program_without_repetitions_has_no_body),
-        cmocka_unit_test(the_same_body_at_two_places_is_one),
+        cmocka_unit_test(equal_bodies_at_two_positions_are_one),
         cmocka_unit_test(a_million_equal_tokens_are_one_body),
         cmocka_unit_test(a_million_different_tokens_have_no_repeated_body),
-        cmocka_unit_test(fibonacci_word_ends_in_bounded_time),
-        cmocka_unit_test(thue_morse_word_ends_in_bounded_time),
+        cmocka_unit_test(folding_of_a_fibonacci_word_takes_limited_time),
+        cmocka_unit_test(folding_of_a_thue_morse_word_takes_limited_time),
         cmocka_unit_test(bodies_beyond_the_limit_are_counted),
     };
 

@@ -198,7 +198,7 @@ static void a_wait_is_traced_to_its_root(void **state)
 }
 
 /* The same, but DVE waits for a semaphore with lost changes: the root is unknown. */
-static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
+static void a_wait_chain_that_ends_at_a_lost_change_has_no_root_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -224,7 +224,7 @@ static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
 /* Instructions of ACT overlap one another until the end; the last signals 9 at 900, which PE waits
  * for. Going back leads to earlier instructions, but to no earlier time. The first is short: the
  * overlap is not the drain of its opcode. */
-static void a_chain_that_reaches_no_earlier_time_has_no_root(void **state)
+static void a_wait_chain_without_an_earlier_time_has_no_root_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -255,7 +255,7 @@ static void a_chain_that_reaches_no_earlier_time_has_no_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void the_lost_part_of_a_truncated_file_is_not_idle_time(void **state)
+static void the_missing_part_of_a_truncated_file_is_not_idle_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -397,7 +397,7 @@ static void waits_inside_a_running_instruction_are_counted(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void code_of_the_runtime_is_a_separate_reason(void **state)
+static void runtime_code_is_a_separate_idle_reason(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -442,15 +442,15 @@ int main(void)
         cmocka_unit_test(loop_instructions_are_not_treated_as_overtaking),
         cmocka_unit_test(waiting_in_the_last_barrier_is_reported_as_no_work_left),
         cmocka_unit_test(a_wait_is_traced_to_its_root),
-        cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
-        cmocka_unit_test(a_chain_that_reaches_no_earlier_time_has_no_root),
+        cmocka_unit_test(a_wait_chain_that_ends_at_a_lost_change_has_no_root_cause),
+        cmocka_unit_test(a_wait_chain_without_an_earlier_time_has_no_root_cause),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free),
         cmocka_unit_test(a_wait_is_ended_by_the_change_that_satisfies_its_condition),
-        cmocka_unit_test(the_lost_part_of_a_truncated_file_is_not_idle_time),
+        cmocka_unit_test(the_missing_part_of_a_truncated_file_is_not_idle_time),
         cmocka_unit_test(semaphore_instructions_count_as_idle_time),
         cmocka_unit_test(waits_in_vendor_instructions_are_read_for_known_layouts),
         cmocka_unit_test(waits_inside_a_running_instruction_are_counted),
-        cmocka_unit_test(code_of_the_runtime_is_a_separate_reason),
+        cmocka_unit_test(runtime_code_is_a_separate_idle_reason),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };
 

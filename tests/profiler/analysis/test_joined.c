@@ -103,7 +103,7 @@ static void assumed_changes_are_recomputed_over_all_ranks(void **state)
     assert_int_equal(with("rank7.run=0"), 230);
 }
 
-static void invalid_changes_are_rejected(void **state)
+static void invalid_what_if_changes_are_rejected(void **state)
 {
     static const char *const wrong[] = { "",           "link",
                                          "link=",      "link=-1",
@@ -208,8 +208,7 @@ static void spans_with_impossible_times_are_omitted(void **state)
     }
 }
 
-/* Whatever the times are: the parts of a rank add up to its span, and the path is as long as the
- * whole. */
+/* For any times, the parts of a rank sum to its span, and the path is as long as the whole. */
 static void parts_of_ranks_sum_to_their_spans_for_random_times(void **state)
 {
     for (uint32_t seed = 1; seed <= 200; seed++) {
@@ -340,7 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_and_path_of_joined_ranks_match_manual_calculations),
         cmocka_unit_test(assumed_changes_are_recomputed_over_all_ranks),
-        cmocka_unit_test(invalid_changes_are_rejected),
+        cmocka_unit_test(invalid_what_if_changes_are_rejected),
         cmocka_unit_test(clock_offsets_between_machines_are_derived_from_operation_ends),
         cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
         cmocka_unit_test(spans_with_impossible_times_are_omitted),

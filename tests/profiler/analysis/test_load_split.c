@@ -34,7 +34,7 @@ static const struct {
     { "nothing", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
 };
 
-static void each_load_is_split_as_generated(void **state)
+static void generated_model_loads_are_split_into_their_steps(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -93,7 +93,7 @@ static void parts_of_loads_are_unknown_without_their_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_load_is_split_as_generated),
+        cmocka_unit_test(generated_model_loads_are_split_into_their_steps),
         cmocka_unit_test(parts_of_loads_are_unknown_without_their_events),
     };
 

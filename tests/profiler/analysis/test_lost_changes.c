@@ -141,8 +141,8 @@ static void a_wait_for_a_lost_change_has_a_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came at that
- * time. */
+/* As above with a backlog: ACT is free from 100 ns on and starts at 330, when the change occurred.
+ * */
 static void a_lost_change_has_the_start_time_of_the_waiting_instruction(void **state)
 {
     struct hand_trace h;

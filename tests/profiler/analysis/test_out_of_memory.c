@@ -83,7 +83,7 @@ static void read(struct written *w, const char *script, uint64_t base, uint64_t 
     w->trace.memories.item_bytes = sizeof *w->memories;
 }
 
-static void a_failure_shows_the_content_of_memory(void **state)
+static void an_out_of_memory_failure_shows_the_memory_contents(void **state)
 {
     struct ntk_chip chip;
 
@@ -123,7 +123,7 @@ static void a_failure_shows_the_content_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_shows_the_content_of_memory),
+        cmocka_unit_test(an_out_of_memory_failure_shows_the_memory_contents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

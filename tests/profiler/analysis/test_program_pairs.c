@@ -30,7 +30,7 @@ static const struct {
                    { NTK_ISA_ENGINE_ACT, "activate" },
                    { NTK_ISA_ENGINE_DVE, "reduce" } };
 
-/* With one operand and name more than hand_trace_nop(). */
+/* Like hand_trace_nop(), with an operand and a name. */
 static void step(struct hand_trace *h, size_t index, unsigned wait, int64_t start_ns,
                  int64_t end_ns)
 {
@@ -225,7 +225,7 @@ static void check(const struct pair *pair, const struct ntk_measures *before,
     ntk_comparison_fini(&c);
 }
 
-static void changes_have_names_and_verdicts(void **state)
+static void changes_between_program_pairs_are_found_and_named(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -243,7 +243,7 @@ static void changes_have_names_and_verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_have_names_and_verdicts),
+        cmocka_unit_test(changes_between_program_pairs_are_found_and_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

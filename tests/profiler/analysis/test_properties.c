@@ -390,7 +390,7 @@ static unsigned check_advice(const struct hand_trace *h, const struct hand_answe
     return count;
 }
 
-static void every_sum_and_bound_is_correct(void **state)
+static void sums_and_bounds_of_random_traces_are_consistent(void **state)
 {
     unsigned rooflines = 0;
     unsigned chips = 0;
@@ -518,7 +518,7 @@ static void time_after_the_last_instruction_is_idle_time_at_the_end(void **state
 }
 
 /* One more packet, one more instruction: nothing becomes less busy. */
-static void adding_work_never_reduces_activity(void **state)
+static void adding_instructions_never_reduces_engine_activity(void **state)
 {
     for (uint64_t seed = 2; seed < SEEDS; seed += 3) {
         struct source source = { ~seed };
@@ -555,11 +555,11 @@ static void adding_work_never_reduces_activity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_sum_and_bound_is_correct, tell_seed),
+        cmocka_unit_test_teardown(sums_and_bounds_of_random_traces_are_consistent, tell_seed),
         cmocka_unit_test_teardown(scaling_all_times_changes_only_durations, tell_seed),
         cmocka_unit_test_teardown(time_after_the_last_instruction_is_idle_time_at_the_end,
                                   tell_seed),
-        cmocka_unit_test_teardown(adding_work_never_reduces_activity, tell_seed),
+        cmocka_unit_test_teardown(adding_instructions_never_reduces_engine_activity, tell_seed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

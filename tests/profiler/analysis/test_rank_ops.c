@@ -121,7 +121,7 @@ static void sums_of_rank_operations_match_the_job(void **state)
         world.is_numbered = turn % 2 == 0;
         world.remake_every = turn == 2 ? 7 : 0;
         world.late = turn == 3 ? 5 : RANK_WORLD_NO_RANK;
-        /* Without numbers, workers must be on separate machines. */
+        /* Workers without numbers must be on separate machines. */
         world.per_host = turn % 2 == 0 ? 4 : 12;
         struct rank_world_sums sums = join(world, &joined);
 
@@ -179,7 +179,7 @@ static void all_cores_of_a_process_are_one_rank(void **state)
 }
 
 /* A core without work is not another rank; a core of a missing process is. */
-static void a_missing_process_lacks_all_its_cores(void **state)
+static void all_cores_of_a_missing_process_are_missing(void **state)
 {
     struct rank_world world = whole;
     struct rank_world_sums sums;
@@ -251,7 +251,7 @@ static void traces_without_some_collectives_are_joined_unchanged(void **state)
         assert_int_equal(sum_of(&some, NTK_JOINED_UNKNOWN) > 0, turn != 0);
         sums_hold(&some);
         for (size_t r = 0; r < all.rank_count && turn != 0; r++) {
-            /* What the broken rank did not lose is unchanged. */
+            /* The remaining operations of the damaged rank are unchanged. */
             assert_int_equal(some.ranks[r].span_ns, all.ranks[r].span_ns);
             assert_true(some.ranks[r].part_ns[NTK_JOINED_WAIT] <=
                         all.ranks[r].part_ns[NTK_JOINED_WAIT]);
@@ -388,7 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_rank_operations_match_the_job),
         cmocka_unit_test(all_cores_of_a_process_are_one_rank),
-        cmocka_unit_test(a_missing_process_lacks_all_its_cores),
+        cmocka_unit_test(all_cores_of_a_missing_process_are_missing),
         cmocka_unit_test(clock_offsets_of_hosts_are_found_and_removed),
         cmocka_unit_test(traces_without_some_collectives_are_joined_unchanged),
         cmocka_unit_test(lists_beyond_the_memory_limit_are_stored_in_a_file),

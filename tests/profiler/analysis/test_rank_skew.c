@@ -184,8 +184,8 @@ static void steps_are_matched_from_the_end_if_records_were_lost(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Whatever the times are: in each step, the time after the first rank plus the time before the last
- * rank is the same for every rank. */
+/* For any times: in each step, the delay after the first rank plus the time before the last rank is
+ * the same for every rank. */
 static void delay_and_wait_sum_to_the_skew(void **state)
 {
     struct ntk_system_span spans[4 * 50];

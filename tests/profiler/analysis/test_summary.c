@@ -297,7 +297,7 @@ static void emit(struct recorded *r, enum ntk_isa_engine engine, const struct nt
     r->slots += slots;
 }
 
-static void programs_in_the_open_encoding_count_tiles(void **state)
+static void programs_in_the_open_encoding_are_counted_by_tile(void **state)
 {
     struct recorded r = { 0 };
     struct ntk_matmul_flops flops;
@@ -401,7 +401,7 @@ int main(void)
         cmocka_unit_test(summary_metrics_match_the_sample_description),
         cmocka_unit_test(two_cores_double_the_compute_peak_but_not_the_bandwidth),
         cmocka_unit_test(each_core_generation_has_its_peak_rates),
-        cmocka_unit_test(programs_in_the_open_encoding_count_tiles),
+        cmocka_unit_test(programs_in_the_open_encoding_are_counted_by_tile),
         cmocka_unit_test(transfers_of_the_open_encoding_count_bytes_in_device_memory),
         cmocka_unit_test(opcodes_are_grouped_by_engine_and_sorted_by_time),
     };

@@ -13,7 +13,7 @@
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
-#define FIRST 0 /* instructions, in order of start */
+#define FIRST 0 /* instructions, sorted by start */
 #define SECOND 1
 
 static struct ntk_ntff_queue queues[] = {
@@ -122,7 +122,7 @@ static void expect_left(struct hand_trace *h, uint64_t unknown_count, uint64_t l
 }
 
 /* Ring 1 is slower: it starts the first load when ring 0 is already at the second. */
-static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
+static void a_semaphore_write_marks_the_end_of_a_transfer(void **state)
 {
     struct hand_trace h;
     struct asked asked;
@@ -224,7 +224,7 @@ static void an_instruction_that_moves_no_bytes_has_no_transfer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_semaphore_write_ends_a_transfer_on_its_ring),
+        cmocka_unit_test(a_semaphore_write_marks_the_end_of_a_transfer),
         cmocka_unit_test(packets_are_assigned_to_transfers_by_bytes),
         cmocka_unit_test(semaphore_changes_delimit_a_complete_transfer),
         cmocka_unit_test(packets_without_evidence_are_not_assigned),

@@ -171,7 +171,7 @@ static void durations_are_limited_to_the_maximum(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_load_contains_the_steps_inside_it_on_its_core(void **state)
+static void a_load_includes_only_steps_within_it_on_its_core(void **state)
 {
     struct fixture *f = *state;
     struct ntk_load_split split;
@@ -301,7 +301,7 @@ static void a_failed_allocation_shows_the_memory_contents(void **state)
 }
 
 /* 23 executions in one folder, read as two processes. */
-/* As many uses as a file can have names. */
+/* The file has the maximum number of names, each for a different use. */
 static void memory_uses_beyond_the_limit_are_reported_as_other(void **state)
 {
     struct fixture *f = *state;
@@ -343,7 +343,7 @@ static void memory_uses_beyond_the_limit_are_reported_as_other(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
+static void an_allocation_failure_for_another_reason_is_not_out_of_memory(void **state)
 {
     struct fixture *f = *state;
     struct ntk_out_of_memory memory;
@@ -492,10 +492,10 @@ int main(void)
         TEST(an_execution_is_split_at_its_recorded_events),
         TEST(the_end_of_a_run_is_measured_with_the_core_clock),
         TEST(durations_are_limited_to_the_maximum),
-        TEST(a_load_contains_the_steps_inside_it_on_its_core),
+        TEST(a_load_includes_only_steps_within_it_on_its_core),
         TEST(a_failed_allocation_shows_the_memory_contents),
         TEST(memory_uses_beyond_the_limit_are_reported_as_other),
-        TEST(a_failure_for_another_reason_is_not_out_of_memory),
+        TEST(an_allocation_failure_for_another_reason_is_not_out_of_memory),
         TEST(memory_locations_are_complete_or_unknown),
         TEST(a_long_trace_is_split_in_order),
         TEST(omitted_executions_are_counted_over_all_processes),

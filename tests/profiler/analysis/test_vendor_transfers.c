@@ -75,7 +75,7 @@ static void set_compiler_slot(struct made *m, unsigned engine, uint32_t at, cons
     of->code_bytes = sizeof m->code;
 }
 
-/* From a, or to out for the last group, as 32 rows. */
+/* A transfer from a, or to out for the last group, in 32 rows. */
 static void add_group(struct made *m, uint32_t id, uint64_t bytes_count)
 {
     static const char *const comments[GROUPS] = { "I-4-0", "I-4-1", "I-9-0" };
@@ -211,7 +211,7 @@ static void put_undivided(struct made *m)
     }
 }
 
-static void a_transfer_to_one_row_belongs_to_the_first_ring(void **state)
+static void a_transfer_to_one_row_is_assigned_to_the_first_ring(void **state)
 {
     struct made m;
 
@@ -259,7 +259,7 @@ static void a_mismatched_ring_ends_the_matched_part(void **state)
     done(&m);
 }
 
-/* As in a group that transposes: its packets have more bytes than it writes. */
+/* As in a transposing group, the packets have more bytes than the group writes. */
 static void operations_other_than_copies_are_not_matched(void **state)
 {
     struct made m;
@@ -370,7 +370,7 @@ static void begin_generated(struct made *m)
     add_generated(m, 1, UINT64_C(0x10) << 56 | UINT64_C(1) << 32, true);
 }
 
-/* Here a casting transfer has packets of the bytes that it reads. */
+/* The packets of this casting transfer have the size of its source. */
 static void put_generated(struct made *m)
 {
     for (unsigned ring = 0; ring < 2; ring++) {
@@ -382,7 +382,7 @@ static void put_generated(struct made *m)
     }
 }
 
-static void a_generated_transfer_ends_with_a_semaphore_write(void **state)
+static void a_transfer_with_generated_descriptors_ends_at_a_semaphore_write(void **state)
 {
     struct ntk_tensor_traffic tensors;
     const struct ntk_slot_fact *fact;
@@ -479,7 +479,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared_groups_have_a_share_of_each_ring),
-        cmocka_unit_test(a_transfer_to_one_row_belongs_to_the_first_ring),
+        cmocka_unit_test(a_transfer_to_one_row_is_assigned_to_the_first_ring),
         cmocka_unit_test(a_single_row_moved_differently_is_not_matched),
         cmocka_unit_test(a_mismatched_ring_ends_the_matched_part),
         cmocka_unit_test(operations_other_than_copies_are_not_matched),
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(leftover_packets_invalidate_all_matches),
         cmocka_unit_test(a_ring_that_ends_early_is_not_matched),
         cmocka_unit_test(a_transfer_does_not_start_before_its_instruction),
-        cmocka_unit_test(a_generated_transfer_ends_with_a_semaphore_write),
+        cmocka_unit_test(a_transfer_with_generated_descriptors_ends_at_a_semaphore_write),
         cmocka_unit_test(a_run_with_a_different_size_is_omitted),
         cmocka_unit_test(runs_are_omitted_if_their_count_differs_from_instructions),
         cmocka_unit_test(an_index_into_an_ambiguous_table_yields_no_tensor_name),

@@ -132,7 +132,7 @@ static void removing_transposes_keeps_products(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_satisfied_wait_no_longer_blocks_its_engine(void **state)
+static void a_wait_satisfied_by_a_change_no_longer_blocks_its_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -151,7 +151,7 @@ static void a_satisfied_wait_no_longer_blocks_its_engine(void **state)
 }
 
 /* ACT is still busy when the change arrives; once it is faster, it waits. */
-static void a_hidden_dependency_delays_a_faster_engine(void **state)
+static void a_hidden_dependency_limits_a_faster_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -382,7 +382,7 @@ static void an_unknown_trace_length_returns_no_result(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void changes_are_parsed_or_rejected(void **state)
+static void what_if_changes_are_parsed_or_rejected(void **state)
 {
     static const char *const bad[] = {
         "",          "dma=0",       "dma=-1",   "dma=nan",     "dma=inf", "dma=1e300",
@@ -421,8 +421,8 @@ int main(void)
         cmocka_unit_test(two_alternating_engines_each_account_for_half_of_the_time),
         cmocka_unit_test(speeding_up_an_engine_makes_another_the_bottleneck),
         cmocka_unit_test(removing_transposes_keeps_products),
-        cmocka_unit_test(a_satisfied_wait_no_longer_blocks_its_engine),
-        cmocka_unit_test(a_hidden_dependency_delays_a_faster_engine),
+        cmocka_unit_test(a_wait_satisfied_by_a_change_no_longer_blocks_its_engine),
+        cmocka_unit_test(a_hidden_dependency_limits_a_faster_engine),
         cmocka_unit_test(the_slower_of_two_cores_determines_the_time),
         cmocka_unit_test(a_wait_for_a_much_earlier_instruction_is_kept),
         cmocka_unit_test(each_default_change_equals_the_same_single_change),
@@ -431,7 +431,7 @@ int main(void)
         cmocka_unit_test(lines_are_selected_by_path_suffix),
         cmocka_unit_test(the_estimate_for_an_incomplete_capture_is_partial),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
-        cmocka_unit_test(changes_are_parsed_or_rejected),
+        cmocka_unit_test(what_if_changes_are_parsed_or_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

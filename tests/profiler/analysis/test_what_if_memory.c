@@ -38,7 +38,7 @@ static void large_time_shifts_are_kept(void **state)
 
 /* One core runs 300 instructions, the other one five that take longer: memory of the first one is
  * used again. */
-static void cores_of_different_sizes_keep_their_times(void **state)
+static void times_of_cores_with_different_sizes_are_kept(void **state)
 {
     for (size_t large = 0; large < 2; large++) {
         struct hand_trace h;
@@ -67,7 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_time_shifts_are_kept),
-        cmocka_unit_test(cores_of_different_sizes_keep_their_times),
+        cmocka_unit_test(times_of_cores_with_different_sizes_are_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,7 +292,7 @@ static void corresponding_parts_of_two_programs_are_found(void **state)
     }
 }
 
-/* Each unit has all of its time in links, or has no links. */
+/* The links of a unit cover all of its time, or it has no links. */
 static void corresponding_parts_are_the_same_in_both_directions(void **state)
 {
     (void)state;

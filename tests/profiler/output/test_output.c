@@ -108,7 +108,7 @@ static void a_brief_summary_reports_unknown_values(void **state)
 }
 
 /* Method: looks up each metric of the JSON in the text. */
-static void summary_text_without_units_has_the_numbers_of_the_json(void **state)
+static void summary_text_without_units_has_the_same_numbers_as_json(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf json = { 0 };
@@ -204,7 +204,7 @@ int main(void)
         TEST(summary_text_has_two_columns),
         TEST(a_brief_summary_fits_on_a_screen),
         TEST(a_brief_summary_reports_unknown_values),
-        TEST(summary_text_without_units_has_the_numbers_of_the_json),
+        TEST(summary_text_without_units_has_the_same_numbers_as_json),
         TEST(summary_json_has_the_metrics_under_the_profile_name),
         TEST(session_text_lists_cores_and_opcodes),
         TEST(session_json_has_cycles_and_opcodes),

@@ -71,7 +71,7 @@ static void commands_on_a_capture_suggest_the_profiler(void **state)
 }
 
 /* Method: an example with the version and hash that a vendor's compiler writes. */
-static void a_hash_of_another_kind_is_not_damage(void **state)
+static void an_unknown_hash_kind_is_not_reported_as_damage(void **state)
 {
     static const char version[20] = "2.23.0.0+abcdef01";
     enum { VERSION_AT = 40, HASH_AT = 172, HASH_BYTES = 16 };
@@ -236,7 +236,7 @@ static void optimize_omits_debug_files_and_compression(void **state)
     struct test_run result = run(0, "example", "mlp", "-o", kept, NULL, NULL, NULL);
 
     test_run_fini(&result);
-    /* Without those of the example. */
+    /* Removes the debug files of the example. */
     result = run(0, "optimize", "-o", packed, kept, NULL, NULL, NULL);
     test_run_fini(&result);
     result = run(0, "unpack", "-o", folder, packed, NULL, NULL, NULL);
@@ -457,7 +457,7 @@ static void invalid_arguments_are_usage_errors(void **state)
                 "unpack", "x.bin", NULL, NULL, NULL);
 }
 
-static void files_that_are_not_neffs_are_failures(void **state)
+static void a_file_that_is_not_a_neff_fails_with_an_error(void **state)
 {
     char *missing = test_scratch_path(*state, "missing.neff");
     char *text = test_scratch_path(*state, "text.neff");
@@ -647,7 +647,7 @@ static void a_listing_shows_names_groups_and_slots(void **state)
     free(listing);
 }
 
-static void help_and_version_go_to_stdout(void **state)
+static void help_and_version_are_printed_on_stdout(void **state)
 {
     static const char *const words[] = { "info",    "unpack", "create", "optimize",
                                          "example", "disasm", "asm" };
@@ -671,7 +671,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_on_a_capture_suggest_the_profiler),
-        cmocka_unit_test(a_hash_of_another_kind_is_not_damage),
+        cmocka_unit_test(an_unknown_hash_kind_is_not_reported_as_damage),
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_shows_the_subgraph_of_each_tensor),
         cmocka_unit_test(info_prints_json),
@@ -681,11 +681,11 @@ int main(void)
         cmocka_unit_test(unpack_and_create_reproduce_the_archive),
         cmocka_unit_test(create_keeps_header_values),
         cmocka_unit_test(invalid_arguments_are_usage_errors),
-        cmocka_unit_test(files_that_are_not_neffs_are_failures),
+        cmocka_unit_test(a_file_that_is_not_a_neff_fails_with_an_error),
         cmocka_unit_test(asm_reads_the_output_of_disasm),
         cmocka_unit_test(asm_removes_the_source_lines_of_a_changed_engine),
         cmocka_unit_test(a_listing_shows_names_groups_and_slots),
-        cmocka_unit_test(help_and_version_go_to_stdout),
+        cmocka_unit_test(help_and_version_are_printed_on_stdout),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -25,7 +25,7 @@ static void each_vendor_memory_use_has_a_distinct_name(void **state)
     }
 }
 
-/* In the vendor's layout our runtime writes both words. */
+/* Our runtime writes both words in the vendor's layout. */
 static void equal_memory_uses_of_both_runtimes_have_one_name(void **state)
 {
     static const struct {

@@ -239,7 +239,7 @@ static void adjacent_windows_have_every_span_once(void **state)
     }
 }
 
-/* For a core that is slower than the host assumes: the host notices its end long after. */
+/* The host notices the end of a run much later than the core clock shows. */
 static void ends_of_runs_are_clipped_by_the_core_clock(void **state)
 {
     struct ntk_system_span run = timed[3];

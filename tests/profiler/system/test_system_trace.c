@@ -230,7 +230,7 @@ static void an_execution_is_shown_from_call_to_device(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void threads_are_summed_by_type(void **state)
+static void system_trace_threads_are_summed_by_type(void **state)
 {
     struct made *made = *state;
     struct ntk_system_tables tables;
@@ -281,7 +281,7 @@ static void incomplete_spans_of_an_overwritten_ring_are_marked(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void either_end_of_a_span_may_come_first_in_the_file(void **state)
+static void start_and_end_of_a_span_may_be_in_any_order_in_the_file(void **state)
 {
     struct made *made = *state;
 
@@ -466,9 +466,9 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(starts_and_stops_become_nested_spans),
         TEST(an_execution_is_shown_from_call_to_device),
-        TEST(threads_are_summed_by_type),
+        TEST(system_trace_threads_are_summed_by_type),
         TEST(incomplete_spans_of_an_overwritten_ring_are_marked),
-        TEST(either_end_of_a_span_may_come_first_in_the_file),
+        TEST(start_and_end_of_a_span_may_be_in_any_order_in_the_file),
         TEST(memory_use_does_not_grow_with_the_system_trace),
         TEST(hostile_traces_are_read_without_overflow),
         TEST(a_truncated_trace_is_shown_with_a_warning),

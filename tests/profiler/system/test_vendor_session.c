@@ -171,7 +171,7 @@ static void a_sequence_number_belongs_to_its_span(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_stop_may_come_before_its_start(void **state)
+static void the_stop_record_of_a_span_may_precede_its_start(void **state)
 {
     struct fixture *f = *state;
 
@@ -467,7 +467,7 @@ static void incomplete_and_duplicate_records_are_counted(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void lost_records_are_counted_per_ring(void **state)
+static void lost_trace_records_are_counted_per_ring(void **state)
 {
     struct fixture *f = *state;
 
@@ -544,7 +544,7 @@ static void an_incomplete_record_is_omitted(void **state)
     free(path);
 }
 
-static void files_may_be_missing_or_empty(void **state)
+static void trace_files_may_be_missing_or_empty(void **state)
 {
     struct fixture *f = *state;
     static const char *const names[] = { "cpu_util.pb", "host_mem.pb", "ntrace.pb" };
@@ -699,7 +699,7 @@ static void the_ultraserver_of_the_machine_is_shown(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_later_version_is_read_with_a_note(void **state)
+static void a_later_trace_version_is_read_with_a_note(void **state)
 {
     struct fixture *f = *state;
 
@@ -760,7 +760,7 @@ static void a_long_trace_is_sorted_in_files(void **state)
 
 /* The clock of a software core starts at 0, and executions there follow one another without a
  * gap. */
-static void a_capture_shows_the_execution_of_its_window(void **state)
+static void a_capture_is_shown_at_the_execution_in_its_time_window(void **state)
 {
     (void)state;
     struct ntk_system_execution executions[] = {
@@ -790,24 +790,24 @@ int main(void)
         TEST(records_become_spans_in_time_order),
         TEST(every_record_key_is_kept),
         TEST(a_sequence_number_belongs_to_its_span),
-        TEST(a_stop_may_come_before_its_start),
+        TEST(the_stop_record_of_a_span_may_precede_its_start),
         TEST(allocations_belong_to_the_account_of_their_physical_core),
-        TEST(a_capture_shows_the_execution_of_its_window),
+        TEST(a_capture_is_shown_at_the_execution_in_its_time_window),
         TEST(host_samples_are_grouped_into_rounds),
         TEST(sync_points_have_the_clock_difference),
         TEST(a_core_reset_starts_a_new_clock_period),
         TEST(captures_without_a_core_clock_are_not_joined),
         TEST(folders_of_several_processes_are_found),
         TEST(incomplete_and_duplicate_records_are_counted),
-        TEST(lost_records_are_counted_per_ring),
+        TEST(lost_trace_records_are_counted_per_ring),
         TEST(a_truncated_file_is_read_up_to_its_end),
         TEST(an_incomplete_record_is_omitted),
-        TEST(files_may_be_missing_or_empty),
+        TEST(trace_files_may_be_missing_or_empty),
         TEST(missing_events_are_reported),
         TEST(a_process_without_a_pid_is_shown_as_unknown),
         TEST(memory_share_is_absent_without_the_memory_size),
         TEST(the_ultraserver_of_the_machine_is_shown),
-        TEST(a_later_version_is_read_with_a_note),
+        TEST(a_later_trace_version_is_read_with_a_note),
         TEST(a_truncated_trace_info_still_reports_its_intact_fields),
         TEST(a_long_trace_is_sorted_in_files),
 #undef TEST

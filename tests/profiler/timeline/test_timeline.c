@@ -175,7 +175,7 @@ static void an_empty_trace_is_a_timeline_without_rows(void **state)
 
 /* ---- tiles ---- */
 
-static void few_slices_are_sent_individually(void **state)
+static void a_small_number_of_slices_is_sent_individually(void **state)
 {
     static const uint32_t tracks[] = { TENSOR, SEMAPHORE, 99 };
     struct trace_sample *sample = trace_sample_create(20);
@@ -475,7 +475,7 @@ static void search_hits_are_counted_and_listed_in_time_order(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_slice_is_reported_in_full(void **state)
+static void a_timeline_slice_is_reported_with_all_fields(void **state)
 {
     struct trace_sample *sample = trace_sample_create(10);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -530,7 +530,7 @@ int main(void)
         cmocka_unit_test(a_capture_becomes_a_row_per_engine_queue_and_semaphore),
         cmocka_unit_test(an_offset_shifts_every_row_of_a_capture),
         cmocka_unit_test(an_empty_trace_is_a_timeline_without_rows),
-        cmocka_unit_test(few_slices_are_sent_individually),
+        cmocka_unit_test(a_small_number_of_slices_is_sent_individually),
         cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
         cmocka_unit_test(buckets_of_each_level_sum_to_the_row),
         cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_their_durations),
@@ -540,7 +540,7 @@ int main(void)
         cmocka_unit_test(all_slices_can_be_written_at_once),
         cmocka_unit_test(statistics_are_clipped_to_the_range),
         cmocka_unit_test(search_hits_are_counted_and_listed_in_time_order),
-        cmocka_unit_test(a_slice_is_reported_in_full),
+        cmocka_unit_test(a_timeline_slice_is_reported_with_all_fields),
         cmocka_unit_test(timeline_metadata_has_groups_tracks_and_kinds),
     };
 

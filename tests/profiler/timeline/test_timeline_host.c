@@ -172,7 +172,7 @@ static void samples_last_until_the_next_one_in_time_order(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void a_span_is_reported_in_full(void **state)
+static void a_host_span_is_reported_with_all_fields(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(the_device_memory_row_follows_allocations),
         cmocka_unit_test(samples_last_until_the_next_one_in_time_order),
         cmocka_unit_test(deeply_nested_spans_are_placed_in_linear_time),
-        cmocka_unit_test(a_span_is_reported_in_full),
+        cmocka_unit_test(a_host_span_is_reported_with_all_fields),
         cmocka_unit_test(a_single_file_page_has_host_rows),
         cmocka_unit_test(the_end_of_a_long_run_is_in_the_last_bucket),
     };

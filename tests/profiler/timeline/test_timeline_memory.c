@@ -110,7 +110,7 @@ static void a_timeline_stored_in_a_file_equals_one_on_the_heap(void **state)
     free(path);
 }
 
-/* What is done with a timeline. */
+/* Operations on a timeline. */
 typedef void work(const struct ntk_timeline *timeline);
 
 static void ask_of_everything(const struct ntk_timeline *timeline)
@@ -167,7 +167,7 @@ static struct ntk_timeline_ask *page_of(const struct ntk_timeline *timeline)
     return page;
 }
 
-/* As page/source.js asks. */
+/* The request that page/source.js sends. */
 static void open_all_tabs(const struct ntk_timeline *timeline, const struct ntk_timeline_ask *page)
 {
     char parameters[128];

@@ -53,7 +53,7 @@ static size_t resident_pages(const void *first)
     return count;
 }
 
-static void small_arrays_need_no_file(void **state)
+static void small_arrays_are_kept_in_memory(void **state)
 {
     struct ntk_spill spill;
 
@@ -68,7 +68,7 @@ static void small_arrays_need_no_file(void **state)
     ntk_spill_fini(&spill);
 }
 
-static void released_pages_leave_memory_and_keep_their_contents(void **state)
+static void released_pages_are_unmapped_and_keep_their_contents(void **state)
 {
     struct ntk_spill spill;
 
@@ -151,8 +151,8 @@ static void an_invalid_size_is_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_arrays_need_no_file),
-        cmocka_unit_test(released_pages_leave_memory_and_keep_their_contents),
+        cmocka_unit_test(small_arrays_are_kept_in_memory),
+        cmocka_unit_test(released_pages_are_unmapped_and_keep_their_contents),
         cmocka_unit_test(many_small_arrays_share_extents),
         cmocka_unit_test(a_missing_spill_folder_is_an_error),
         cmocka_unit_test(a_full_disk_is_an_error_before_anything_is_written),

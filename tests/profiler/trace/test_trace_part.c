@@ -190,7 +190,7 @@ static void an_empty_window_and_an_unknown_core_are_rejected(void **state)
     close_part(&unknown);
 }
 
-static void selecting_the_only_core_changes_nothing(void **state)
+static void selecting_the_only_core_keeps_the_whole_trace(void **state)
 {
     const uint32_t four[] = { 9, 4 };
     struct opened o = open_cores(0, 0, four, 2);
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(adjacent_windows_have_every_row_once),
         cmocka_unit_test(a_window_over_the_whole_trace_is_not_a_part),
         cmocka_unit_test(an_empty_window_and_an_unknown_core_are_rejected),
-        cmocka_unit_test(selecting_the_only_core_changes_nothing),
+        cmocka_unit_test(selecting_the_only_core_keeps_the_whole_trace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

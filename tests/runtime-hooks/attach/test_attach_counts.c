@@ -181,7 +181,7 @@ static int has_that_many(void *ctx)
     return seen.outcome[NTK_OUTCOME_COMPLETED] >= expected->completed;
 }
 
-/* Whatever else is running. */
+/* Other executions may be in progress. */
 static void expect_completed_at_least(struct attach_fixture *f, uint64_t completed)
 {
     struct expectation expected = { .f = f, .completed = completed };

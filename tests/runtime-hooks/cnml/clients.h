@@ -32,10 +32,10 @@ struct data {
     float *host;
     void *device;
 };
-/* For data that is read. Takes ownership of values. */
+/* Creates input data. Takes ownership of values. */
 struct data data_make(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
                       double *values);
-/* For a result. */
+/* Creates a tensor for a result. */
 struct data data_result(cnmlDataType_t dtype, struct shape shape);
 /* A constant with its data bound. */
 struct data data_const(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,

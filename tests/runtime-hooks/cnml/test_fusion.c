@@ -16,7 +16,7 @@ struct moved {
     uint64_t host;   /* bytes from the host to devices */
 };
 
-/* What this process has moved, from its segment, which is already mapped. */
+/* Bytes moved by this process, according to its mapped segment. */
 static struct moved moved_bytes(const char *folder)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

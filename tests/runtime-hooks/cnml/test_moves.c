@@ -31,7 +31,7 @@ static void transpose_and_reshape_operators_match_the_reference(void **state)
     data_free(&out);
     OK(cnmlFreeBuffer(in.device));
 
-    /* In the order of the host's data a reshape moves nothing. */
+    /* A reshape does not reorder the data on the host. */
     out = data_result(F16, reshaped);
     OK(cnmlCreateReshapeOpParam(&param, 1, 15, 2, 7, CNML_NCHW));
     OK(cnmlCreateReshapeOp(&op, param, in.tensor, out.tensor));

@@ -156,7 +156,7 @@ static void *thread_of_its_own(void *ctx)
     return NULL;
 }
 
-static void threads_have_their_own_devices_and_errors(void **state)
+static void each_thread_has_a_separate_device_and_error(void **state)
 {
     struct on_thread threads[4];
     pthread_t ids[4];
@@ -393,7 +393,7 @@ int main(void)
         CARDS(devices_are_limited_to_the_visible_ones),
         CARDS(the_default_machine_has_one_card),
         CARDS(calls_that_need_a_device_fail_on_the_fake_device),
-        CARDS(threads_have_their_own_devices_and_errors),
+        CARDS(each_thread_has_a_separate_device_and_error),
         CARDS(objects_destroyed_by_another_thread_return_an_error_code),
         CARDS(unknown_handles_are_rejected),
         CARDS(a_function_runs_through_the_v2_interface),

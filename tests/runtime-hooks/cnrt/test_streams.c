@@ -60,7 +60,7 @@ static void events_measure_the_duration_of_a_task(void **state)
     assert_int_equal(cnrtStreamWaitEvent(end, other, 0), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtQueryStream(other), CNRT_RET_ERR_BUSY);
     assert_int_equal(cnrtQueryEvent(end), CNRT_RET_ERR_BUSY);
-    /* Without a name in this generation. */
+    /* This status code has no name in this API generation. */
     assert_int_equal((int)cnrtEventElapsedTime(start, end, &us), 632006);
     task.is_let_go = true;
     assert_int_equal(cnrtWaitEvent(end), CNRT_RET_SUCCESS);

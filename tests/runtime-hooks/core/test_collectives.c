@@ -188,7 +188,7 @@ static void a_gather_stores_the_data_of_every_rank_at_its_position(void **state)
     }
 }
 
-/* In place. */
+/* Input and output are the same buffer. */
 static int run_sum(struct member *member, struct ntk_core_comm *comm)
 {
     member->out = values_make(ntk_core_comm_rank(comm), member->count);

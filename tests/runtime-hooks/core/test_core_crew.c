@@ -82,7 +82,7 @@ static void a_hanging_queue_does_not_block_another_queue(void **state)
     sem_post(&f->start);
 }
 
-/* Where an item ran. */
+/* The thread on which an item ran. */
 static struct {
     pthread_t thread;
     bool is_worker;
@@ -122,7 +122,7 @@ static void workers_release(struct queue_fixture *f)
     }
 }
 
-static void a_waiting_thread_runs_the_last_item_itself(void **state)
+static void a_waiting_thread_runs_the_last_queue_item_itself(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_queue *queue = queue_without_workers(f);
@@ -169,7 +169,7 @@ static void a_waiting_thread_runs_only_items_of_its_queue(void **state)
     }
 }
 
-static void a_thread_that_waits_for_a_limited_time_does_not_help(void **state)
+static void a_thread_waiting_with_a_timeout_runs_no_queue_items(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_queue *queue = queue_without_workers(f);
@@ -354,9 +354,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         QUEUE_TEST(one_worker_alternates_between_queues),
         QUEUE_TEST(a_hanging_queue_does_not_block_another_queue),
-        QUEUE_TEST(a_waiting_thread_runs_the_last_item_itself),
+        QUEUE_TEST(a_waiting_thread_runs_the_last_queue_item_itself),
         QUEUE_TEST(a_waiting_thread_runs_only_items_of_its_queue),
-        QUEUE_TEST(a_thread_that_waits_for_a_limited_time_does_not_help),
+        QUEUE_TEST(a_thread_waiting_with_a_timeout_runs_no_queue_items),
         QUEUE_TEST(thousands_of_queues_need_no_additional_threads),
         QUEUE_TEST(a_chain_of_four_thousand_waiting_queues_completes),
         QUEUE_TEST(queue_order_is_kept_with_many_threads),

@@ -258,7 +258,7 @@ static void host_only_executions_are_counted_without_core_busy_time(void **state
     assert_int_equal(observed_finish(&side, 0), 0);
 }
 
-static void a_host_only_capture_reports_why_core_data_is_missing(void **state)
+static void a_host_only_capture_reports_the_reason_for_missing_core_data(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder = adder_load(f, ON_HOST, "test_add");
@@ -291,7 +291,7 @@ int main(void)
         TEST(a_parameter_node_has_the_value_in_the_file),
         TEST(invalid_parameter_nodes_are_rejected),
         TEST(a_neff_without_executable_nodes_is_rejected),
-        TEST(a_host_only_capture_reports_why_core_data_is_missing),
+        TEST(a_host_only_capture_reports_the_reason_for_missing_core_data),
         TEST(a_host_only_model_requires_permission_for_host_code),
         cmocka_unit_test_setup_teardown(host_only_executions_are_counted_without_core_busy_time,
                                         core_fixture_prepare, core_fixture_teardown),

@@ -11,7 +11,7 @@
 #include "shared/base/fs.h"
 #include "tests/support/unit.h"
 
-/* For a thread, as the kernel prints it: bit N-1 for signal N. */
+/* Signal mask of a thread as printed by the kernel: bit N-1 for signal N. */
 static uint64_t blocked_signals(const char *thread, const char *own)
 {
     char path[64];

@@ -229,8 +229,7 @@ static void *meeting_run(void *ctx)
     return ntk_core_kernel_run(meeting->kernel, &run, &outcome, &err) == 0 ? NULL : (void *)1;
 }
 
-/* Each takes the core that the other one left free: on a single core they would wait for each other
- * forever. */
+/* Each run uses the free core; on a single core they would wait for each other forever. */
 static void kernel_runs_use_free_cores(void **state)
 {
     struct core_fixture *f = *state;

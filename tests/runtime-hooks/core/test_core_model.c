@@ -33,7 +33,7 @@ static uint64_t used(struct core_fixture *f)
     return memory.used_bytes;
 }
 
-static void a_model_shows_the_properties_in_its_file(void **state)
+static void the_properties_of_a_loaded_model_match_its_file(void **state)
 {
     const struct test_model_options model = { .name = "second adder" };
     struct core_fixture *f = *state;
@@ -109,7 +109,7 @@ static void shortage_keep(const char *cause, const char *cores, const char *tabl
     shortages++;
 }
 
-static void a_model_that_does_not_fit_is_rejected_and_leaves_no_memory(void **state)
+static void a_rejected_model_beyond_the_memory_size_leaks_no_memory(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1, .shortage = shortage_keep };
     const struct test_model_options large = { .tmp_bytes = UINT64_C(1) << 40 };
@@ -172,8 +172,8 @@ static void a_rejected_neff_gets_all_reasons_in_one_message(void **state)
     }
 }
 
-/* With and without the front's own advice. */
-static void a_rejection_names_the_settings_that_would_allow_a_file(void **state)
+/* Tested with and without advice from the front. */
+static void a_rejection_lists_the_settings_that_allow_the_neff(void **state)
 {
     static const char lnc[] =
         "the NEFF requires logical cores with 2 physical cores, but this process has 1";
@@ -318,13 +318,13 @@ static void closing_the_machine_closes_trace_and_debug_listeners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(a_model_shows_the_properties_in_its_file),
+        OPEN(the_properties_of_a_loaded_model_match_its_file),
         OPEN(models_without_a_requested_core_use_the_least_loaded_core),
         OPEN(the_memory_of_an_unloaded_model_is_freed),
-        cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_rejected_and_leaves_no_memory,
+        cmocka_unit_test_setup_teardown(a_rejected_model_beyond_the_memory_size_leaks_no_memory,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_rejected_neff_gets_all_reasons_in_one_message),
-        cmocka_unit_test_setup_teardown(a_rejection_names_the_settings_that_would_allow_a_file,
+        cmocka_unit_test_setup_teardown(a_rejection_lists_the_settings_that_allow_the_neff,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_truncated_neff_is_rejected),
         OPEN(loading_on_an_unknown_core_is_rejected),

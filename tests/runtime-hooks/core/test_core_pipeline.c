@@ -62,7 +62,7 @@ static void tensors_make(struct core_fixture *f, struct pipeline *p)
     }
 }
 
-/* Each with its own constants. */
+/* Each subgraph has separate constants. */
 static struct pipeline pipeline_load(struct core_fixture *f, uint32_t length, uint32_t nc,
                                      uint32_t core_count)
 {

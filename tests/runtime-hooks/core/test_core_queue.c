@@ -60,7 +60,7 @@ static struct {
     bool is_worker;
 } from_worker;
 
-/* What a worker must not wait for: room in its own queue, or its completion. */
+/* A worker must not wait for room in its own queue or for its completion. */
 static void own_queue_wait(struct ntk_core_queue *own)
 {
     from_worker.submit = item_submit_new(own, NULL, NULL);

@@ -350,7 +350,7 @@ static void node_switches_are_counted_and_executions_counted_once(void **state)
     assert_int_equal(ntk_ring_segment_models(segment, models, NTK_SEGMENT_MODELS), 1);
     assert_int_equal(models[0].executions, 3);
     assert_int_equal(models[0].core_count, 4);
-    /* Only the first core runs both nodes: to the second and back. */
+    /* Only the first core runs both nodes, so it switches to the second node and back. */
     assert_int_equal(models[0].node_switches, 5);
     assert_int_equal(ntk_ring_segment_cores(segment, cores, CORES), CORES);
     for (uint32_t c = 0; c < CORES; c++) {

@@ -42,7 +42,7 @@ static const struct machine machines[] = {
 #include "shared/abi/machine.def"
 };
 
-/* The same machines, written down a second time by hand, as a user would look them up. */
+/* The same machines in an independent hand-written table. */
 enum link { ALONE, RISING, FALLING, AROUND, AROUND_FALLING, TORUS_TRN1, TORUS_TRN2, SWITCHED };
 
 static const struct {
@@ -73,7 +73,7 @@ static const struct {
     { "mlu270x4", 4, 4, 4, 16, ALONE },
 };
 
-/* In the order of the driver. */
+/* Listed in the order of the driver. */
 static const uint32_t torus[2][16][4] = {
     { { 12, 3, 4, 1 },
       { 13, 0, 5, 2 },

@@ -215,7 +215,7 @@ static int has_process(void *ctx)
     return ntk_core_soft_holder(ctx, NTK_SOFT_LOCK_PROCESS) != 0;
 }
 
-static void a_build_returns_once_another_process_has_created_the_tree(void **state)
+static void a_machine_build_returns_once_another_process_created_the_tree(void **state)
 {
     const struct ntk_core_soft_options whatever = { .instance = NULL };
     struct ntk_core_soft *soft = NULL;
@@ -566,7 +566,7 @@ int main(void)
         TEST(a_built_machine_has_its_properties_in_the_tree),
         TEST(a_different_instance_type_rebuilds_the_tree),
         TEST(readers_find_a_complete_machine_tree_or_none),
-        TEST(a_build_returns_once_another_process_has_created_the_tree),
+        TEST(a_machine_build_returns_once_another_process_created_the_tree),
         TEST(an_incomplete_tree_of_a_killed_process_is_not_used),
         TEST(the_new_layout_has_statistics_in_the_telemetry_folder),
         TEST(memory_files_are_updated_each_round_and_are_consistent),

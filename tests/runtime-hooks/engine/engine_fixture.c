@@ -53,7 +53,7 @@ static bool is_zero(const uint8_t *memory, const uint8_t *end)
     return bits == 0;
 }
 
-/* Whatever a test ran, nothing of it is left behind. */
+/* Asserts that a reset clears everything that the test stored. */
 static void assert_clears(struct ntk_engine_core *core)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

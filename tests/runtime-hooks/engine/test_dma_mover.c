@@ -100,7 +100,7 @@ static uint8_t from[MEMORY_BYTES];
 static uint8_t to[MEMORY_BYTES];
 static uint8_t expected[MEMORY_BYTES];
 
-static void a_copy_equals_the_naive_mover(void **state)
+static void a_copying_transfer_equals_a_naive_implementation(void **state)
 {
     fill(from);
     fill(to);
@@ -163,7 +163,7 @@ static void interleaved_channels_are_moved_to_rows_and_back(void **state)
     }
 }
 
-static void a_cast_equals_the_naive_mover(void **state)
+static void a_casting_transfer_equals_a_naive_implementation(void **state)
 {
     for (int round = 0; round < 2000; round++) {
         enum ntk_dtype to_dtype = dtypes[random_below(DTYPE_COUNT)];
@@ -394,9 +394,9 @@ static void an_extent_that_overflows_is_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_equals_the_naive_mover),
+        cmocka_unit_test(a_copying_transfer_equals_a_naive_implementation),
         cmocka_unit_test(interleaved_channels_are_moved_to_rows_and_back),
-        cmocka_unit_test(a_cast_equals_the_naive_mover),
+        cmocka_unit_test(a_casting_transfer_equals_a_naive_implementation),
         cmocka_unit_test(folded_sources_equal_the_naive_sum),
         cmocka_unit_test(a_transpose_moves_every_element_to_its_swapped_indices),
         cmocka_unit_test(contiguous_dimensions_are_merged_into_one_run),

@@ -151,7 +151,7 @@ static void activation_far_from_zero_neither_overflows_nor_returns_nan(void **st
     }
 }
 
-static void activation_scales_shifts_reduces_and_rounds(void **state)
+static void activation_applies_scale_bias_reduction_and_rounding(void **state)
 {
     struct ops *s = *state;
 
@@ -210,7 +210,8 @@ static void activation_scales_shifts_reduces_and_rounds(void **state)
                 ops_near(ops_value(s, s->d, NTK_DTYPE_FLOAT16, p, i, n * 2), y, 0x1p-11, 1e-6,
                          "sigmoid", x);
             }
-            /* Not rounded yet: far closer than a sum of fp16 values would be. */
+            /* The sum is not rounded before the end, so it is far closer than a sum of fp16 values.
+             * */
             ops_near(ops_value(s, s->e, NTK_DTYPE_FLOAT32, p, 0, 4), sum, 2e-6, 1e-5, "sum", p);
         }
     }
@@ -221,7 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OPS_TEST(activation_functions_match_their_definition),
         OPS_TEST(activation_far_from_zero_neither_overflows_nor_returns_nan),
-        OPS_TEST(activation_scales_shifts_reduces_and_rounds),
+        OPS_TEST(activation_applies_scale_bias_reduction_and_rounding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "tests/runtime-hooks/engine/dma_model.h"
 #include "tests/support/unit.h"
 
-static void a_copy_between_any_two_memories_equals_the_naive_mover(void **state)
+static void a_copy_between_any_two_memories_equals_a_naive_implementation(void **state)
 {
     static const enum ntk_dtype dtypes[] = { NTK_DTYPE_UINT8, NTK_DTYPE_BFLOAT16, NTK_DTYPE_INT32,
                                              NTK_DTYPE_UINT64 };
@@ -54,7 +54,7 @@ static void a_copy_converts_from_every_dtype_to_every_other(void **state)
     }
 }
 
-static void a_transpose_of_any_order_equals_the_naive_mover(void **state)
+static void a_transpose_of_any_order_equals_a_naive_implementation(void **state)
 {
     static const enum ntk_dtype dtypes[] = { NTK_DTYPE_INT8, NTK_DTYPE_FLOAT16, NTK_DTYPE_FLOAT32 };
     struct engine_fixture *f = *state;
@@ -133,9 +133,9 @@ static void a_dma_transpose_runs_at_90_percent_of_copy_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DMA_TEST(a_copy_between_any_two_memories_equals_the_naive_mover),
+        DMA_TEST(a_copy_between_any_two_memories_equals_a_naive_implementation),
         DMA_TEST(a_copy_converts_from_every_dtype_to_every_other),
-        DMA_TEST(a_transpose_of_any_order_equals_the_naive_mover),
+        DMA_TEST(a_transpose_of_any_order_equals_a_naive_implementation),
         DMA_TEST(a_dma_transpose_runs_at_90_percent_of_copy_speed),
     };
 

@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/dma_model.h"
 #include "tests/support/unit.h"
 
-static void instructions_follow_pointers_and_descriptors_read_them(void **state)
+static void dma_instructions_and_descriptors_follow_pointers(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -234,7 +234,7 @@ static void an_idle_queue_set_swaps_the_rings_of_its_instances(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DMA_TEST(instructions_follow_pointers_and_descriptors_read_them),
+        DMA_TEST(dma_instructions_and_descriptors_follow_pointers),
         DMA_TEST(a_pointer_table_requires_an_index_and_contains_only_variables),
         DMA_TEST(descriptor_generation_requires_a_suitable_engine_and_queue),
         DMA_TEST(instructions_without_a_semaphore_signal_their_queue_set),

@@ -202,7 +202,7 @@ static void any_indirect(struct indirect_case *c)
     }
 }
 
-static void indirect_copies_of_every_kind_equal_the_naive_mover(void **state)
+static void indirect_copies_of_every_kind_equal_a_naive_implementation(void **state)
 {
     struct engine_fixture *f = *state;
     static struct indirect_case c;
@@ -263,7 +263,7 @@ static void repeated_rows_larger_than_memory_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DMA_TEST(indirect_copies_of_every_kind_equal_the_naive_mover),
+        DMA_TEST(indirect_copies_of_every_kind_equal_a_naive_implementation),
         DMA_TEST(repeated_rows_larger_than_memory_are_rejected),
     };
 

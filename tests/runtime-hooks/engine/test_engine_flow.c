@@ -221,7 +221,7 @@ static void the_number_of_loop_rounds_may_be_read_from_memory(void **state)
 }
 
 /* More transfers than the program has instructions, so no buffer can be sized by them. */
-static void a_loop_may_start_any_number_of_transfers(void **state)
+static void a_loop_can_start_more_transfers_than_there_are_instructions(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -287,7 +287,7 @@ int main(void)
         FLOW_TEST(each_engine_has_separate_registers_that_start_at_zero),
         FLOW_TEST(a_loop_runs_the_number_of_rounds_in_its_counter),
         FLOW_TEST(the_number_of_loop_rounds_may_be_read_from_memory),
-        FLOW_TEST(a_loop_may_start_any_number_of_transfers),
+        FLOW_TEST(a_loop_can_start_more_transfers_than_there_are_instructions),
         FLOW_TEST(jumps_outside_the_program_are_rejected),
     };
 

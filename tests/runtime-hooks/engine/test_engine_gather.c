@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/select_fixture.h"
 #include "tests/support/unit.h"
 
-static void a_gather_takes_elements_of_its_own_partition(void **state)
+static void a_gather_reads_elements_of_its_own_partition(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_NC_N_GATHER, N);
@@ -192,7 +192,7 @@ static void sequence_bounds_exclude_padding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SELECT_TEST(a_gather_takes_elements_of_its_own_partition),
+        SELECT_TEST(a_gather_reads_elements_of_its_own_partition),
         SELECT_TEST(sixteen_partitions_share_the_indices_of_a_local_gather),
         SELECT_TEST(a_shuffle_permutes_each_quadrant_in_place),
         SELECT_TEST(batch_statistics_return_mean_and_variance),

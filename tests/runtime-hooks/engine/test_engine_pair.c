@@ -20,7 +20,7 @@ static void a_barrier_opens_when_both_cores_have_reached_it(void **state)
 }
 
 /* Without barriers the counts below could not be equal: the faster engine would be rounds ahead. */
-static void barriers_keep_loops_in_step(void **state)
+static void barriers_synchronise_loops_on_two_cores(void **state)
 {
     struct pair *p = *state;
 
@@ -79,7 +79,7 @@ static void a_barrier_on_a_single_core_does_not_wait(void **state)
     assert_int_equal(engine_fixture_run(&p->cores[0], NULL, 0), NTK_RUN_OK);
 }
 
-static void a_group_signals_the_other_core_when_it_is_complete(void **state)
+static void a_dma_group_signals_the_other_core_on_completion(void **state)
 {
     struct pair *p = *state;
     struct engine_fixture *f = &p->cores[0];
@@ -111,7 +111,7 @@ static void a_group_signals_the_other_core_when_it_is_complete(void **state)
     assert_int_equal(p->results[0].outcome, NTK_RUN_DEADLOCK);
 }
 
-static void a_program_for_a_pair_is_not_run_alone(void **state)
+static void a_program_for_a_core_pair_is_rejected_on_a_single_core(void **state)
 {
     struct pair *p = *state;
     struct engine_fixture *f = &p->cores[0];
@@ -261,12 +261,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PAIR_TEST(a_barrier_opens_when_both_cores_have_reached_it),
-        PAIR_TEST(barriers_keep_loops_in_step),
+        PAIR_TEST(barriers_synchronise_loops_on_two_cores),
         PAIR_TEST(barriers_with_different_numbers_do_not_match),
         PAIR_TEST(waiting_at_a_barrier_for_a_finished_core_is_a_deadlock),
         PAIR_TEST(a_barrier_on_a_single_core_does_not_wait),
-        PAIR_TEST(a_group_signals_the_other_core_when_it_is_complete),
-        PAIR_TEST(a_program_for_a_pair_is_not_run_alone),
+        PAIR_TEST(a_dma_group_signals_the_other_core_on_completion),
+        PAIR_TEST(a_program_for_a_core_pair_is_rejected_on_a_single_core),
         PAIR_TEST(pair_instructions_require_cores_of_the_third_generation),
         PAIR_TEST(two_cores_exchange_tiles),
         PAIR_TEST(a_core_may_receive_into_the_tile_that_it_sends),

@@ -115,7 +115,7 @@ struct job {
     bool failed;
 };
 
-/* On separate cores, next to others that run the same programs. */
+/* Runs on separate cores while other threads run the same programs. */
 static void *job_run(void *arg)
 {
     struct job *job = arg;

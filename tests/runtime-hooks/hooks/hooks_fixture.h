@@ -28,7 +28,7 @@ struct hooks_fixture {
     struct ntk_ring_registry *registry;
 };
 
-/* What a reader received. */
+/* Records received by a reader. */
 struct seen {
     uint64_t by_kind[NTK_EVENT_KIND_COUNT];
     uint64_t all;

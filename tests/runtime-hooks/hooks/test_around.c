@@ -72,7 +72,7 @@ static void see_batch(const struct ntk_ring_segment *segment, const struct ntk_s
     }
 }
 
-/* What the parent sees of a child that runs this function. */
+/* Values that the parent reads from a child that runs this function. */
 static struct seen see(int (*fn)(struct observed *child, void *ctx))
 {
     struct seen seen;

@@ -49,7 +49,7 @@ static bool has_ended(int folder, const char *name)
     return process.ended == 1;
 }
 
-/* Also empties the folder. */
+/* Empties the folder, too. */
 static const char *leaves_no_live_segment(void *ctx, int ret)
 {
     DIR *list = opendir(ctx);

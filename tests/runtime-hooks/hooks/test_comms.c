@@ -301,7 +301,7 @@ static void a_full_communicator_table_is_counted_and_its_rows_are_reused(void **
 
 /* ---- hooks that are off ---- */
 
-static void calls_without_a_segment_do_nothing(void **state)
+static void communicator_calls_without_a_segment_have_no_effect(void **state)
 {
     (void)state;
     assert_int_equal(ntk_hooks_comm_join(&rank_4, 0), 0);
@@ -318,7 +318,7 @@ int main(void)
         HOOKS_TEST(concurrent_communicators_of_a_rank_have_different_keys),
         HOOKS_TEST(ranks_of_a_cleanly_detached_process_have_left),
         HOOKS_TEST(a_full_communicator_table_is_counted_and_its_rows_are_reused),
-        cmocka_unit_test(calls_without_a_segment_do_nothing),
+        cmocka_unit_test(communicator_calls_without_a_segment_have_no_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

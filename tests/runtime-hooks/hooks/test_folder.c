@@ -34,7 +34,7 @@ static int child_has_no_folder(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_program_without_a_folder_continues_unobserved(void **state)
+static void a_program_without_a_usable_folder_runs_unobserved(void **state)
 {
     char nowhere[] = "/proc/none";
     struct observed child = observed_start(NULL, child_has_no_folder, nowhere);
@@ -204,7 +204,7 @@ static void a_segment_is_kept_only_for_readers_that_can_remove_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(a_program_without_a_folder_continues_unobserved),
+        HOOKS_TEST(a_program_without_a_usable_folder_runs_unobserved),
         HOOKS_TEST(a_folder_set_by_the_user_is_used_without_a_warning),
         HOOKS_TEST(a_folder_owned_by_another_user_is_reported_with_its_replacement),
         HOOKS_TEST(a_program_that_changes_its_working_folder_leaves_no_file),

@@ -30,7 +30,7 @@ static int child_runs_in_mode(struct observed *child, void *ctx)
     return 0;
 }
 
-static void counters_mode_counts_and_records_nothing(void **state)
+static void counters_mode_counts_executions_without_recording_events(void **state)
 {
     struct hooks_fixture *f = *state;
     char mode[] = "counters";
@@ -188,7 +188,7 @@ static void threads_without_a_ring_are_counted_if_memory_is_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(counters_mode_counts_and_records_nothing),
+        HOOKS_TEST(counters_mode_counts_executions_without_recording_events),
         HOOKS_TEST(disabled_hooks_create_no_file),
         HOOKS_TEST(an_unknown_hook_mode_is_reported_and_enables_all),
         HOOKS_TEST(a_small_file_size_limit_prevents_the_segment_without_a_signal),

@@ -97,7 +97,7 @@ static int child_records_the_rest(struct observed *child, void *ctx)
     return 0;
 }
 
-static void transfers_errors_profiles_and_marks_arrive_with_their_strings(void **state)
+static void transfers_errors_profiles_and_marks_are_recorded_with_strings(void **state)
 {
     struct hooks_fixture *f = *state;
     uint64_t before = ntk_clock_realtime_ns();
@@ -150,7 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(starts_stops_and_switches_are_counted_and_recorded),
-        HOOKS_TEST(transfers_errors_profiles_and_marks_arrive_with_their_strings),
+        HOOKS_TEST(transfers_errors_profiles_and_marks_are_recorded_with_strings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

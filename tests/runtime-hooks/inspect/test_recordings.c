@@ -79,7 +79,7 @@ static void stopped_sessions_are_limited_and_dropped_by_core_or_on_close(void **
     assert_int_equal(ntk_session_drop(0, NTK_CORE_ANY), 0);
 }
 
-static void the_latest_execution_is_available_on_request(void **state)
+static void the_latest_recorded_execution_is_available_on_request(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -143,7 +143,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, teardown)
         TEST(a_session_keeps_executions_from_start_to_stop_until_dropped),
         TEST(stopped_sessions_are_limited_and_dropped_by_core_or_on_close),
-        TEST(the_latest_execution_is_available_on_request),
+        TEST(the_latest_recorded_execution_is_available_on_request),
         TEST(a_device_recorded_by_an_inspection_cannot_be_profiled),
         TEST(closing_the_machine_ends_continuous_and_session_profiles),
     };

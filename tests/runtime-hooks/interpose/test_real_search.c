@@ -106,7 +106,7 @@ static const char *found(const char *named, const char *library_path)
     return interpose_real_find(path, &is_certain) ? path : "";
 }
 
-/* What this machine finds without any setting. */
+/* The runtime that is found on this machine without any setting. */
 static const char *of_machine(void)
 {
     static char path[PATH_MAX];
@@ -139,7 +139,7 @@ static void the_configured_runtime_takes_precedence(void **state)
     assert_string_equal(found("", list("@first")), place("first"));
 }
 
-static void folders_are_searched_in_order(void **state)
+static void library_folders_are_searched_in_order(void **state)
 {
     (void)state;
     (void)link_to(vendor, "first");
@@ -214,7 +214,7 @@ static void the_search_skips_the_hooks_library(void **state)
     const char *second = link_to(vendor, "second");
 
     (void)state;
-    /* As a link, like in the installed folder, and as a copy. */
+    /* The hooks library as a link, as in the installed folder, and as a copy. */
     (void)link_to(hooks, "hooks");
     copy(hooks, place("hooks_copy"), SIZE_MAX, SIZE_MAX);
     assert_string_equal(found(hooks, list("@hooks:@hooks_copy:@second")), second);
@@ -250,7 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_configured_runtime_takes_precedence),
-        cmocka_unit_test(folders_are_searched_in_order),
+        cmocka_unit_test(library_folders_are_searched_in_order),
         cmocka_unit_test(library_folders_may_be_relative_to_the_origin),
         cmocka_unit_test(an_empty_folder_in_the_list_is_the_working_folder),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),

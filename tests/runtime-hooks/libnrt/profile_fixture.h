@@ -21,7 +21,7 @@ void profile_start_runtime(void);
 void profile_run(const struct loaded *loaded, int times);
 struct capture_content capture_content(const char *path);
 
-/* What one execution of a loaded model leaves. */
+/* Records of one execution of a loaded model. */
 struct capture_content capture_reference(const struct runtime *runtime,
                                          const struct loaded *loaded);
 size_t entries_count(const char *folder, const char *end);

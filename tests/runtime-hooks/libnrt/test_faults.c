@@ -17,7 +17,7 @@ struct fixture {
     char *log;
 };
 
-/* With this fault, a model loaded on core 0 and a log file. */
+/* Starts the runtime with this fault, a model on core 0 and a log file. */
 static void fixture_init(struct fixture *fixture, const struct runtime *runtime, const char *fault)
 {
     size_t bytes;

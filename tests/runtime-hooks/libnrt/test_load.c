@@ -151,7 +151,7 @@ static void loading_takes_no_more_memory_than_the_constants(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_failed_load_releases_its_resources(void **state)
+static void a_failed_model_load_releases_its_resources(void **state)
 {
     const struct runtime *runtime = *state;
     nrt_model_t *model = NULL;
@@ -376,7 +376,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, runtime_setup, runtime_teardown)
         TEST(loading_takes_no_more_memory_than_the_constants),
-        TEST(a_failed_load_releases_its_resources),
+        TEST(a_failed_model_load_releases_its_resources),
         TEST(constants_of_a_node_are_in_the_memory_of_its_core),
         TEST(copies_of_a_model_share_weights_if_allowed),
         TEST(shared_weights_remain_after_the_first_copy_is_unloaded),

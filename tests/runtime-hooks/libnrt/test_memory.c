@@ -331,7 +331,7 @@ static void the_out_of_memory_log_can_be_disabled(void **state)
     free(log_path);
 }
 
-static void requested_reports_list_current_allocations(void **state)
+static void memory_reports_list_current_allocations(void **state)
 {
     static char text[1 << 16];
     const struct runtime *runtime = *state;
@@ -346,7 +346,7 @@ static void requested_reports_list_current_allocations(void **state)
     assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 5000, "gone", &gone),
                      NRT_SUCCESS);
     nrt_tensor_free(&gone);
-    /* At the same address. */
+    /* Allocated at the same address. */
     assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 3 << 20, "kept", &kept),
                      NRT_SUCCESS);
     assert_int_equal(nrt_debug_log_oom_report(), NRT_SUCCESS);
@@ -430,7 +430,7 @@ int main(void)
         TEST(a_full_memory_stack_rejects_allocations_until_freed),
         TEST(an_exhausted_memory_stack_writes_tables_and_logs),
         TEST(the_out_of_memory_log_can_be_disabled),
-        TEST(requested_reports_list_current_allocations),
+        TEST(memory_reports_list_current_allocations),
         TEST(device_memory_is_excluded_from_core_dumps),
     };
 

@@ -117,7 +117,7 @@ static void calls_answer(NRT_STATUS expected)
     assert_null(nrt_tensor_get_va((nrt_tensor_t *)somewhere));
 }
 
-static void calls_before_init_and_after_close_return_the_matching_error(void **state)
+static void calls_before_init_or_after_close_return_their_error_code(void **state)
 {
     calls_answer(NRT_UNINITIALIZED);
     nrt_close(); /* has no effect */
@@ -433,7 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         /* first, because nothing was open yet */
-        TEST(calls_before_init_and_after_close_return_the_matching_error),
+        TEST(calls_before_init_or_after_close_return_their_error_code),
         TEST(a_second_nrt_init_succeeds_without_effect),
         TEST(invalid_arguments_are_rejected),
         TEST(invalid_tensors_are_rejected_and_the_model_remains_usable),

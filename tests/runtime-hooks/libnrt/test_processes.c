@@ -237,7 +237,7 @@ static int child_works(const uint8_t *neff, size_t bytes)
     return bad;
 }
 
-/* Whatever the parent's threads hold at the moment of the fork, the child is not blocked by it. */
+/* Locks held by the parent's threads during the fork do not block the child. */
 static void a_forked_child_of_a_busy_parent_can_use_the_whole_interface(void **state)
 {
     static void *(*const busy[])(void *) = { trace_on_and_off, execute_on, wait_on };

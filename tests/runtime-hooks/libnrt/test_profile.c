@@ -279,7 +279,7 @@ static void a_failed_stop_removes_only_files_created_by_the_start(void **state)
     assert_int_equal(unlink(device), 0);
 }
 
-/* Like hardware, which records into device memory: a core has less HBM while it is recorded. */
+/* As on hardware, recordings use device memory, so a core has less HBM meanwhile. */
 static void recording_buffers_count_as_device_memory(void **state)
 {
     const uint64_t mib = 1 << 20;

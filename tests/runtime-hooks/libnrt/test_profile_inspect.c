@@ -159,7 +159,7 @@ static void inspection_options_match_the_environment_variables(void **state)
     loaded_fini(&bad);
     assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
     assert_true(session_find(runtime->folder, folder, sizeof folder));
-    /* Of both cores: the first execution of each. */
+    /* Captures of the first execution on each core. */
     assert_int_equal(entries_count(folder, "_instid_0_vnc_0.ntff"), 2);
     assert_int_equal(entries_count(folder, "_instid_0_vnc_0_failed.ntff"), 1);
     assert_int_equal(entries_count(folder, "cpu_util.pb"), 1);

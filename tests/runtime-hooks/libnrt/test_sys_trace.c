@@ -21,7 +21,7 @@ static void misused_trace_calls_return_the_documented_statuses(void **state)
     assert_int_equal(nrt_sys_trace_stop(), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_fetch_events(&buffer, &bytes, NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_config_allocate(NULL), NRT_INVALID);
-    /* Also before nrt_init. */
+    /* May be called before nrt_init. */
     assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
     assert_int_equal(nrt_sys_trace_fetch_options_allocate(NULL), NRT_INVALID);
     assert_int_equal(nrt_sys_trace_fetch_options_allocate(&options), NRT_SUCCESS);

@@ -45,7 +45,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* For the symbols of the library; in a child process. */
+/* Opens the library in a child process to call its symbols. */
 static struct library library_open(void)
 {
     struct library library = { 0 };

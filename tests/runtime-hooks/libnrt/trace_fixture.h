@@ -20,7 +20,7 @@ json_int_t event_number(const json_t *object, const char *key);
 const char *event_text(const json_t *object, const char *key);
 size_t events_count(const json_t *root, const char *type, const char *phase);
 
-/* The event of a type and phase, in order of the array. */
+/* The event of a type and phase, in array order. */
 const json_t *events_find(const json_t *root, const char *type, const char *phase, size_t which);
 
 /* Every start is followed by its stop, with a tracking id that no other event has. */

@@ -36,7 +36,7 @@ static void segments_of_small_graphs_match_a_manual_calculation(void **state)
     } rows[] = {
         { "m0:e m0:0 cpu:1 m0:2 m0:3 copy:4 m1:5 m1:6H", "0,1(0) 3,4(3) 6,7(6) " },
         { "m0:e m0:0 m0:1 m0:2 m0:3,0H", "0,1,2,3,4(0) " }, /* a residual */
-        /* With {0,1}, 2 would never get its input. */
+        /* With segment {0,1}, operator 2 would never get its input. */
         { "m0:e m0:0 cpu:0 m0:1,2H", "" },
         { "m0:eH", "" },
         { "m0:e m0:e m0:0H m0:1H", "0,1,2,3(1) " },
@@ -313,7 +313,7 @@ static void every_segment_input_is_computed_before_its_use(void **state)
         }
         ntk_vec_each(struct mlu_segment, segment, &segments) {
             for (uint32_t i = 0; i < segment->op_count; i++) {
-                /* In only one segment. */
+                /* Each operator is in only one segment. */
                 assert_int_equal(made_at[segment->ops[i]], segment->ops[i]);
                 made_at[segment->ops[i]] = segment->fire;
             }

@@ -106,7 +106,7 @@ static void every_file_generation_yields_the_same_symbol(void **state)
     }
 }
 
-static void devices_can_be_specified_in_many_ways(void **state)
+static void mlu_devices_can_be_specified_in_several_ways(void **state)
 {
     static const struct {
         const char *attrs;
@@ -278,7 +278,7 @@ static void add_many(struct ntk_buf *text, const char *op, uint32_t count)
     ntk_buf_add_text(text, "], \"heads\": [[0, 0]]}");
 }
 
-static void huge_counts_are_rejected(void **state)
+static void huge_counts_in_a_symbol_file_are_rejected(void **state)
 {
     static const struct {
         const char *op;
@@ -337,10 +337,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_generation_yields_the_same_symbol),
-        cmocka_unit_test(devices_can_be_specified_in_many_ways),
+        cmocka_unit_test(mlu_devices_can_be_specified_in_several_ways),
         cmocka_unit_test(invalid_symbols_are_rejected_with_a_message),
         cmocka_unit_test(every_truncated_file_is_rejected),
-        cmocka_unit_test(huge_counts_are_rejected),
+        cmocka_unit_test(huge_counts_in_a_symbol_file_are_rejected),
         cmocka_unit_test(weights_and_labels_are_not_run_time_inputs),
     };
 

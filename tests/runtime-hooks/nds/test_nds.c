@@ -416,7 +416,7 @@ static void a_thousand_objects_are_created_and_deleted(void **state)
             assert_int_equal(nds_obj_delete(objects[i]), 0);
         }
     }
-    /* As many as there are handles, then none; and all again after a close. */
+    /* Allocations succeed until all handles are in use, and again after a close. */
     uint32_t made = 0;
     while (nds_obj_new(inst, OBJECT_TYPE_PROCESS_INFO) != NULL) {
         made++;
@@ -483,7 +483,7 @@ static void invalid_nds_arguments_are_errors(void **state)
     assert_null(nds_obj_new(inst, -1));
     assert_int_not_equal(nds_read_all_model_nodes(inst, NULL, &count), 0);
     assert_int_not_equal(nds_read_all_model_nodes(inst, &models, NULL), 0);
-    /* With a machine, the number of its cores is the limit. */
+    /* If there is a machine, its core count is the limit. */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nds_get_nc_counter(inst, 1, 0, &value), 0);
     assert_int_not_equal(nds_get_nc_counter(inst, 2, 0, &value), 0);

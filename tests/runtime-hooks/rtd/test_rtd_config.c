@@ -118,7 +118,7 @@ static void address_and_devices_of_an_instance_are_parsed(void **state)
     assert_false(instance.has_devices);
 }
 
-static void an_invalid_instance_is_rejected(void **state)
+static void an_invalid_daemon_instance_is_rejected(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -215,7 +215,7 @@ int main(void)
         cmocka_unit_test(unknown_keys_are_reported),
         cmocka_unit_test(invalid_settings_are_rejected_with_their_position),
         cmocka_unit_test(address_and_devices_of_an_instance_are_parsed),
-        cmocka_unit_test(an_invalid_instance_is_rejected),
+        cmocka_unit_test(an_invalid_daemon_instance_is_rejected),
         cmocka_unit_test(long_lists_and_strings_are_limited),
         cmocka_unit_test(messages_include_the_file_name),
     };

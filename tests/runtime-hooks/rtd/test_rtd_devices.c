@@ -31,7 +31,7 @@ static void device_addresses_are_accepted_in_any_order(void **state)
     assert_int_equal(devices.indexes[1], 2);
 }
 
-static void all_devices_are_served_if_none_is_named(void **state)
+static void all_devices_are_used_if_none_is_configured(void **state)
 {
     struct ntk_core_machine machine = machine_of("inf1.24xlarge");
     struct rtd_devices devices = { 0 };
@@ -97,7 +97,7 @@ static void devices_that_the_machine_lacks_are_reported(void **state)
     assert_string_equal(err.text, "the machine (inf1.6xlarge) has no device 4");
 }
 
-static void invalid_strings_are_not_addresses(void **state)
+static void invalid_device_addresses_are_rejected(void **state)
 {
     static const char *const texts[] = { "",         "0",        "10:1c",         "10:1c.",
                                          "10:1c.0 ", " 10:1c.0", "0000:10:1c.0x", "-1:1c.0",
@@ -120,10 +120,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_addresses_are_accepted_in_any_order),
-        cmocka_unit_test(all_devices_are_served_if_none_is_named),
+        cmocka_unit_test(all_devices_are_used_if_none_is_configured),
         cmocka_unit_test(a_gap_in_the_device_list_is_reported),
         cmocka_unit_test(devices_that_the_machine_lacks_are_reported),
-        cmocka_unit_test(invalid_strings_are_not_addresses),
+        cmocka_unit_test(invalid_device_addresses_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

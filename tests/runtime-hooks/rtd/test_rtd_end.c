@@ -124,7 +124,7 @@ static void work_beyond_the_shutdown_limit_is_abandoned(void **state)
 }
 
 /* Another daemon may own it by then. */
-static void an_abandoned_socket_is_not_removed(void **state)
+static void the_socket_is_kept_if_shutdown_abandons_work(void **state)
 {
     bool has_waited;
     bool has_socket;
@@ -147,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shutdown_waits_for_work_within_the_limit),
         cmocka_unit_test(work_beyond_the_shutdown_limit_is_abandoned),
-        cmocka_unit_test(an_abandoned_socket_is_not_removed),
+        cmocka_unit_test(the_socket_is_kept_if_shutdown_abandons_work),
     };
 
     return cmocka_run_group_tests(tests, set_up, test_scratch_tear_down);

@@ -141,7 +141,7 @@ static void daemon_log_levels_select_syslog_priorities(void **state)
     test_scratch_destroy(folder);
 }
 
-/* Without a service, and with one that hangs with a full queue. */
+/* Tested without a service, and with a hanging one with a full queue. */
 static void log_lines_rejected_by_syslog_are_printed_on_the_console(void **state)
 {
     char *folder = test_scratch_create();

@@ -32,8 +32,8 @@ static int lstat_among_others(const char *path, struct stat *status)
 #include "shared/abi/paths.h"
 #undef lstat
 
-/* Both processes get the same folder, whenever the other one creates it: ranks in two folders would
- * never meet. */
+/* Both processes choose the same folder at any time of its creation; ranks in two folders would
+ * never find each other. */
 static void two_processes_of_a_user_choose_the_same_folder(void **state)
 {
     for (made_at = 0;; made_at++) {

@@ -146,7 +146,7 @@ static void huge_and_binary_files_are_rejected(void **state)
     free(text);
 }
 
-static void a_missing_file_counts_as_empty(void **state)
+static void a_missing_configuration_file_counts_as_empty(void **state)
 {
     struct ntk_aws_profile profile;
     struct ntk_err err = { 0 };
@@ -166,7 +166,7 @@ int main(void)
         cmocka_unit_test(sections_with_one_name_are_merged),
         cmocka_unit_test(invalid_lines_are_rejected_with_their_line_number),
         cmocka_unit_test(huge_and_binary_files_are_rejected),
-        cmocka_unit_test(a_missing_file_counts_as_empty),
+        cmocka_unit_test(a_missing_configuration_file_counts_as_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -542,7 +542,7 @@ static void assert_now(struct ntk_aws_credentials *credentials, const char *expe
     assert_string_equal(ret < 0 ? "none" : keys->access_key, expected);
 }
 
-static void keys_are_renewed_before_they_expire(void **state)
+static void access_keys_are_renewed_before_they_expire(void **state)
 {
     struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost/k" },
                            .services = { { "http://localhost/k", KEYS("ONE", LATER), NULL } } };
@@ -667,7 +667,7 @@ int main(void)
                                         tear_down_roles),
         cmocka_unit_test_setup_teardown(a_command_provides_keys, set_up_roles, tear_down_roles),
         cmocka_unit_test(an_instance_provides_keys),
-        cmocka_unit_test(keys_are_renewed_before_they_expire),
+        cmocka_unit_test(access_keys_are_renewed_before_they_expire),
         cmocka_unit_test(instance_keys_are_used_during_an_outage_of_the_service),
         cmocka_unit_test(an_endpoint_follows_from_region_and_environment),
         cmocka_unit_test(times_and_error_responses_are_parsed),

@@ -67,7 +67,7 @@ static void a_csv_field_is_quoted_if_necessary(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void a_csv_field_is_never_a_formula_and_numbers_stay_numbers(void **state)
+static void csv_fields_are_never_formulas_and_numbers_are_unchanged(void **state)
 {
     static const struct {
         const char *text;
@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(an_impossible_size_is_a_permanent_failure),
         cmocka_unit_test(integers_are_appended_in_little_endian_order),
         cmocka_unit_test(a_csv_field_is_quoted_if_necessary),
-        cmocka_unit_test(a_csv_field_is_never_a_formula_and_numbers_stay_numbers),
+        cmocka_unit_test(csv_fields_are_never_formulas_and_numbers_are_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

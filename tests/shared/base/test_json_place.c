@@ -90,7 +90,7 @@ static const char *elements_of(const char *json)
     return out;
 }
 
-static void a_list_returns_its_elements_one_at_a_time(void **state)
+static void list_elements_are_returned_one_at_a_time(void **state)
 {
     static const char *const texts[][2] = {
         { "{\"a\":[]}", "" },
@@ -117,7 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_of_a_key_or_item_is_found),
         cmocka_unit_test(a_truncated_text_yields_a_line_within_the_text),
-        cmocka_unit_test(a_list_returns_its_elements_one_at_a_time),
+        cmocka_unit_test(list_elements_are_returned_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

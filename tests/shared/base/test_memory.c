@@ -40,7 +40,7 @@ static long faults_of_array(void)
     return after.ru_minflt - before.ru_minflt;
 }
 
-/* In a process, because what it changes stays. Exit code 0: the second array was old memory. */
+/* Runs in a child, because the change is permanent. Exit code 0: the second array reuses memory. */
 static int code_of(bool keeps)
 {
     int status = 0;
@@ -69,8 +69,8 @@ static void retained_memory_is_reused(void **state)
     assert_int_equal(code_of(true), 0);
 }
 
-/* Whatever the kernel does with the hint, the array stays usable. */
-static void a_large_array_keeps_its_content(void **state)
+/* The array remains usable, even if the kernel ignores the hint. */
+static void a_large_array_keeps_its_content_after_a_memory_hint(void **state)
 {
     char *bytes = malloc(ARRAY_BYTES);
 
@@ -96,7 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retained_memory_is_reused),
-        cmocka_unit_test(a_large_array_keeps_its_content),
+        cmocka_unit_test(a_large_array_keeps_its_content_after_a_memory_hint),
         cmocka_unit_test(available_memory_is_reported),
     };
 

@@ -36,7 +36,7 @@ static void the_first_different_member_determines_the_order(void **state)
     assert_true(items[3].core == 2 && items[3].start == 5);
 }
 
-static void equal_elements_compare_as_zero(void **state)
+static void equal_array_elements_compare_as_zero(void **state)
 {
     const struct item a = { 1, 2, 0.5, "a" };
     const struct item b = { 1, 2, 0.5, "a" };
@@ -87,7 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_different_member_determines_the_order),
-        cmocka_unit_test(equal_elements_compare_as_zero),
+        cmocka_unit_test(equal_array_elements_compare_as_zero),
         cmocka_unit_test(strings_are_compared_by_their_bytes),
         cmocka_unit_test(key_and_comparison_functions_determine_the_order),
         cmocka_unit_test(numbers_and_pointers_are_sorted),

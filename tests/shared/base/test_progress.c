@@ -84,7 +84,7 @@ static void an_environment_variable_shows_the_bar_without_delay(void **state)
     free(screen.text);
 }
 
-static void the_bar_is_drawn_ten_times_per_second(void **state)
+static void the_progress_bar_is_drawn_ten_times_per_second(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(work_under_two_seconds_shows_no_progress_bar),
         cmocka_unit_test(work_beyond_the_delay_shows_a_progress_bar_that_disappears),
         cmocka_unit_test(an_environment_variable_shows_the_bar_without_delay),
-        cmocka_unit_test(the_bar_is_drawn_ten_times_per_second),
+        cmocka_unit_test(the_progress_bar_is_drawn_ten_times_per_second),
         cmocka_unit_test(without_a_terminal_no_bar_is_drawn),
     };
 

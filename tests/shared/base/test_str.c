@@ -37,7 +37,7 @@ static void durations_follow_go_syntax_and_plain_numbers_are_seconds(void **stat
     }
 }
 
-static void sizes_take_binary_suffixes(void **state)
+static void sizes_accept_binary_suffixes(void **state)
 {
     static const struct {
         const char *text;
@@ -78,7 +78,7 @@ static void numbers_followed_by_other_text_are_rejected(void **state)
     assert_int_equal(ntk_str_parse_double("1e999", &d), -EINVAL);
 }
 
-static void booleans_are_0_1_false_true_in_either_case(void **state)
+static void booleans_are_0_1_false_or_true_in_any_case(void **state)
 {
     static const struct {
         const char *text;
@@ -118,7 +118,7 @@ static void lists_expand_ranges_within_bounds(void **state)
     assert_int_equal(ntk_str_parse_list("4294967295", UINT32_MAX, values, &count), 0);
 }
 
-static void clean_copies_replace_bytes_that_are_not_text(void **state)
+static void sanitized_copies_replace_non_text_bytes(void **state)
 {
     char to[32];
 
@@ -177,7 +177,7 @@ static void control_and_invisible_characters_are_unsafe(void **state)
     }
 }
 
-static void cleaning_in_place_keeps_the_length(void **state)
+static void sanitizing_in_place_keeps_the_length(void **state)
 {
     char text[] = "a\x1b[2J\n\xc2\x9b\xe2\x80\xaez\xff\xc3\xa4\xe2\x80";
     char field[4] = { 'a', '\t', 'b', 'c' }; /* without a NUL */
@@ -281,13 +281,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_of_names_is_parsed_to_a_bit_mask),
         cmocka_unit_test(durations_follow_go_syntax_and_plain_numbers_are_seconds),
-        cmocka_unit_test(sizes_take_binary_suffixes),
+        cmocka_unit_test(sizes_accept_binary_suffixes),
         cmocka_unit_test(numbers_followed_by_other_text_are_rejected),
-        cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
+        cmocka_unit_test(booleans_are_0_1_false_or_true_in_any_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
-        cmocka_unit_test(clean_copies_replace_bytes_that_are_not_text),
+        cmocka_unit_test(sanitized_copies_replace_non_text_bytes),
         cmocka_unit_test(control_and_invisible_characters_are_unsafe),
-        cmocka_unit_test(cleaning_in_place_keeps_the_length),
+        cmocka_unit_test(sanitizing_in_place_keeps_the_length),
         cmocka_unit_test(the_base_name_follows_the_last_slash_of_a_path),
         cmocka_unit_test(every_code_point_round_trips_through_utf8),
         cmocka_unit_test(code_points_are_written_as_utf8),

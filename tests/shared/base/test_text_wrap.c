@@ -37,7 +37,7 @@ static void a_word_longer_than_the_width_gets_its_own_line(void **state)
     expect("a incomprehensible b", 2, 10, "a\n  incomprehensible\n  b\n");
 }
 
-static void a_number_stays_with_its_unit(void **state)
+static void a_number_is_not_separated_from_its_unit(void **state)
 {
     (void)state;
     expect("at most 12.5 % of it", 0, 12, "at most\n12.5 % of it\n");
@@ -77,7 +77,7 @@ int main(void)
         cmocka_unit_test(lines_break_at_blanks_before_the_width),
         cmocka_unit_test(continuation_lines_are_indented),
         cmocka_unit_test(a_word_longer_than_the_width_gets_its_own_line),
-        cmocka_unit_test(a_number_stays_with_its_unit),
+        cmocka_unit_test(a_number_is_not_separated_from_its_unit),
         cmocka_unit_test(width_is_measured_in_characters),
         cmocka_unit_test(the_text_width_is_columns_within_bounds),
     };

@@ -81,7 +81,7 @@ static void core_use_comes_from_the_driver_and_results_from_the_calls(void **sta
                              NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_TRANSFERS);
     }
 
-    /* What the driver counts for a runtime adds up from the time it was first seen. */
+    /* Driver counts of a runtime are summed from the time it was first seen. */
     execute(fake, 1, 1000);
     sample(f, fake);
     tree.core->busy_us.value += 100000;

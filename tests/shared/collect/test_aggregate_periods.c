@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a period shows of a process: differences of counters, latencies, utilization. */
+/* Figures of a process in a period: counter differences, latencies, utilization. */
 
 #include <string.h>
 

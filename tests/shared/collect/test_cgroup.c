@@ -84,8 +84,8 @@ static void container_and_pod_are_found_in_every_cgroup_path_form(void **state)
     }
 }
 
-/* Every prefix of every form: nothing is read beyond the end (asan checks), and nothing is made
- * up. */
+/* Every prefix of every form: no byte is read beyond the end (asan checks), and no id is invented.
+ * */
 static void a_truncated_cgroup_path_yields_no_wrong_id(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

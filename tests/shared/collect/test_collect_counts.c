@@ -52,7 +52,7 @@ static void execution_counts_of_all_periods_sum_to_the_total(void **state)
     child_end(&child, 0);
 }
 
-static void a_process_older_than_the_collector_is_counted_from_now_on_by_outcome(void **state)
+static void outcomes_of_an_older_process_are_counted_from_now_on(void **state)
 {
     struct fixture *f = *state;
     struct observed child = child_start();
@@ -192,7 +192,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
         TEST(execution_counts_of_all_periods_sum_to_the_total),
-        TEST(a_process_older_than_the_collector_is_counted_from_now_on_by_outcome),
+        TEST(outcomes_of_an_older_process_are_counted_from_now_on),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(events_enabled_later_start_with_those_still_in_the_ring),
         TEST(a_process_that_ran_between_two_polls_loses_no_counts),

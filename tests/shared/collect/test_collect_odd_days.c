@@ -271,7 +271,7 @@ static void check_store(const char *path, uint64_t completed)
 /* Method: the wall clock jumps forward and back by a minute, an hour and half a second; the machine
  * sleeps and hangs, and in one period no time passes. Each snapshot goes where the agent sends
  * it. */
-static void work_during_clock_jumps_is_complete_in_the_database_and_on_the_page(void **state)
+static void executions_during_clock_jumps_are_stored_and_exported(void **state)
 {
     static const struct {
         int64_t wall_ns;
@@ -620,7 +620,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_wall_clock_jump_does_not_change_the_period_length),
         TEST(executions_are_counted_once_when_the_machine_sleeps),
-        TEST(work_during_clock_jumps_is_complete_in_the_database_and_on_the_page),
+        TEST(executions_during_clock_jumps_are_stored_and_exported),
         TEST(a_slow_reader_counts_lost_events_and_all_executions),
         TEST(memory_and_descriptors_do_not_grow_over_two_thousand_periods),
         TEST(segments_are_found_among_unrelated_files),

@@ -138,7 +138,7 @@ static void a_machine_without_devices_reports_only_host_figures(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-static void a_file_that_is_not_a_segment_is_listed_in_the_note(void **state)
+static void a_file_that_is_not_a_segment_is_reported(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "123-456");
@@ -167,7 +167,7 @@ static void set_refused(const char *path, size_t offset, uint64_t count)
 }
 
 /* Method: the test writes the number of lost table entries into the file. */
-static void a_full_segment_is_listed_in_the_note(void **state)
+static void a_full_segment_is_reported(void **state)
 {
     static const struct {
         size_t offset;
@@ -245,8 +245,8 @@ int main(void)
         TEST(a_running_execution_shows_a_busy_core),
         TEST(two_collectors_see_the_same_counts),
         TEST(a_machine_without_devices_reports_only_host_figures),
-        TEST(a_file_that_is_not_a_segment_is_listed_in_the_note),
-        TEST(a_full_segment_is_listed_in_the_note),
+        TEST(a_file_that_is_not_a_segment_is_reported),
+        TEST(a_full_segment_is_reported),
         TEST(counts_of_short_lived_processes_are_complete),
     };
 

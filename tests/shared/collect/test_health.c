@@ -82,7 +82,7 @@ static void leaf_path(const struct fixture *f, const char *name, char *path, siz
     snprintf(path, bytes, "%s/" DEVICES "/neuron0/%s", f->folder, name);
 }
 
-/* In place, as drivers and the software machine write a new value; NULL removes the leaf. */
+/* Writes a value in place, as drivers and the software machine do; NULL removes the file. */
 static void put(const struct fixture *f, const char *name, const char *text)
 {
     char path[1024];
@@ -401,7 +401,7 @@ static void an_empty_counter_file_is_reported_as_lost_after_some_seconds(void **
     play(*state, "new", steps);
 }
 
-static void a_heartbeat_that_stops_makes_a_healthy_device_unknown(void **state)
+static void a_healthy_device_is_unknown_after_its_heartbeat_stops(void **state)
 {
     static const struct step steps[] = {
         { 10, "stop", "healthy" },
@@ -472,7 +472,7 @@ static void driver_statuses_are_faults_until_a_reset_or_completed_work(void **st
         { 300, "", "unhealthy: dma_abort" },
         { 1, "success=5", "healthy" },
         { 1, "collectives=2", "unhealthy: collectives_hang" },
-        { 5, "success=6", "unhealthy: collectives_hang" }, /* too early to tell */
+        { 5, "success=6", "unhealthy: collectives_hang" }, /* too early for a verdict */
         { 40, "success=7", "healthy" },
         { 1, "hbm_status=1", "unhealthy: hbm_uncorrectable" },
         { 300, "success=9", "unhealthy: hbm_uncorrectable" },
@@ -520,7 +520,7 @@ static void top_shows_device_faults_at_once_and_core_faults_within_5_s(void **st
     }
 }
 
-/* With 128 cores, a sign of an unused one is seen within 5 s, of a busy one within 1 s. */
+/* With 128 cores, a fault of an unused core is seen within 5 s, of a busy core within 1 s. */
 static void unused_cores_of_a_large_machine_are_checked_every_5_s(void **state)
 {
     struct fixture *f = *state;
@@ -621,7 +621,8 @@ static void a_health_change_is_reported_once_and_before_the_period_ends(void **s
 
 #define LOOK_NS (160 * NTK_NS_PER_MS)
 
-/* In how many looks, one every LOOK_NS, the leaf was read; every poll_looks-th one is a poll. */
+/* Returns how many of the checks, one every LOOK_NS, read the file; every poll_looks-th one is a
+ * poll. */
 static unsigned int looks_that_read(struct fixture *f, const char *key, unsigned int looks,
                                     unsigned int poll_looks)
 {
@@ -673,7 +674,7 @@ static void health_is_read_only_by_polls_if_they_are_frequent(void **state)
     put(f, path_of_key("mem"), "1");
     verdict_text(f, text, sizeof text);
     assert_string_equal(text, "unhealthy: hbm_uncorrectable");
-    /* Without polls, every tenth look of the drains checks. */
+    /* Without polls, every tenth drain checks the health. */
     (void)ntk_collector_health_changed(f->collector);
     assert_int_equal(looks_that_read(f, "mem", 60, 0), 6);
     put(f, path_of_key("sram"), "1");
@@ -694,7 +695,7 @@ int main(void)
         TEST(earlier_ecc_errors_are_faults_but_earlier_statuses_are_not),
         TEST(unhealthy_components_are_reported_until_healthy_for_30_s),
         TEST(an_empty_counter_file_is_reported_as_lost_after_some_seconds),
-        TEST(a_heartbeat_that_stops_makes_a_healthy_device_unknown),
+        TEST(a_healthy_device_is_unknown_after_its_heartbeat_stops),
         TEST(an_initially_still_heartbeat_is_unknown_only_after_minutes),
         TEST(reloading_the_driver_clears_faults),
         TEST(driver_statuses_are_faults_until_a_reset_or_completed_work),

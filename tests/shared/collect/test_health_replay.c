@@ -427,7 +427,7 @@ static void play(uint64_t seed, bool is_heart_only)
     free(f);
 }
 
-static void random_trees_follow_the_rules_and_recover_at_the_end(void **state)
+static void health_of_random_device_trees_follows_the_rules(void **state)
 {
     (void)state;
     test_scratch_in_memory();
@@ -449,7 +449,7 @@ static void a_device_with_a_slow_heartbeat_is_healthy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_trees_follow_the_rules_and_recover_at_the_end),
+        cmocka_unit_test(health_of_random_device_trees_follows_the_rules),
         cmocka_unit_test(a_device_with_a_slow_heartbeat_is_healthy),
     };
 

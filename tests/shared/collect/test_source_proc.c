@@ -182,7 +182,7 @@ static void cpu_time_memory_command_and_container_of_a_process_are_read(void **s
     assert_string_not_equal(runtime->user, "");
 }
 
-static void arguments_are_shown_only_on_request(void **state)
+static void command_arguments_are_shown_only_on_request(void **state)
 {
     struct fixture *f = *state;
 
@@ -317,7 +317,7 @@ int main(void)
         TEST(stat_and_meminfo_are_read_as_cpu_shares_and_bytes),
         TEST(figures_from_missing_or_invalid_files_are_absent_with_an_error),
         TEST(cpu_time_memory_command_and_container_of_a_process_are_read),
-        TEST(arguments_are_shown_only_on_request),
+        TEST(command_arguments_are_shown_only_on_request),
         TEST(the_cpu_time_of_a_process_counts_from_its_first_sample),
         TEST(process_usage_is_read_only_while_requested),
         TEST(the_user_of_an_exited_process_is_reported_too),

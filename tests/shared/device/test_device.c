@@ -37,7 +37,7 @@ static void make_parents(const char *path)
     free(copy);
 }
 
-/* In place, as the software machine writes. */
+/* Writes in place, as the software machine does. */
 static void put_at(const char *root, const char *name, const char *text)
 {
     char *path = test_scratch_path(root, name);
@@ -408,8 +408,8 @@ static void values_from_missing_and_malformed_files_are_absent(void **state)
     }
 }
 
-/* Of cores that look alike not all are walked; one with other folders is, and values are never
- * swapped. */
+/* Only one of several equal cores is walked. A core with different folders is walked, too, and
+ * values are never swapped. */
 static void a_core_with_different_folders_is_read_correctly(void **state)
 {
     struct fixture *f = *state;
@@ -684,10 +684,10 @@ static void device_nodes_are_matched_by_number_or_name(void **state)
     free(dev);
 }
 
-/* What happens during a walk of the tree. */
+/* Changes made during a walk of the tree. */
 static struct {
     struct fixture *fixture;
-    unsigned int times; /* how many walks it spoils */
+    unsigned int times; /* number of walks that it disturbs */
     unsigned int walks; /* walks that were disturbed */
 } meanwhile;
 

@@ -72,7 +72,7 @@ static void the_first_update_waits_for_all_hosts_on_request(void **state)
     assert_true(ntk_hosts_round_has_news(&round, 1250, true, false));
 }
 
-static void no_update_arrives_before_the_first_query(void **state)
+static void no_host_update_is_delivered_before_the_first_query(void **state)
 {
     struct ntk_hosts_round round = ntk_hosts_round_begin(100, false, 1000);
 
@@ -89,7 +89,7 @@ int main(void)
         cmocka_unit_test(an_update_arrives_when_every_host_has_answered),
         cmocka_unit_test(an_update_waits_for_half_a_period_at_most),
         cmocka_unit_test(the_first_update_waits_for_all_hosts_on_request),
-        cmocka_unit_test(no_update_arrives_before_the_first_query),
+        cmocka_unit_test(no_host_update_is_delivered_before_the_first_query),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

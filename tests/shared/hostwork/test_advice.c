@@ -60,7 +60,7 @@ static void a_mostly_busy_core_has_no_advice(void **state)
     assert_int_equal(ntk_host_advise(&result, advice), 0);
 }
 
-static void the_largest_cause_comes_first(void **state)
+static void advice_on_the_largest_cause_is_first(void **state)
 {
     result.causes[NTK_HOST_LOCK].ns = 30 * MS;
     result.causes[NTK_HOST_SLEEP].ns = 60 * MS;
@@ -77,7 +77,7 @@ int main(void)
         TEST(a_cause_at_its_threshold_has_no_advice),
         TEST(advice_for_collective_waits_names_the_slow_and_hang_commands),
         TEST(a_mostly_busy_core_has_no_advice),
-        TEST(the_largest_cause_comes_first),
+        TEST(advice_on_the_largest_cause_is_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,7 +365,7 @@ static void overlapping_slices_and_reversed_times_count_once(void **state)
     assert_int_equal(result.idle_ns, 100 * MS);
 }
 
-static void causes_sum_to_the_idle_time(void **state)
+static void idle_causes_sum_to_the_idle_time(void **state)
 {
     uint64_t sum_ns = 0;
 
@@ -475,7 +475,7 @@ int main(void)
         TEST(a_gap_without_a_submitter_is_assigned_to_the_last_one),
         TEST(time_before_a_thread_existed_is_unknown),
         TEST(overlapping_slices_and_reversed_times_count_once),
-        TEST(causes_sum_to_the_idle_time),
+        TEST(idle_causes_sum_to_the_idle_time),
         TEST(each_step_has_separate_sums),
         TEST(causes_are_sorted_by_time),
         TEST(a_call_is_assigned_to_its_caller_outside_the_c_library),

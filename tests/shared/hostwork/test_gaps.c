@@ -283,7 +283,7 @@ static void collective_operations_have_thread_and_time(void **state)
 }
 
 /* Hooks around another runtime write one record, on the first core. */
-static void a_model_on_several_cores_keeps_each_busy(void **state)
+static void a_model_on_several_cores_occupies_each_core(void **state)
 {
     struct observation *o = *state;
     struct stamps stamps;
@@ -391,7 +391,8 @@ int main(void)
         TEST(a_gap_without_executions_is_assigned_to_the_first_thread),
         cmocka_unit_test_setup_teardown(a_core_without_executions_is_unused_if_other_cores_execute,
                                         begin_wide, end),
-        cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
+        cmocka_unit_test_setup_teardown(a_model_on_several_cores_occupies_each_core, begin_wide,
+                                        end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

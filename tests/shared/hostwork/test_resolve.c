@@ -119,7 +119,7 @@ static void names_of(const struct fixture *f, char *out, size_t out_bytes)
     }
 }
 
-static void a_stack_without_frame_pointers_is_unwound(void **state)
+static void a_call_stack_without_frame_pointers_is_unwound(void **state)
 {
 #ifndef NTK_HAS_DW
     skip();
@@ -308,7 +308,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_stack_without_frame_pointers_is_unwound),
+        TEST(a_call_stack_without_frame_pointers_is_unwound),
         TEST(addresses_without_a_symbol_show_module_and_offset),
         TEST(a_truncated_resolver_response_is_rejected),
         TEST(jit_code_is_named_by_a_map_file),

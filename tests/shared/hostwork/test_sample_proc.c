@@ -114,7 +114,7 @@ static const struct ntk_host_thread *thread_of(struct fixture *f)
     return ntk_host_records_thread(&f->records, (uint32_t)f->tid);
 }
 
-static void the_last_observed_state_counts_until_the_end(void **state)
+static void the_last_observed_thread_state_lasts_until_the_end(void **state)
 {
     struct fixture *f = *state;
 
@@ -192,7 +192,8 @@ static void a_running_sample_precedes_the_following_wait_slice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_last_observed_state_counts_until_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(the_last_observed_thread_state_lasts_until_the_end, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(a_thread_without_samples_has_no_state, begin, end),
         cmocka_unit_test_setup_teardown(the_state_of_an_exited_thread_counts_until_its_last_sample,
                                         begin, end),

@@ -27,7 +27,8 @@ static void an_unknown_system_call_has_no_name_and_the_cause_other(void **state)
     assert_false(ntk_host_syscall_has_descriptor(-7));
 }
 
-/* What glibc passes: pthread_mutex_lock waits while the word is 2, pthread_cond_wait by bitset. */
+/* Arguments passed by glibc: pthread_mutex_lock waits while the word is 2, pthread_cond_wait by
+ * bitset. */
 static void mutex_waits_are_locks_and_condition_waits_are_waits(void **state)
 {
     const uint64_t mutex[3] = { 0x1000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2 };

@@ -21,7 +21,7 @@
 
 #define ASKED_BYTES 65536
 
-/* What the peer does with the next connection. */
+/* Script of the peer for the next connection. */
 struct script {
     const char *answer;  /* sent verbatim; NULL: nothing */
     size_t read_bytes;   /* bytes of the request before it answers; 0: to the end of the head */

@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Of "s3cret". */
+/* Hash of "s3cret". */
 #define HASH "$2b$04$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"
 
 struct fixture {
@@ -25,7 +25,7 @@ struct fixture {
     char *stack; /* of a thread */
 };
 
-/* Like a server: passwords that are not cached are computed. */
+/* Checks like a server: passwords that are not cached are computed. */
 static int check(struct ntk_http_security *security, const char *user, const char *password)
 {
     int ret = ntk_http_security_check(security, user, password);

@@ -199,7 +199,7 @@ static void an_http_1_1_request_without_a_host_is_rejected(void **state)
     free(answer);
 }
 
-static void get_returns_the_page_with_its_headers(void **state)
+static void a_get_request_returns_the_page_with_its_headers(void **state)
 {
     char *answer = ask(*state, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -211,7 +211,7 @@ static void get_returns_the_page_with_its_headers(void **state)
     free(answer);
 }
 
-static void head_returns_no_body(void **state)
+static void a_head_request_returns_no_body(void **state)
 {
     char *answer = ask(*state, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -329,7 +329,7 @@ static void a_rejected_upload_is_read_to_its_end(void **state)
     assert_int_equal(kept.end_count, 0);
 }
 
-static void a_disconnected_client_ends_its_upload(void **state)
+static void the_upload_of_a_disconnected_client_is_ended(void **state)
 {
     (void)put(*state, "/up", 1000, 500);
     assert_true(test_wait_until(has_ended, NULL));
@@ -647,16 +647,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(get_returns_the_page_with_its_headers),
+        CASE(a_get_request_returns_the_page_with_its_headers),
         CASE(a_path_with_a_nul_byte_is_rejected),
         CASE(an_http_1_1_request_without_a_host_is_rejected),
-        CASE(head_returns_no_body),
+        CASE(a_head_request_returns_no_body),
         CASE(a_handler_receives_path_header_and_query),
         CASE(unsupported_methods_and_paths_are_rejected),
         CASE(a_second_host_header_is_rejected),
         CASE(an_upload_is_read_completely_and_answered),
         CASE(a_rejected_upload_is_read_to_its_end),
-        CASE(a_disconnected_client_ends_its_upload),
+        CASE(the_upload_of_a_disconnected_client_is_ended),
         CASE(a_request_head_beyond_the_limit_does_not_crash_the_server),
         CASE(too_many_or_too_long_parameters_are_answered_with_414),
         CASE(a_request_head_of_any_size_is_answered),

@@ -54,7 +54,7 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
     return ntk_http_worker_submit(worker, &job->base);
 }
 
-/* So wrong passwords use at most a quarter of a core, whatever else the machine does. */
+/* Wrong passwords therefore use at most a quarter of a core at any machine load. */
 static void the_worker_pauses_in_proportion_to_failed_work(void **state)
 {
     struct test_clock clock;

@@ -222,7 +222,7 @@ static void check_part(size_t which, size_t earlier)
                 strcmp(row->where, first->where) != 0);
 }
 
-/* No list has a name twice, or one of the families on the same page. */
+/* No list has duplicate names or a name of a family on the same page. */
 static void alternative_names_are_unique_and_name_their_source(void **state)
 {
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {

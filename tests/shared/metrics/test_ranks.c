@@ -76,7 +76,7 @@ static void left(struct ntk_rank_sample *rank, uint64_t sequence)
     rank->in_flight = 0;
 }
 
-static void the_missing_rank_is_reported(void **state)
+static void a_rank_missing_from_an_operation_is_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -131,7 +131,7 @@ static void an_operation_that_all_ranks_entered_hangs_without_missing_ranks(void
     assert_int_equal(verdict->missing_count, 0);
 }
 
-static void a_rank_in_an_earlier_operation_is_behind(void **state)
+static void a_rank_in_an_earlier_operation_is_reported_as_behind(void **state)
 {
     struct fixture *f = *state;
 
@@ -348,11 +348,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_missing_rank_is_reported),
+        TEST(a_rank_missing_from_an_operation_is_reported),
         TEST(the_hang_limit_follows_from_the_longest_operation_or_is_given),
         TEST(without_earlier_operations_the_hang_limit_is_a_minute),
         TEST(an_operation_that_all_ranks_entered_hangs_without_missing_ranks),
-        TEST(a_rank_in_an_earlier_operation_is_behind),
+        TEST(a_rank_in_an_earlier_operation_is_reported_as_behind),
         TEST(ranks_that_left_died_or_were_never_seen_are_distinguished),
         TEST(a_rank_lost_earlier_is_reported_as_lost),
         TEST(the_newer_of_two_processes_with_the_same_rank_is_used),

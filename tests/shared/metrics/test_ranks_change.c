@@ -259,7 +259,7 @@ static void operations_without_known_waits_have_no_verdict(void **state)
     assert_true(job_watch(&job, &random).is_slower);
 }
 
-static void old_communicators_are_forgotten(void **state)
+static void old_communicators_are_dropped(void **state)
 {
     struct random random = { .state = 3 };
     struct job job = { .ranks = 2, .step_ns = 20 * MS, .noise = 0.01 };
@@ -310,7 +310,7 @@ int main(void)
         cmocka_unit_test(only_slowdowns_of_all_ranks_are_reported),
         cmocka_unit_test(a_slowdown_is_reported_with_time_and_size_until_it_ends),
         cmocka_unit_test(operations_without_known_waits_have_no_verdict),
-        cmocka_unit_test(old_communicators_are_forgotten),
+        cmocka_unit_test(old_communicators_are_dropped),
         cmocka_unit_test(impossible_sums_do_not_crash_change_detection),
     };
 

@@ -280,7 +280,7 @@ static void a_rank_that_rejoins_counts_its_period_once(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Each period looks up each rank, which must be fast for 60,000 of them. */
+/* Every period looks up every rank, which must be fast for 60,000 ranks. */
 /* Every rank is on its own machine, and each is read in every period. */
 static void ranks_of_many_machines_are_compared(void **state)
 {

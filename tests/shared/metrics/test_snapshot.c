@@ -320,7 +320,7 @@ static void an_unreported_memory_total_is_unknown_rather_than_zero(void **state)
     assert_int_equal(device.bytes, 0);
 }
 
-static void shares_and_rates_need_a_period_and_never_exceed_one(void **state)
+static void shares_require_a_period_and_never_exceed_one(void **state)
 {
     struct ntk_snapshot snapshot = { .period_ns = 500000000 };
     struct ntk_core_sample core = { .engine_busy_ns[NTK_ENGINE_DVE] = { 125000000, 0 },
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(unwatched_outcomes_of_all_cores_are_subtracted_from_a_runtime),
         cmocka_unit_test(vendor_memory_groups_sum_to_the_total),
         cmocka_unit_test(an_unreported_memory_total_is_unknown_rather_than_zero),
-        cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
+        cmocka_unit_test(shares_require_a_period_and_never_exceed_one),
         cmocka_unit_test(machine_types_have_the_figures_of_the_catalogue),
     };
 

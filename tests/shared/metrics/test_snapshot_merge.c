@@ -92,7 +92,7 @@ static void shares_are_weighted_by_period_length(void **state)
     ntk_snapshot_destroy(newer);
 }
 
-static void a_core_is_never_busy_for_more_than_the_period(void **state)
+static void merged_core_utilization_is_at_most_one(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_runtime_sample older = snapshot->runtimes[0];
@@ -294,8 +294,7 @@ static void events_of_both_snapshots_are_kept_up_to_the_limit(void **state)
     ntk_snapshot_destroy(both);
 }
 
-/* If ranks are watched every second, a report consists of several samples, which are gone by
- * then. */
+/* If ranks are watched every second, a report merges several samples, which are freed by then. */
 static void merged_lists_remain_valid_after_the_parts_are_freed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
@@ -452,7 +451,7 @@ int main(void)
         cmocka_unit_test(unwatched_time_accumulates_and_is_copied),
         cmocka_unit_test(counts_and_histograms_are_summed),
         cmocka_unit_test(shares_are_weighted_by_period_length),
-        cmocka_unit_test(a_core_is_never_busy_for_more_than_the_period),
+        cmocka_unit_test(merged_core_utilization_is_at_most_one),
         cmocka_unit_test(states_are_taken_from_the_newer_snapshot),
         cmocka_unit_test(a_released_core_keeps_its_totals),
         cmocka_unit_test(totals_of_each_process_life_are_kept),

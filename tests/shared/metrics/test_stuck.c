@@ -28,7 +28,7 @@ static struct ntk_snapshot *snapshot_of(size_t count, const uint64_t (*cores)[2]
     return snapshot;
 }
 
-static void the_limit_follows_from_the_longest_execution(void **state)
+static void the_stuck_limit_follows_from_the_longest_execution(void **state)
 {
     static const uint64_t cores[][2] = {
         { 59 * SECOND, 0 },   /* below the limit for a core that has never completed one */
@@ -111,7 +111,7 @@ static void ranks_that_run_with_others_or_have_exited_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_limit_follows_from_the_longest_execution),
+        cmocka_unit_test(the_stuck_limit_follows_from_the_longest_execution),
         cmocka_unit_test(an_explicit_limit_applies_to_all_processes),
         cmocka_unit_test(ranks_that_run_with_others_or_have_exited_are_omitted),
     };

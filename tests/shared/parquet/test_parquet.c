@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer guarantees beyond what readers find in its files (readers.sh). */
+/* Guarantees of the writer that readers.sh cannot check in its files. */
 #include "shared/parquet/parquet.h"
 
 #include <errno.h>

@@ -92,7 +92,7 @@ static const char *is_whole(void *ctx, int ret)
                : NULL;
 }
 
-static void without_memory_a_file_is_complete_or_an_error(void **state)
+static void a_parquet_file_is_complete_or_an_error_when_out_of_memory(void **state)
 {
     struct fault_operation operation = { .kinds = FAULT_ALLOCATION,
                                          .run = write_file,
@@ -115,7 +115,7 @@ static void without_memory_a_file_is_complete_or_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_a_file_is_complete_or_an_error),
+        cmocka_unit_test(a_parquet_file_is_complete_or_an_error_when_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

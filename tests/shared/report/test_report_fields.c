@@ -311,7 +311,7 @@ static void flags_of_known_figures_read_back(void **state)
 }
 
 /* Counts that an old driver does not have are 0 in the vendor's keys, and unknown in ours. */
-static void kinds_of_errors_that_are_not_counted_stay_unknown(void **state)
+static void uncounted_error_kinds_remain_unknown(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -351,7 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_of_a_line_reads_back),
         cmocka_unit_test(flags_of_known_figures_read_back),
-        cmocka_unit_test(kinds_of_errors_that_are_not_counted_stay_unknown),
+        cmocka_unit_test(uncounted_error_kinds_remain_unknown),
         cmocka_unit_test(pods_read_back_with_all_their_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

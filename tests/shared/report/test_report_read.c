@@ -355,7 +355,7 @@ static void all_values_of_a_vendor_report_are_read(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void self_stats_and_report_times_read_back(void **state)
+static void agent_statistics_and_report_times_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->every_ns = 60000000000;
@@ -540,7 +540,7 @@ static void values_unknown_to_hooks_are_absent_after_reading_back(void **state)
             ntk_snapshot_memory_total(&r[k], NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
             assert_int_equal(host.known, k != MIXED_ATTACHED);
             assert_true(device.known);
-            /* Without our keys it is unknown how the processes are watched. */
+            /* Only our keys contain the kind of hooks of a process. */
             if (r[k].hooks != NTK_HOOKS_UNKNOWN) {
                 assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
                 assert_int_equal(device.estimated, k == MIXED_PRELOADED);
@@ -597,7 +597,7 @@ int main(void)
         cmocka_unit_test(memory_events_are_dropped_first_from_long_reports),
         cmocka_unit_test(invalid_events_are_omitted),
         cmocka_unit_test(all_values_of_a_vendor_report_are_read),
-        cmocka_unit_test(self_stats_and_report_times_read_back),
+        cmocka_unit_test(agent_statistics_and_report_times_read_back),
         cmocka_unit_test(values_of_a_group_with_an_error_are_ignored),
         cmocka_unit_test(an_invalid_report_is_rejected_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),

@@ -226,7 +226,7 @@ static void a_process_that_died_unseen_is_reported_to_readers_with_totals(void *
     ntk_ring_registry_close(remembers);
 }
 
-static void a_free_lock_of_another_pid_namespace_needs_two_polls(void **state)
+static void a_process_in_another_pid_namespace_is_ended_after_two_polls(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -351,7 +351,7 @@ int main(void)
         TEST(a_zombie_process_counts_as_ended),
         TEST(a_process_without_its_first_thread_counts_as_running),
         TEST(a_process_that_died_unseen_is_reported_to_readers_with_totals),
-        TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
+        TEST(a_process_in_another_pid_namespace_is_ended_after_two_polls),
         TEST(the_segment_of_the_own_process_is_ignored),
         TEST(histogram_buckets_are_contiguous_and_within_one_percent),
         TEST(a_held_lock_identifies_its_process),

@@ -36,7 +36,7 @@ static void a_segment_of_a_short_process_is_kept_for_the_agent(void **state)
     ntk_ring_registry_close(agent);
 }
 
-static void a_dead_file_waits_for_two_polls_of_every_other_reader(void **state)
+static void the_segment_of_an_exited_process_is_kept_for_two_polls_per_reader(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *early = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -412,7 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_segment_of_a_short_process_is_kept_for_the_agent),
-        TEST(a_dead_file_waits_for_two_polls_of_every_other_reader),
+        TEST(the_segment_of_an_exited_process_is_kept_for_two_polls_per_reader),
         TEST(a_folder_created_later_is_scanned),
         TEST(a_short_process_that_creates_the_folder_is_read),
         TEST(files_kept_for_a_hanging_reader_are_limited),

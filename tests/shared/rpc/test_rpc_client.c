@@ -208,7 +208,7 @@ static void a_call_returns_the_response(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void every_error_has_a_message(void **state)
+static void every_rpc_error_has_a_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rpc_client *client = client_of(f, 120);
@@ -381,7 +381,7 @@ int main(void)
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(a_call_returns_the_response),
-        WITH_SERVER(every_error_has_a_message),
+        WITH_SERVER(every_rpc_error_has_a_message),
         WITH_SERVER(a_missing_peer_is_reported_with_its_address),
         WITH_SERVER(a_call_to_a_silent_or_foreign_server_fails),
         WITH_SERVER(a_streamed_request_arrives_completely),

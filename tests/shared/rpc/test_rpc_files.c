@@ -50,7 +50,7 @@ static void the_file_that_defines_a_symbol_is_found(void **state)
     ntk_rpc_files_destroy(files);
 }
 
-static void a_file_includes_each_dependency_once(void **state)
+static void a_proto_file_includes_each_dependency_once(void **state)
 {
     struct ntk_rpc_files *files = files_open();
     const struct ntk_rpc_file *needed[16];
@@ -109,7 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_that_defines_a_symbol_is_found),
-        cmocka_unit_test(a_file_includes_each_dependency_once),
+        cmocka_unit_test(a_proto_file_includes_each_dependency_once),
         cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_read),
     };
 

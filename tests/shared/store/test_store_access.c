@@ -111,7 +111,7 @@ static void public_views_can_be_queried_with_maximum_counts(void **state)
                         "1");
 }
 
-static void a_second_writer_is_rejected_and_readers_are_not(void **state)
+static void a_second_writer_is_rejected_but_readers_are_accepted(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -166,7 +166,7 @@ static int has_six_minutes(void *ctx)
 
 /* A reader in the middle of a transaction keeps its view; the writer continues as if the reader
  * were not there. */
-static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **state)
+static void an_open_read_transaction_does_not_block_the_writer(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = MINUTE_0, .completed = 3, .latency_ns = 1000 };
@@ -205,12 +205,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_public_view_can_be_queried, set_up, tear_down),
         cmocka_unit_test_setup_teardown(public_views_can_be_queried_with_maximum_counts, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_second_writer_is_rejected_and_readers_are_not, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_second_writer_is_rejected_but_readers_are_accepted,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_rejected_unchanged, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_that_holds_a_transaction_does_not_block_the_writer,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_open_read_transaction_does_not_block_the_writer, set_up,
+                                        tear_down),
     };
 
     test_scratch_in_memory();

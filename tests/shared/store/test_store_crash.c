@@ -53,7 +53,7 @@ static void write_until_killed(const char *path, struct progress *progress)
     }
 }
 
-static void a_killed_writer_leaves_a_valid_file_with_every_commit(void **state)
+static void every_commit_of_a_killed_writer_is_in_the_database(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -111,7 +111,7 @@ static void a_killed_writer_leaves_a_valid_file_with_every_commit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_writer_leaves_a_valid_file_with_every_commit),
+        cmocka_unit_test(every_commit_of_a_killed_writer_is_in_the_database),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

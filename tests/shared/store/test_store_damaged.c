@@ -104,7 +104,7 @@ static void a_damaged_file_is_set_aside_and_storing_continues(void **state)
 
 /* Method: a valid file, with single bytes of its header changed, then all of the header. The
  * database opens in every case: the old one, or a new one after the old one was moved aside. */
-static void a_damaged_header_does_not_stop_an_agent(void **state)
+static void an_agent_starts_with_a_damaged_database_header(void **state)
 {
     static const int places[] = { 0,  15, 16, 18, 19, 20, 21, 23, 28, 44,
                                   47, 52, 56, 59, 60, 61, 68, 71, 96, 100 }; /* 100: all */
@@ -181,7 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_continues, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_header_does_not_stop_an_agent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_starts_with_a_damaged_database_header, set_up,
+                                        tear_down),
         cmocka_unit_test(a_failed_insert_leaves_no_statement_open),
         cmocka_unit_test_setup_teardown(a_damaged_file_of_another_program_is_not_moved, set_up,
                                         tear_down),

@@ -31,7 +31,7 @@ static int is_failing(void *ctx)
 /* A file size limit simulates the full disk: SQLite sees a write fail. Runs in a child, since the
  * limit applies to every file of the process. The store tries again when the clock says so, and not
  * before. */
-static void a_full_disk_pauses_storing_and_loses_nothing(void **state)
+static void samples_are_kept_while_the_disk_is_full(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -225,7 +225,7 @@ static void waiting_periods_have_a_limit_and_the_excess_is_counted(void **state)
     assert_string_equal(ask(f->path, "SELECT max(completed) FROM core_total"), "70");
 }
 
-static void retention_removes_by_age_and_by_size(void **state)
+static void retention_removes_rows_by_age_and_by_size(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -269,8 +269,7 @@ static void retention_removes_by_age_and_by_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_full_disk_pauses_storing_and_loses_nothing, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(samples_are_kept_while_the_disk_is_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             the_first_period_is_stored_at_once_and_others_with_the_next_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
@@ -279,7 +278,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(waiting_periods_have_a_limit_and_the_excess_is_counted,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(retention_removes_rows_by_age_and_by_size, set_up,
+                                        tear_down),
     };
 
     test_scratch_in_memory();

@@ -33,7 +33,7 @@ static void a_blob_reads_back_as_the_same_histogram(void **state)
     free(from);
 }
 
-static void truncated_or_damaged_bytes_are_rejected_or_decode_to_a_valid_histogram(void **state)
+static void damaged_histogram_bytes_are_rejected_or_decoded_safely(void **state)
 {
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
@@ -109,7 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blob_reads_back_as_the_same_histogram),
         cmocka_unit_test(periods_accumulate_in_a_blob_and_a_malformed_one_is_reset),
-        cmocka_unit_test(truncated_or_damaged_bytes_are_rejected_or_decode_to_a_valid_histogram),
+        cmocka_unit_test(damaged_histogram_bytes_are_rejected_or_decoded_safely),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,7 +332,7 @@ static void core_time_of_a_temporarily_missing_job_is_counted_once(void **state)
 }
 
 /* Of three jobs that started long ago, one is still running and one ended a moment ago. */
-static void job_rows_are_kept_until_long_after_the_job_ended(void **state)
+static void job_rows_are_kept_long_after_the_job_ended(void **state)
 {
     const struct fixture *f = *state;
     const struct ntk_retention retention = { { UINT64_MAX, UINT64_MAX, 60 * SECOND }, UINT64_MAX };
@@ -427,7 +427,7 @@ int main(void)
         TEST(a_restarted_agent_continues_a_job),
         TEST(a_requeued_job_is_one_job_with_two_runs),
         TEST(core_time_of_a_temporarily_missing_job_is_counted_once),
-        TEST(job_rows_are_kept_until_long_after_the_job_ended),
+        TEST(job_rows_are_kept_long_after_the_job_ended),
         TEST(held_time_of_a_job_is_measured_in_logical_cores),
         TEST(unknown_job_values_are_absent_rather_than_zero),
     };

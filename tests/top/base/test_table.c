@@ -83,7 +83,7 @@ static void type(struct ntk_top_table *table, const char *text)
     }
 }
 
-static void rows_are_sorted_by_any_column_and_back(void **state)
+static void rows_can_be_sorted_by_any_column_in_both_orders(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -320,7 +320,7 @@ static void numbers_fit_into_their_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_are_sorted_by_any_column_and_back),
+        TEST(rows_can_be_sorted_by_any_column_in_both_orders),
         TEST(the_selection_stays_on_its_row_until_it_is_removed),
         TEST(the_first_row_is_selected_until_the_cursor_is_moved),
         TEST(a_filter_accepts_strings_and_expressions_while_typing),

@@ -142,7 +142,7 @@ static void an_unhealthy_device_has_a_health_line(void **state)
     ntk_buf_fini(&text);
 }
 
-static void json_has_the_processes_of_each_device(void **state)
+static void json_output_has_the_processes_of_each_device(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -258,7 +258,7 @@ int main(void)
         TEST(a_single_process_is_listed_without_separators),
         TEST(the_command_column_is_omitted_if_all_commands_are_unknown),
         TEST(an_unhealthy_device_has_a_health_line),
-        TEST(json_has_the_processes_of_each_device),
+        TEST(json_output_has_the_processes_of_each_device),
         TEST(columns_are_aligned_next_to_wide_characters),
         TEST(a_long_command_is_truncated_with_three_dots),
         TEST(the_topology_of_an_incomplete_machine_is_not_drawn),

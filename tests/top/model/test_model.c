@@ -97,7 +97,7 @@ static void arrow_keys_and_enter_move_and_collapse_the_tree(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void x_expands_everything_then_collapses_everything(void **state)
+static void the_x_key_expands_then_collapses_the_whole_tree(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
@@ -672,7 +672,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_in_the_table_runs_its_action),
         cmocka_unit_test(arrow_keys_and_enter_move_and_collapse_the_tree),
-        cmocka_unit_test(x_expands_everything_then_collapses_everything),
+        cmocka_unit_test(the_x_key_expands_then_collapses_the_whole_tree),
         cmocka_unit_test(tree_values_are_sums_of_children_and_match_the_summary),
         cmocka_unit_test(a_tab_shows_the_share_of_one_application),
         cmocka_unit_test(the_selection_is_kept_over_refreshes_and_tab_changes),

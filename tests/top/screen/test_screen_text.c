@@ -94,7 +94,7 @@ static void an_ascii_screen_shows_other_characters_as_question_marks(void **stat
     assert_shows(screen, "a?b\n\n\n");
 }
 
-static void styles_are_kept_per_cell(void **state)
+static void each_screen_cell_has_a_separate_style(void **state)
 {
     struct ntk_screen *screen = *state;
     struct ntk_buf buf = { 0 };
@@ -108,7 +108,7 @@ static void styles_are_kept_per_cell(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void a_resize_takes_effect_with_the_next_frame(void **state)
+static void a_terminal_resize_takes_effect_with_the_next_frame(void **state)
 {
     struct ntk_screen *screen = *state;
 
@@ -134,9 +134,10 @@ int main(void)
                                         open_screen, close_screen),
         cmocka_unit_test_setup_teardown(an_ascii_screen_shows_other_characters_as_question_marks,
                                         open_screen, close_screen),
-        cmocka_unit_test_setup_teardown(styles_are_kept_per_cell, open_screen, close_screen),
-        cmocka_unit_test_setup_teardown(a_resize_takes_effect_with_the_next_frame, open_screen,
+        cmocka_unit_test_setup_teardown(each_screen_cell_has_a_separate_style, open_screen,
                                         close_screen),
+        cmocka_unit_test_setup_teardown(a_terminal_resize_takes_effect_with_the_next_frame,
+                                        open_screen, close_screen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

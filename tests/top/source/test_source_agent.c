@@ -137,7 +137,7 @@ static void a_lost_agent_is_queried_again_after_a_second(void **state)
     assert_int_equal(f->snapshot->realtime_ns, UINT64_C(1000000000000));
 }
 
-static void the_note_shows_the_age_of_the_last_data(void **state)
+static void the_status_note_shows_the_age_of_the_last_data(void **state)
 {
     struct fixture *f = *state;
 
@@ -216,7 +216,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(a_lost_agent_is_queried_again_after_a_second),
-        CASE(the_note_shows_the_age_of_the_last_data),
+        CASE(the_status_note_shows_the_age_of_the_last_data),
         CASE(rank_verdicts_are_requested_every_five_seconds),
     };
 

@@ -264,7 +264,7 @@ static void the_help_page_lists_every_key(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_frame_of_natural_height_omits_nothing(void **state)
+static void a_frame_of_full_height_omits_no_row(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int rows;
@@ -388,7 +388,7 @@ int main(void)
         cmocka_unit_test(showing_teraflops_changes_the_numbers_but_not_the_bars),
         cmocka_unit_test(screen_parts_have_different_styles),
         cmocka_unit_test(the_help_page_lists_every_key),
-        cmocka_unit_test(a_frame_of_natural_height_omits_nothing),
+        cmocka_unit_test(a_frame_of_full_height_omits_no_row),
         cmocka_unit_test(a_host_that_was_never_reached_is_unreachable_in_every_view),
         cmocka_unit_test(any_terminal_size_has_a_valid_layout),
         cmocka_unit_test(rapid_terminal_resizes_are_handled),

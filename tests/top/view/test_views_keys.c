@@ -351,7 +351,7 @@ static void a_typed_filter_is_shown_and_applied(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void columns_are_chosen_in_a_box(void **state)
+static void columns_are_selected_in_the_column_box(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
 
@@ -477,7 +477,7 @@ int main(void)
         cmocka_unit_test(a_click_in_the_column_box_hides_and_shows_a_column),
         cmocka_unit_test(memory_categories_sum_to_the_total),
         cmocka_unit_test(a_typed_filter_is_shown_and_applied),
-        cmocka_unit_test(columns_are_chosen_in_a_box),
+        cmocka_unit_test(columns_are_selected_in_the_column_box),
         cmocka_unit_test(the_mine_filter_lists_only_entries_of_this_user),
         cmocka_unit_test(the_mine_filter_reports_an_empty_result),
         cmocka_unit_test(the_mine_filter_is_unavailable_in_views_without_processes),

@@ -13,7 +13,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void the_log_continues_over_snapshots_and_restarts_when_time_goes_back(void **state)
+static void the_event_log_restarts_when_time_goes_back(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
@@ -234,7 +234,7 @@ static void repeated_events_share_a_row_until_expanded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_continues_over_snapshots_and_restarts_when_time_goes_back),
+        cmocka_unit_test(the_event_log_restarts_when_time_goes_back),
         cmocka_unit_test(the_log_is_limited_and_continues_while_the_screen_is_frozen),
         cmocka_unit_test(new_errors_are_highlighted_and_old_ones_stay_listed),
         cmocka_unit_test(unknown_ecc_totals_of_a_recording_are_absent_rather_than_zero),

@@ -40,7 +40,7 @@ static void drop(void *buf)
     ntk_buf_reset(buf);
 }
 
-/* All answers as JSON; kept, or dropped as they are produced. */
+/* Writes all analyses as JSON; the output is kept, or dropped as it is produced. */
 static void put_all(const struct opened *o, bool keeps, struct ntk_buf *out)
 {
     for (size_t i = 0; i < ntk_analyses_count(); i++) {
@@ -187,7 +187,7 @@ static bool has_sanitizer(void)
     return checks && checks[0];
 }
 
-/* With little memory. A sanitizer needs unlimited address space. */
+/* Runs with a memory limit, except with a sanitizer, which needs unlimited address space. */
 static void analyse_by_program(void *ctx)
 {
     const struct rlimit limit = { 1024 * MIB, 1024 * MIB };

@@ -84,7 +84,7 @@ static void every_row_of_a_loop_is_a_predecessor(void **state)
     unmake(&f);
 }
 
-static void a_row_with_too_many_predecessors_has_none_and_is_counted(void **state)
+static void predecessors_beyond_the_limit_are_omitted_and_counted(void **state)
 {
     struct fixture f;
 
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_a_loop_is_a_predecessor),
-        cmocka_unit_test(a_row_with_too_many_predecessors_has_none_and_is_counted),
+        cmocka_unit_test(predecessors_beyond_the_limit_are_omitted_and_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void strings_and_distinct_values_are_grouping_keys(void **state)
            "duration_ns/10");
 }
 
-static void uncertain_aggregates_are_not_planned(void **state)
+static void ambiguous_aggregates_are_not_rewritten(void **state)
 {
     static const char *const statements[] = {
         "SELECT opcode FROM Instruction",
@@ -116,7 +116,7 @@ static void uncertain_aggregates_are_not_planned(void **state)
 }
 
 /* More tokens, columns and calls than a statement is likely to have. */
-static void statements_that_are_too_long_are_not_planned(void **state)
+static void too_long_statements_are_not_rewritten(void **state)
 {
     char sql[8192] = "SELECT count(*)";
     struct ntk_query_plan plan;
@@ -134,8 +134,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aggregate_calls_are_rewritten_to_sums_of_partial_values),
         cmocka_unit_test(strings_and_distinct_values_are_grouping_keys),
-        cmocka_unit_test(uncertain_aggregates_are_not_planned),
-        cmocka_unit_test(statements_that_are_too_long_are_not_planned),
+        cmocka_unit_test(ambiguous_aggregates_are_not_rewritten),
+        cmocka_unit_test(too_long_statements_are_not_rewritten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

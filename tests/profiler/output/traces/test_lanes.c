@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans in order of their start, compared with a search over all lines from the first. */
+/* Method: spans sorted by start, compared with a search over all lines from the first. */
 #include "profiler/output/traces/lanes.h"
 
 #include "tests/support/unit.h"

@@ -24,7 +24,7 @@
 #define CC(text, from, to) SPAN("cc_running", text, 0, from, to)
 #define RUN(from, to) SPAN("nc_exec_running", "", 0, from, to)
 
-/* On two machines, both worker 0. The fourth collective has an execution in it. */
+/* Ranks on two machines, both worker 0. The fourth collective contains an execution. */
 static struct ntk_system_span here[] = {
     CC(FIRST, 90000, 100000),    RUN(110000, 190000), CC(FIRST, 200000, 220000),
     CC(FIRST, 230000, 330000),   RUN(240000, 310000), RUN(340000, 350000),

@@ -336,7 +336,7 @@ static void execute_aside(void)
     pthread_detach(thread);
 }
 
-/* Until SIGUSR1 arrives: the sender knows that the execution is running. */
+/* Runs until SIGUSR1 arrives, which is sent once the execution is running. */
 static void abort_inside(uint64_t number)
 {
     sigset_t reported;

@@ -163,7 +163,7 @@ static const char *means_name(unsigned int means)
                                   : "audit";
 }
 
-/* What runs, and with which environment. */
+/* Command and environment of the job. */
 struct command {
     const char *argv[JOB_WORDS + 5];
     const char *environment[16];

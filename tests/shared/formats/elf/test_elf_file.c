@@ -164,7 +164,7 @@ static void loader_libraries_and_rpath_of_a_program_are_read(void **state)
     end(&s);
 }
 
-static void a_static_program_names_no_loader_and_exports_nothing(void **state)
+static void a_static_program_has_no_loader_and_no_exports(void **state)
 {
     struct sample s = begin("static");
 
@@ -469,7 +469,7 @@ static void a_name_ends_at_the_end_of_its_string_table(void **state)
     end(&s);
 }
 
-static void every_flipped_bit_is_handled(void **state)
+static void an_elf_file_with_any_flipped_bit_is_read_or_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -494,7 +494,7 @@ int main(void)
         cmocka_unit_test(exported_symbols_of_a_library_have_versions),
         cmocka_unit_test(symbols_of_an_unversioned_library_match_any_version),
         cmocka_unit_test(loader_libraries_and_rpath_of_a_program_are_read),
-        cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
+        cmocka_unit_test(a_static_program_has_no_loader_and_no_exports),
         cmocka_unit_test(elf_files_of_other_architectures_and_non_elf_files_are_distinguished),
         cmocka_unit_test(a_truncated_elf_file_is_rejected_or_read_within_its_bounds),
         cmocka_unit_test(a_file_that_ends_inside_its_names_is_rejected),
@@ -504,7 +504,7 @@ int main(void)
         cmocka_unit_test(a_huge_file_takes_no_memory_for_its_claimed_sizes),
         cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
         cmocka_unit_test(a_name_ends_at_the_end_of_its_string_table),
-        cmocka_unit_test(every_flipped_bit_is_handled),
+        cmocka_unit_test(an_elf_file_with_any_flipped_bit_is_read_or_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

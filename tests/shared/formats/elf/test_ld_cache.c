@@ -101,7 +101,7 @@ static void libraries_of_this_machine_are_found_in_order(void **state)
     close(image.fd);
 }
 
-static void the_table_of_older_tools_is_skipped(void **state)
+static void the_old_format_table_of_the_cache_is_skipped(void **state)
 {
     struct image image = begin();
     struct image whole = { .fd = image.fd };
@@ -190,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_of_this_machine_are_found_in_order),
-        cmocka_unit_test(the_table_of_older_tools_is_skipped),
+        cmocka_unit_test(the_old_format_table_of_the_cache_is_skipped),
         cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_bounded),
         cmocka_unit_test(a_count_of_four_billion_is_rejected),
         cmocka_unit_test(the_c_library_is_found_in_the_cache_of_this_machine),

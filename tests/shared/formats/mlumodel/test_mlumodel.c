@@ -149,7 +149,7 @@ static void two_functions_with_one_name_are_rejected(void **state)
     free(file);
 }
 
-static void unwritable_contents_are_rejected(void **state)
+static void invalid_contents_are_rejected_by_the_model_writer(void **state)
 {
     struct ntk_mlumodel_function bad = three[0];
     struct ntk_buf buf = { 0 };
@@ -175,7 +175,7 @@ int main(void)
         cmocka_unit_test(every_truncated_file_is_rejected),
         cmocka_unit_test(a_model_file_with_invalid_sizes_is_rejected),
         cmocka_unit_test(two_functions_with_one_name_are_rejected),
-        cmocka_unit_test(unwritable_contents_are_rejected),
+        cmocka_unit_test(invalid_contents_are_rejected_by_the_model_writer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

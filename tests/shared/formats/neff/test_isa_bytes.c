@@ -125,7 +125,7 @@ static void unimplemented_operations_are_reported_as_unsupported(void **state)
     }
 }
 
-static void engines_run_only_their_operations(void **state)
+static void engines_accept_only_their_operations(void **state)
 {
     struct ntk_isa_instr instr = any_instr(ntk_isa_op_info_get(NTK_ISA_OP_NC_MATMUL));
     struct ntk_err err = { 0 };
@@ -259,7 +259,7 @@ int main(void)
         cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
         cmocka_unit_test(a_program_truncated_inside_an_instruction_is_rejected),
         cmocka_unit_test(unimplemented_operations_are_reported_as_unsupported),
-        cmocka_unit_test(engines_run_only_their_operations),
+        cmocka_unit_test(engines_accept_only_their_operations),
         cmocka_unit_test(numbers_names_and_opcodes_of_operations_are_unique),
         cmocka_unit_test(known_public_opcode_bytes_are_used),
         cmocka_unit_test(an_encoded_matmul_contains_its_column_count),

@@ -69,7 +69,7 @@ static void selections_and_related_operations_are_checked(void **state)
 }
 
 /* One valid instruction, then one fault in it. */
-static void control_flow_is_checked(void **state)
+static void control_flow_instructions_are_checked(void **state)
 {
     static const struct {
         const char *line, *sentence;
@@ -137,7 +137,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(operand_extents_include_negative_and_zero_steps),
         cmocka_unit_test(selections_and_related_operations_are_checked),
-        cmocka_unit_test(control_flow_is_checked),
+        cmocka_unit_test(control_flow_instructions_are_checked),
         cmocka_unit_test(dtypes_have_names_and_sizes),
     };
 

@@ -117,7 +117,7 @@ static void a_line_error_has_a_message(void **state)
     }
 }
 
-/* What a two-pass assembler would make, counted by hand: a memset has two slots. */
+/* The expected output of a two-pass assembler, counted by hand: a memset has two slots. */
 static void labels_refer_to_instruction_slots(void **state)
 {
     static const char text[] = "start: register_move rd=r1 imm0=3\n"

@@ -559,7 +559,7 @@ static void invalid_stages_are_rejected(void **state)
     }
 }
 
-static void the_first_error_is_the_one_reported(void **state)
+static void only_the_first_build_error_is_reported(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
@@ -590,7 +590,7 @@ static void a_tensor_with_two_producers_is_rejected(void **state)
     ntk_neff_build_destroy(build);
 }
 
-static void a_file_appears_whole_or_not_at_all(void **state)
+static void a_neff_is_written_completely_or_not_at_all(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "adder.neff");
@@ -683,9 +683,9 @@ int main(void)
         cmocka_unit_test(several_core_nodes_have_separate_programs),
         cmocka_unit_test(pipeline_stages_are_subgraphs_of_one_node),
         cmocka_unit_test(invalid_stages_are_rejected),
-        cmocka_unit_test(the_first_error_is_the_one_reported),
+        cmocka_unit_test(only_the_first_build_error_is_reported),
         cmocka_unit_test(a_tensor_with_two_producers_is_rejected),
-        cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(a_neff_is_written_completely_or_not_at_all),
         cmocka_unit_test(the_stored_hash_matches_unless_the_payload_was_changed),
         cmocka_unit_test(a_changed_hash_of_a_vendor_compiler_is_of_another_kind),
     };

@@ -205,7 +205,7 @@ static void names_and_predecessors_of_instruction_slots_are_found(void **state)
     ntk_neff_debug_destroy(debug);
 }
 
-static void a_file_without_debug_members_has_no_names(void **state)
+static void a_neff_without_debug_members_has_no_instruction_names(void **state)
 {
     struct fixture *f = *state;
     struct ntk_neff_debug *debug = (struct ntk_neff_debug *)f;
@@ -292,7 +292,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(names_and_predecessors_of_instruction_slots_are_found),
-        TEST(a_file_without_debug_members_has_no_names),
+        TEST(a_neff_without_debug_members_has_no_instruction_names),
         TEST(an_entry_count_other_than_the_slot_count_is_rejected),
         TEST(a_truncated_debug_member_is_rejected),
         TEST(a_truncated_entry_is_rejected),

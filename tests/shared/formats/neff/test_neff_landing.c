@@ -16,7 +16,7 @@
 #define MIB ((size_t)1 << 20)
 #define MEMBERS_MAX 32
 
-/* What the reader asked for, and the memory it got. */
+/* Requests of the reader and the memory that it received. */
 struct ground {
     struct {
         char name[64];
@@ -148,7 +148,7 @@ static void large_constants_are_stored_in_memory_of_the_caller(void **state)
     }
 }
 
-static void an_earlier_definition_determines_the_alignment(void **state)
+static void the_first_definition_of_a_constant_determines_its_alignment(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -208,7 +208,7 @@ static void constants_without_memory_or_already_present_read_the_same(void **sta
     free(bytes);
 }
 
-/* All memory of the reader, without names and arrays. */
+/* Memory used by the reader, except names and arrays. */
 static size_t held_bytes(const struct ntk_neff *neff)
 {
     size_t held = 0;
@@ -334,7 +334,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_constants_are_stored_in_memory_of_the_caller),
-        cmocka_unit_test(an_earlier_definition_determines_the_alignment),
+        cmocka_unit_test(the_first_definition_of_a_constant_determines_its_alignment),
         cmocka_unit_test(constants_without_memory_or_already_present_read_the_same),
         cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
         cmocka_unit_test(a_file_that_ends_early_is_rejected),

@@ -274,7 +274,7 @@ static int is_refused_for_memory(const uint8_t *bytes, size_t count)
 }
 
 /* Method: a child that may allocate little more; a constant, then a named list of empty objects. */
-static void inputs_that_exceed_the_memory_are_rejected(void **state)
+static void neffs_that_exceed_the_memory_limit_are_rejected(void **state)
 {
     struct archive a = { .count = 0 };
     uint8_t *bytes;
@@ -409,7 +409,7 @@ int main(void)
         cmocka_unit_test(referenced_members_are_read_at_any_position),
         cmocka_unit_test(a_constant_read_in_the_second_pass_is_stored_in_caller_memory),
         cmocka_unit_test(constants_are_not_loaded_on_request),
-        cmocka_unit_test(inputs_that_exceed_the_memory_are_rejected),
+        cmocka_unit_test(neffs_that_exceed_the_memory_limit_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -514,7 +514,7 @@ static void groups_with_one_id_have_the_same_length(void **state)
     free(a);
 }
 
-static void a_transpose_need_not_name_its_tile(void **state)
+static void the_tile_of_a_transpose_is_optional(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     const struct ntk_neff_transfer *t;
@@ -691,7 +691,7 @@ static void versions_and_features_are_checked_against_a_mask(void **state)
 
 /* Method: single bytes of the compressed file and of each JSON member are changed at positions
  * spread over the whole. An accepted file must be closable, and nothing may crash (asan, ubsan). */
-static void random_damage_never_crashes(void **state)
+static void randomly_damaged_neffs_are_read_or_rejected(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     uint32_t seed = 7;
@@ -756,13 +756,13 @@ int main(void)
         cmocka_unit_test(vector_engine_tables_are_read_or_rejected),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_vendor_programs),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
-        cmocka_unit_test(a_transpose_need_not_name_its_tile),
+        cmocka_unit_test(the_tile_of_a_transpose_is_optional),
         cmocka_unit_test(groups_with_one_id_have_the_same_length),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
         cmocka_unit_test(header_fields_are_at_the_offsets_of_the_vendor_format),
         cmocka_unit_test(unsupported_and_damaged_headers_are_rejected_with_the_reason),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
-        cmocka_unit_test(random_damage_never_crashes),
+        cmocka_unit_test(randomly_damaged_neffs_are_read_or_rejected),
         cmocka_unit_test(deeply_nested_json_is_rejected),
         cmocka_unit_test(unreadable_files_report_the_reason),
     };

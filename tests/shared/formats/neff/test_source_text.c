@@ -198,7 +198,7 @@ static void links_within_the_folder_are_followed(void **state)
     expect(f, "/u/absolute/current", 1, NULL);
 }
 
-static void without_folders_the_path_itself_is_read_if_it_is_source_code(void **state)
+static void without_source_folders_the_recorded_path_is_read(void **state)
 {
     struct fixture *f = *state;
     struct ntk_source_text_options options = { 0 };
@@ -213,7 +213,7 @@ static void without_folders_the_path_itself_is_read_if_it_is_source_code(void **
     expect(f, "secret.py", 1, NULL);
 }
 
-static void a_file_above_64_mib_is_not_read(void **state)
+static void a_source_file_above_64_mib_is_not_read(void **state)
 {
     struct fixture *f = *state;
     char path[4096];
@@ -228,7 +228,7 @@ static void a_file_above_64_mib_is_not_read(void **state)
     assert_non_null(strstr(*(char **)ntk_vec_at(warnings, 0), "larger than 64 MiB"));
 }
 
-static void lines_far_into_a_file_are_found(void **state)
+static void lines_at_the_end_of_a_long_source_file_are_found(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -345,9 +345,9 @@ int main(void)
         TEST(a_source_file_newer_than_the_neff_gets_a_warning),
         TEST(files_outside_the_source_folders_are_not_read),
         TEST(links_within_the_folder_are_followed),
-        TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
-        TEST(a_file_above_64_mib_is_not_read),
-        TEST(lines_far_into_a_file_are_found),
+        TEST(without_source_folders_the_recorded_path_is_read),
+        TEST(a_source_file_above_64_mib_is_not_read),
+        TEST(lines_at_the_end_of_a_long_source_file_are_found),
         TEST(a_neff_member_with_the_path_provides_the_source_text),
         TEST(an_invalid_member_yields_sanitized_text_or_none),
         TEST(a_missing_source_folder_is_rejected),

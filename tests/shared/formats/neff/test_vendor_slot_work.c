@@ -85,7 +85,8 @@ static void operations_omitted_by_the_vendor_tool_move_zero_bytes(void **state)
     assert_true(work_of("TENSOR_STORE").is_known);
 }
 
-/* With 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
+/* Metrics 2.32 count all partitions, four bytes per sum, and TENSOR_TENSOR like other operations.
+ * */
 static void metrics_2_32_count_the_bytes_of_all_partitions(void **state)
 {
     struct ntk_vendor_work work = work_by("LDWEIGHTS, columns reversed", NTK_METRICS_2_32);
@@ -166,7 +167,7 @@ static void operations_follow_the_tile_and_are_weighted_by_type(void **state)
     assert_false(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
 }
 
-/* Of an unknown opcode, only an address of the accumulation buffer counts; a float does not. */
+/* Only an address in the accumulation buffer counts for an unknown opcode; a float does not. */
 static void an_unknown_opcode_with_a_psum_address_may_use_psum(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };

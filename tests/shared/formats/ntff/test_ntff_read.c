@@ -169,7 +169,7 @@ static void the_compiler_pc_excludes_runtime_instructions(void **state)
     ntk_buf_fini(&file);
 }
 
-static void reserved_bytes_have_no_effect(void **state)
+static void reserved_capture_bytes_are_ignored(void **state)
 {
     for (unsigned reserved = 0; reserved < 256; reserved += 85) {
         struct ntk_buf file = build(6, (uint8_t)reserved, NULL);
@@ -335,7 +335,7 @@ static void a_damaged_byte_never_causes_a_read_beyond_the_file(void **state)
     }
 }
 
-static void sections_with_false_sizes_are_bounded(void **state)
+static void sections_with_invalid_sizes_are_truncated_or_ignored(void **state)
 {
     struct ntk_buf header = { 0 };
     struct ntk_buf file = { 0 };
@@ -348,7 +348,7 @@ static void sections_with_false_sizes_are_bounded(void **state)
     ntff_sample_varint(&section, 6, 64);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntk_buf_reset(&section);
-    /* Not a whole number of records, and longer than the file. */
+    /* The section is longer than the file and has an incomplete record. */
     ntff_sample_varint(&section, 6, 40);
     ntff_sample_varint(&section, 1, 1);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
@@ -405,7 +405,7 @@ static void a_message_of_many_small_parts_cannot_exhaust_memory(void **state)
     ntk_buf_fini(&file);
 }
 
-static void open_names_the_file_in_its_message(void **state)
+static void an_open_error_contains_the_file_name(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "none.ntff");
@@ -549,16 +549,16 @@ int main(void)
         cmocka_unit_test(every_version_yields_the_header_values),
         cmocka_unit_test(every_version_yields_the_same_records),
         cmocka_unit_test(the_compiler_pc_excludes_runtime_instructions),
-        cmocka_unit_test(reserved_bytes_have_no_effect),
+        cmocka_unit_test(reserved_capture_bytes_are_ignored),
         cmocka_unit_test(unsupported_versions_are_rejected_by_name),
         cmocka_unit_test(foreign_files_are_distinguished_from_unsupported_versions),
         cmocka_unit_test(a_warning_is_printed_once_per_kind),
         cmocka_unit_test(a_truncated_file_yields_a_message_and_its_intact_part),
         cmocka_unit_test(a_damaged_byte_never_causes_a_read_beyond_the_file),
-        cmocka_unit_test(sections_with_false_sizes_are_bounded),
+        cmocka_unit_test(sections_with_invalid_sizes_are_truncated_or_ignored),
         cmocka_unit_test(a_header_that_is_not_a_message_counts_as_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_exhaust_memory),
-        cmocka_unit_test(open_names_the_file_in_its_message),
+        cmocka_unit_test(an_open_error_contains_the_file_name),
         cmocka_unit_test(a_neff_with_a_different_uuid_is_rejected),
         cmocka_unit_test(a_truncated_uuid_distinguishes_neffs_by_its_bytes),
         cmocka_unit_test(the_execution_uuid_has_all_16_bytes),

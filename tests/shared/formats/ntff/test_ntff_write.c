@@ -243,7 +243,7 @@ static void a_long_transfer_is_split_into_packets_of_the_same_total(void **state
     ntk_ntff_close(ntff);
 }
 
-static void the_window_is_the_recorded_time_unless_it_is_set(void **state)
+static void the_capture_window_defaults_to_the_recorded_time(void **state)
 {
     struct fixture *f = *state;
 
@@ -268,7 +268,7 @@ static void no_file_remains_without_a_commit(void **state)
     assert_int_equal(count_entries(f->folder), 0);
 }
 
-static void data_beyond_the_memory_limit_goes_through_files(void **state)
+static void capture_data_beyond_the_memory_limit_is_buffered_in_files(void **state)
 {
     struct fixture *f = *state;
     const uint64_t count = 3 * NTK_NTFF_SPOOL_BYTES / 32 + 7;
@@ -306,7 +306,7 @@ static void limit_file_size(rlim_t bytes)
 }
 
 /* A file size limit simulates a full disk: writing fails with EFBIG. */
-static void a_full_disk_leaves_a_shorter_readable_file(void **state)
+static void a_capture_written_to_a_full_disk_is_truncated_but_readable(void **state)
 {
     struct fixture *f = *state;
     const uint64_t count = 20000; /* 640 KB of records: all in memory until the commit */
@@ -335,7 +335,7 @@ static void a_full_disk_leaves_a_shorter_readable_file(void **state)
     ntk_ntff_close(ntff);
 }
 
-static void a_disk_that_fills_while_recording_ends_the_recording(void **state)
+static void a_recording_ends_when_the_disk_becomes_full(void **state)
 {
     struct fixture *f = *state;
     const uint64_t count = 200000; /* 6.4 MB */
@@ -422,7 +422,7 @@ static void numbers_beyond_the_format_limits_are_rejected(void **state)
     assert_null(f->writer);
 }
 
-static void errors_are_read_back_and_bounded(void **state)
+static void recorded_errors_read_back_up_to_a_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ntff_error error = { NTK_NTFF_ERROR_NUMERICAL, NTK_NTFF_ENGINE_TENSOR, 1, 5000 };
@@ -494,15 +494,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(written_values_are_read_back),
         TEST(a_long_transfer_is_split_into_packets_of_the_same_total),
-        TEST(the_window_is_the_recorded_time_unless_it_is_set),
+        TEST(the_capture_window_defaults_to_the_recorded_time),
         TEST(no_file_remains_without_a_commit),
-        TEST(data_beyond_the_memory_limit_goes_through_files),
-        TEST(a_full_disk_leaves_a_shorter_readable_file),
-        TEST(a_disk_that_fills_while_recording_ends_the_recording),
+        TEST(capture_data_beyond_the_memory_limit_is_buffered_in_files),
+        TEST(a_capture_written_to_a_full_disk_is_truncated_but_readable),
+        TEST(a_recording_ends_when_the_disk_becomes_full),
         TEST(a_full_disk_reports_an_error_and_leaves_no_file),
         TEST(a_missing_output_folder_is_reported_at_the_start),
         TEST(numbers_beyond_the_format_limits_are_rejected),
-        TEST(errors_are_read_back_and_bounded),
+        TEST(recorded_errors_read_back_up_to_a_limit),
         TEST(wait_cycles_beyond_the_field_width_are_stored_as_its_maximum),
     };
 

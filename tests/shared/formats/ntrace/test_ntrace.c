@@ -347,8 +347,8 @@ static int seen_take(const NtkNtracePb__Trace *piece, void *ctx)
     return seen->answer;
 }
 
-/* At every truncation, as many pieces as reading the file as a whole yields. */
-static void pieces_are_read_one_by_one(void **state)
+/* Yields the same number of pieces at every truncation as reading the whole file. */
+static void trace_pieces_are_read_one_at_a_time(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "cut.pb");
@@ -409,7 +409,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(written_pieces_are_read_as_one_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(a_truncated_trace_yields_its_complete_pieces, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(trace_pieces_are_read_one_at_a_time, setup, teardown),
         cmocka_unit_test(communicator_names_read_back_and_invalid_ones_are_rejected),
         cmocka_unit_test(unknown_columns_and_invalid_numbers_are_rejected),
         cmocka_unit_test(an_unsupported_version_is_reported),

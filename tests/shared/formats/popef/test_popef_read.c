@@ -100,7 +100,7 @@ static void read_all(const struct popef_reader *reader)
     }
 }
 
-static void the_vectors_read_back_as_expected(void **state)
+static void popef_test_vectors_are_read_as_expected(void **state)
 {
     size_t count = vector_all(all);
     struct popef_reader *reader = NULL;
@@ -396,7 +396,7 @@ static void names_may_contain_anything_except_a_nul(void **state)
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          0);
         assert_string_equal(popef_reader_executable(reader, 0)->blob.name, names[i]);
-        /* In a message the name is harmless. */
+        /* The name is sanitized in messages. */
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          -POPEF_ERROR_DUPLICATE_EXECUTABLE);
         assert_null(strchr(err.text, '\n'));
@@ -411,7 +411,7 @@ static void names_may_contain_anything_except_a_nul(void **state)
     assert_int_equal(parse(bytes, count, NULL), -POPEF_ERROR_INFO);
 }
 
-static void lists_with_false_lengths_allocate_no_memory(void **state)
+static void lists_with_invalid_lengths_allocate_no_memory(void **state)
 {
     uint8_t bytes[VECTOR_BYTES_MAX];
     size_t count = vector_bytes(4, bytes);
@@ -479,7 +479,7 @@ static void names_are_unique_among_all_files(void **state)
         assert_string_equal(err.text, sentences[v]);
         assert_int_equal(popef_reader_file_count(reader), 1);
         popef_reader_close(reader);
-        /* Also in a single file. */
+        /* Applies to a single file, too. */
         (void)vector_bytes(v, twice + count);
         assert_int_equal(parse(twice, 2 * count, &err), -codes[v]);
         assert_int_equal(err.offset, count);
@@ -715,7 +715,7 @@ static void a_file_truncated_during_reading_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_vectors_read_back_as_expected),
+        cmocka_unit_test(popef_test_vectors_are_read_as_expected),
         cmocka_unit_test(the_metadata_vector_has_every_field),
         cmocka_unit_test(a_file_truncated_at_any_byte_is_rejected_except_between_blobs),
         cmocka_unit_test(any_changed_byte_is_read_or_rejected_with_a_message),
@@ -724,7 +724,7 @@ int main(void)
         cmocka_unit_test(each_error_has_its_code_and_message),
         cmocka_unit_test(an_executable_without_a_name_is_rejected),
         cmocka_unit_test(names_may_contain_anything_except_a_nul),
-        cmocka_unit_test(lists_with_false_lengths_allocate_no_memory),
+        cmocka_unit_test(lists_with_invalid_lengths_allocate_no_memory),
         cmocka_unit_test(an_unknown_type_is_skipped_and_listed),
         cmocka_unit_test(names_are_unique_among_all_files),
         cmocka_unit_test(a_reader_combines_several_files),

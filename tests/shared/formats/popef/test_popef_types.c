@@ -27,7 +27,7 @@ static void data_types_have_names_and_sizes(void **state)
     assert_int_equal(popef_data_type_find("f32", &found), -POPEF_ERROR_ARGUMENT);
 }
 
-static void sizes_are_products_and_never_wrap(void **state)
+static void tensor_sizes_are_products_and_never_overflow(void **state)
 {
     struct popef_tensor_info scalar = { .data_type = POPEF_F64 };
     struct popef_tensor_info empty = { POPEF_F32, 3, { 5, 0, 7 } };
@@ -123,7 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_types_have_names_and_sizes),
-        cmocka_unit_test(sizes_are_products_and_never_wrap),
+        cmocka_unit_test(tensor_sizes_are_products_and_never_overflow),
         cmocka_unit_test(shapes_are_extended_by_repeats_and_replicas),
         cmocka_unit_test(the_batch_size_is_derived_from_the_unextended_shape),
         cmocka_unit_test(a_shape_extended_beyond_the_maximum_rank_is_rejected),

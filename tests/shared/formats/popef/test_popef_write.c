@@ -106,7 +106,7 @@ static void file_is(const char *path, const uint8_t *bytes, size_t count)
     free(got);
 }
 
-static void written_bytes_equal_the_vectors(void **state)
+static void written_popef_bytes_equal_the_test_vectors(void **state)
 {
     char *path = path_of("vector.popef");
     uint8_t all[VECTOR_COUNT * VECTOR_BYTES_MAX];
@@ -123,7 +123,7 @@ static void written_bytes_equal_the_vectors(void **state)
         assert_int_equal(popef_writer_close(writer, NULL), 0);
         file_is(path, one, one_count);
     }
-    /* All of them in one file, and each appended to the earlier ones. */
+    /* Writes all blobs to one file, then appends each to the earlier ones. */
     assert_int_equal(popef_writer_open(path, POPEF_WRITER_CREATE, &writer, NULL), 0);
     for (size_t v = 0; v < VECTOR_COUNT; v++) {
         writes[v](writer);
@@ -233,7 +233,7 @@ static void appending_keeps_the_existing_contents(void **state)
     file_is(path, before, before_count);
     free(before);
 
-    /* Not appended to a foreign file. */
+    /* A foreign file is not appended to. */
     assert_int_equal(ntk_fs_write(path, "something else", 14, NULL), 0);
     assert_int_equal(popef_writer_open(path, POPEF_WRITER_APPEND, &writer, NULL),
                      -POPEF_ERROR_MAGIC);
@@ -394,7 +394,7 @@ static void programs_are_written_in_index_order(void **state)
     free(path);
 }
 
-static void a_new_file_appears_whole_or_not_at_all(void **state)
+static void a_popef_file_is_written_completely_or_not_at_all(void **state)
 {
     char *path = path_of("whole.popef");
     struct popef_writer *writer = NULL;
@@ -535,14 +535,14 @@ static void data_that_does_not_match_its_anchor_is_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_bytes_equal_the_vectors),
+        cmocka_unit_test(written_popef_bytes_equal_the_test_vectors),
         cmocka_unit_test(executables_read_back_plain_and_compressed),
         cmocka_unit_test(appending_keeps_the_existing_contents),
         cmocka_unit_test(creating_a_blob_writer_closes_the_previous_one),
         cmocka_unit_test(a_blob_with_data_of_the_wrong_size_is_removed),
         cmocka_unit_test(writers_reject_missing_and_duplicate_names),
         cmocka_unit_test(programs_are_written_in_index_order),
-        cmocka_unit_test(a_new_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(a_popef_file_is_written_completely_or_not_at_all),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
         cmocka_unit_test(a_model_consists_of_an_executable_and_one_metadata_blob),
         cmocka_unit_test(data_that_does_not_match_its_anchor_is_rejected),

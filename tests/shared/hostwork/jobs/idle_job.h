@@ -19,7 +19,7 @@ NTK_EXPORT void idle_job_execute(void);
 /* Prints how long the core has been idle, and how much of that the caller measured. */
 NTK_EXPORT void idle_job_report(uint64_t cause_ns);
 NTK_EXPORT uint64_t idle_job_now_ns(void);
-/* When the last execution ended. */
+/* End time of the last execution. */
 NTK_EXPORT uint64_t idle_job_ended_ns(void);
 
 #endif

@@ -269,7 +269,7 @@ static void start_churn(void)
     start_thread(churn);
 }
 
-/* As many as the machine allows, at most ten thousand. */
+/* Starts as many as the machine allows, at most ten thousand. */
 static void start_crowd(void)
 {
     pthread_attr_t small;
