@@ -1,4 +1,4 @@
-# recipes.py ddl COLUMNS ENGINE - prints the tables of the recipes for athena, trino or spark, from
+# recipes.py ddl COLUMNS ENGINE - prints the tables of the recipes for athena, clickhouse, trino or spark, from
 # docs/formats/archive-columns.md.
 # recipes.py page FOLDER ANSWERS - prints docs/recipes/README.md with the recipes of FOLDER and their answers.
 import os
@@ -10,6 +10,7 @@ RECIPES = ["utilization_by_day", "jobs_by_waste", "rising_ecc", "held_idle", "dr
 TYPES = {
     "athena": {"TIMESTAMP": "timestamp", "BIGINT": "bigint", "DOUBLE": "double", "VARCHAR": "string", "BLOB": "binary"},
     "trino": {"TIMESTAMP": "timestamp(6)", "BIGINT": "bigint", "DOUBLE": "double", "VARCHAR": "varchar", "BLOB": "varbinary"},
+    "clickhouse": {"TIMESTAMP": "DateTime64(6, ''UTC'')", "BIGINT": "Int64", "DOUBLE": "Float64", "VARCHAR": "String", "BLOB": "String"},
 }
 
 
@@ -20,7 +21,26 @@ def columns(path, table):
     return [(name, kind) for name, kind in found if kind in TYPES["athena"] and name != "cluster"]
 
 
+# Without declared columns, ClickHouse takes the types of the columns in the path and the list of the others from the
+# first file that it finds. It does not decode names in paths.
+def clickhouse(path):
+    print("""-- The tables of the recipes as views in ClickHouse: replace ROOT by https://BUCKET.s3.REGION.amazonaws.com/PREFIX.
+-- For a folder, replace s3('ROOT by file('FOLDER. Missing values are NULL only with these settings, which belong to
+-- the session that runs a recipe.
+SET aggregate_functions_null_for_empty = 1, join_use_nulls = 1;""")
+    types = TYPES["clickhouse"]
+    decoded = ",\n".join(f"    nullIf(decodeURLComponent({name}), '__HIVE_DEFAULT_PARTITION__') AS {name}" for name in ("cluster", "host"))
+    for table in TABLES:
+        rows = [f"    `{name}` " + (types[kind] if name == "time" else f"Nullable({types[kind]})") for name, kind in columns(path, table)]
+        rows += ["    `cluster` Nullable(String)", "    `date` Date", "    `host` Nullable(String)"]
+        print(f"CREATE OR REPLACE VIEW {table} AS SELECT * REPLACE (\n{decoded}\n) FROM s3('ROOT/{table}/**/*.parquet', 'Parquet', '\n"
+              + ",\n".join(rows) + "\n') SETTINGS use_hive_partitioning = 1;")
+
+
 def ddl(path, engine):
+    if engine == "clickhouse":
+        clickhouse(path)
+        return
     if engine == "spark":
         print("-- The tables of the recipes in Spark: replace ROOT by the folder or s3a://BUCKET/PREFIX. Spark reads the columns\n"
               "-- from the files. SET spark.sql.session.timeZone=UTC comes first.")

@@ -1,7 +1,7 @@
-"""fake_s3.py FOLDER - a service that stores objects as S3 does, on a loopback port. Prints the port.
+"""fake_s3.py FOLDER - a service that stores, lists and returns objects as S3 does, on a loopback port. Prints the port.
 
 botocore computes the expected signatures, as S3 requires them. Objects are files below FOLDER/objects, named
-by bucket and key. FOLDER/plan has one word per request, which selects the answer; after the last word,
+by bucket and key. FOLDER/plan has one word per PUT, which selects the answer; after the last word,
 objects are accepted:
 
   take throttle fail expire denied nobucket
@@ -9,21 +9,24 @@ objects are accepted:
   late     the connection breaks after the whole request, which was accepted
   wait     no answer until the client is gone
 
-Written to FOLDER: log (a line per request), wrong (errors of the client). FOLDER/keys has the current keys:
-"ID SECRET TOKEN" or "ID SECRET"."""
+Written to FOLDER: log (a line per PUT), reads (a line per list or GET), wrong (errors of the client).
+FOLDER/keys has the current keys: "ID SECRET TOKEN" or "ID SECRET"."""
 import hashlib
 import http.server
 import os
+import re
 import socket
 import struct
 import sys
 import threading
 import urllib.parse
+import xml.sax.saxutils
 
 import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 
+PAGE = 10  # keys per page of a list, few enough that every reader has to ask for further pages
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 folder = sys.argv[1]
 lock = threading.Lock()
@@ -46,6 +49,15 @@ def read(name):
         return ""
 
 
+def contents(place):
+    with open(place, "rb") as file:
+        return file.read()
+
+
+def tag(content):
+    return f'"{hashlib.md5(content).hexdigest()}"'
+
+
 def next_word():
     with lock:
         words = read("plan").split()
@@ -59,7 +71,7 @@ def sign_again(handler, body, keys):
     """Returns the Authorization header that botocore computes for this request."""
     credential = handler.headers["Authorization"].split("Credential=")[1].split(",")[0].split("/")
     names = handler.headers["Authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
-    for must in ("host", "x-amz-date", "x-amz-content-sha256", "content-type"):
+    for must in ("host", "x-amz-date", "x-amz-content-sha256") + (("content-type",) if body else ()):
         if must not in names:
             raise ValueError(f"header {must} is not signed")
     if "X-Amz-Security-Token" in handler.headers and "x-amz-security-token" not in names:
@@ -84,20 +96,67 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, code="", **headers):
         body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>requested by the test</Message></Error>" if code else ""
+        self.send_body(status, body.encode(), **headers)
+
+    def send_body(self, status, body, **headers):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body.encode())
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def hang_up(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
 
-    def do_GET(self):  # keys of the instance: none
-        self.answer(404)
+    def do_GET(self):
+        if self.path.startswith("/latest/"):  # keys of the instance: none
+            return self.answer(404)
+        url = urllib.parse.urlsplit(self.path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        note("reads", f"{self.command} {self.path} {self.headers.get('Range', '-')}")
+        try:
+            if sign_again(self, b"", read("keys").split()) != self.headers["Authorization"]:
+                note("wrong", f"signature of {self.path}: {self.headers['Authorization']}")
+                return self.answer(403, "SignatureDoesNotMatch")
+            bucket, _, key = urllib.parse.unquote(url.path)[1:].partition("/")
+            if query.get("list-type") == "2":
+                return self.list_objects(bucket, query)
+            self.send_object(path(f"objects/{bucket}/{key}"))
+        except Exception as error:  # pylint: disable=broad-except
+            note("wrong", f"{type(error).__name__}: {error}")
+            self.answer(400, "InvalidRequest")
+
+    do_HEAD = do_GET
+
+    def list_objects(self, bucket, query):
+        root = path(f"objects/{bucket}")
+        found = (os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names)
+        after = query.get("continuation-token", "")
+        keys = sorted(key for key in found if key.startswith(query.get("prefix", "")) and key > after)
+        page, rest = keys[:PAGE], keys[PAGE:]
+        show = urllib.parse.quote if query.get("encoding-type") == "url" else xml.sax.saxutils.escape
+        body = ""
+        for key in page:
+            content = contents(os.path.join(root, key))
+            body += (f"<Contents><Key>{show(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+                     f"<ETag>{xml.sax.saxutils.escape(tag(content))}</ETag><Size>{len(content)}</Size></Contents>")
+        more = f"<NextContinuationToken>{xml.sax.saxutils.escape(page[-1])}</NextContinuationToken>" if rest else ""
+        self.send_body(200, f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(rest)).lower()}</IsTruncated>"
+                            f"<KeyCount>{len(page)}</KeyCount>{more}{body}</ListBucketResult>".encode(), Content_Type="application/xml")
+
+    def send_object(self, place):
+        if not os.path.isfile(place):
+            return self.answer(404, "NoSuchKey")
+        body = contents(place)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if not wanted:
+            return self.send_body(200, body, ETag=tag(body))
+        first, last = int(wanted[1]), min(int(wanted[2] or len(body) - 1), len(body) - 1)
+        self.send_body(206, body[first : last + 1], ETag=tag(body), Content_Range=f"bytes {first}-{last}/{len(body)}")
 
     def do_PUT(self):
         length = int(self.headers["Content-Length"])
