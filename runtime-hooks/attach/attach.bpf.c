@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.bpf - the kernel program at calls of the vendor's libnrt in an attached process.
+ * attach.bpf - the BPF program that traces calls of the vendor's libnrt in an attached process.
  *
  * A probe at the entry of an export notes the call in `calls`, by thread; the one at its return
  * takes it from there and reports it. Calls of the library to itself, through its import table, are
  * inside a noted call and are skipped: the stack pointer distinguishes inner from outer calls. A
- * note with a stack pointer below the caller's was left without a return (an exception, a jump) and
- * is replaced. The writer removes notes of threads that exited and of calls that are no longer
- * traced.
+ * note with a stack pointer below the caller's belongs to a call that never returned (an exception,
+ * a jump), and is replaced. The writer removes notes of threads that exited and of calls that are
+ * no longer traced.
  *
  * No kernel type information is needed: registers come from struct pt_regs of the architecture,
  * which the C library's headers describe.
@@ -23,7 +23,7 @@
 #define CALLS_MAX 4096
 #define MISSED_MAX 16384
 #define TENSORS_MAX 65536
-#define SUB_BITS 6u /* NTK_HISTOGRAM_SUB_BITS */
+#define SUB_BITS 6u /* the value of NTK_HISTOGRAM_SUB_BITS */
 #define BUCKETS 2240u
 
 /* The writer asserts that these two match segment_abi.h, which this file cannot include. */
@@ -34,8 +34,8 @@ struct {
 } ring SEC(".maps");
 
 struct {
-    /* Notes do not evict others: a call without a note is not counted. The writer removes those of
-     * threads that exited. */
+    /* Notes do not evict others: a call without a note is not counted. The writer removes the notes
+     * of threads that exited. */
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CALLS_MAX);
     __type(key, uint32_t);
@@ -67,7 +67,7 @@ struct {
 
 /* ---- registers ---- */
 
-/* The stack pointer after the return of a call that was entered with `entered`. */
+/* The stack pointer after the return from a call that was entered with `entered`. */
 #if defined(__TARGET_ARCH_x86)
 #define STACK_AFTER(entered) ((entered) + 8u) /* the return pops the return address */
 #else
@@ -118,8 +118,8 @@ static __always_inline void fill(struct ntk_attach_event *event, uint32_t kind,
     bpf_get_current_comm(event->comm, sizeof event->comm);
 }
 
-/* The writer polls ten times per second: it is only woken before the ring is full, and for urgent
- * events. */
+/* The writer polls ten times per second, so it is woken only when the ring is nearly full, and for
+ * urgent events. */
 static __always_inline uint64_t wake_flags(uint32_t kind)
 {
     uint64_t used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -149,7 +149,7 @@ static __always_inline int tell(uint32_t kind, const struct ntk_attach_call *cal
 static __always_inline int is_inside_another(const struct ntk_attach_call *outer, uint64_t stack,
                                              uint32_t function)
 {
-    /* Equal: the outer function jumped here instead of calling. */
+    /* If equal, the outer function jumped here instead of calling. */
     return outer->stack > stack || (outer->stack == stack && outer->function != function);
 }
 
@@ -170,7 +170,7 @@ static __always_inline int enter(struct pt_regs *regs, struct ntk_attach_call *c
     return 1;
 }
 
-/* Removes the returning call from the map; 0 for inner ones and for calls from before the
+/* Removes the returning call from the map; returns 0 for inner calls and for calls from before the
  * probes. */
 static __always_inline int leave(struct pt_regs *regs, uint32_t kind, struct ntk_attach_call *out)
 {
@@ -185,7 +185,7 @@ static __always_inline int leave(struct pt_regs *regs, uint32_t kind, struct ntk
     return 1;
 }
 
-/* Whether the thread is inside a call that is noted. */
+/* Whether the thread is inside a noted call. */
 static __always_inline int is_inner(struct pt_regs *regs)
 {
     uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
@@ -270,7 +270,7 @@ int load_return(struct pt_regs *regs)
     load->has_neff =
         call.argument[0] >= sizeof load->neff &&
         bpf_probe_read_user(load->neff, sizeof load->neff, (void *)call.argument[1]) == 0;
-    bpf_ringbuf_submit(load, BPF_RB_FORCE_WAKEUP); /* the file of the NEFF is still mapped */
+    bpf_ringbuf_submit(load, BPF_RB_FORCE_WAKEUP); /* while the file of the NEFF is still mapped */
     return 0;
 }
 
@@ -325,7 +325,7 @@ int execute_repeat_enter(struct pt_regs *regs)
     return execution_begins(regs, 2, (int32_t)PT_REGS_PARM4(regs));
 }
 
-/* The same as ntk_histogram_bucket(); BPF has no instruction for the highest bit. */
+/* Same as ntk_histogram_bucket(), because BPF has no instruction for the highest bit. */
 static __always_inline uint32_t bucket_of(uint64_t ns)
 {
     uint64_t rest = ns;
@@ -497,7 +497,7 @@ int slice_return(struct pt_regs *regs)
     }
     source = bpf_map_lookup_elem(&tensors, &call.argument[0]);
     if (!source) {
-        return 0; /* a tensor from before the probes */
+        return 0; /* the tensor is older than the probes */
     }
     tensor = *source;
     tensor.id = bpf_ktime_get_ns();

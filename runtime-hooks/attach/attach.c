@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach - the command: which processes, and a child for each.
+ * attach - the command: selects processes, and starts a child for each.
  *
- * What happens in a process of any user (its mappings, the files it has mapped) is checked by
- * children or by this program alone, never by the agent: one that makes a look hang stops no
+ * What happens in a process of any user (its mappings, the files it has mapped) is checked only by
+ * children or by this program, never by the agent: a process that makes a check hang blocks no
  * report.
  */
 #include "runtime-hooks/attach/attach.h"
@@ -38,13 +38,13 @@ struct seen {
     uint64_t start_time;
     struct ntk_attach_pace pace;
     uint64_t scan;
-    pid_t child; /* 0: none */
+    pid_t child; /* 0 if there is none */
 };
 
 struct manager {
     struct ntk_attach_arguments arguments;
     struct ntk_attach_options options;
-    struct ntk_map processes; /* struct seen, by pid */
+    struct ntk_map processes; /* struct seen by pid */
     uint64_t scan;
     size_t children;
     int signals;
@@ -53,7 +53,7 @@ struct manager {
 
 /* ---- one child ---- */
 
-/* Exits with the parent; the kernel then removes the probes. */
+/* Makes this process exit with its parent; the kernel then removes the probes. */
 static void live_with(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -98,7 +98,8 @@ static void child_ended(struct manager *manager, uint64_t number, struct seen *s
                      WTERMSIG(status));
     }
     if (code == NTK_ATTACH_OVER && manager->arguments.all) {
-        seen->pace = (struct ntk_attach_pace){ 0 }; /* perhaps with another library: check again */
+        /* the process may use another library now: check again */
+        seen->pace = (struct ntk_attach_pace){ 0 };
         return;
     }
     if (code == NTK_ATTACH_TAKEN && manager->arguments.all) {
@@ -165,8 +166,8 @@ static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint6
             start_child(manager, &process, seen);
             return;
         }
-        /* Its hooks may belong to another library, closed before the vendor's is used: check again,
-         * rarely. */
+        /* The process's hooks may belong to another library that was closed before the vendor's is
+         * used, so check again, but rarely. */
     }
     ntk_attach_pace_put_off(&seen->pace, now_ns);
 }
@@ -205,7 +206,7 @@ static void scan(struct manager *manager)
     }
 }
 
-/* Attaches to those of the command line; reports failures. */
+/* Attaches to the processes on the command line; reports failures. */
 static void start_given(struct manager *manager)
 {
     for (int i = 0; i < manager->arguments.pid_count; i++) {
@@ -237,7 +238,7 @@ struct trial {
     struct ntk_err err;
 };
 
-/* Runs in a child, to leave nothing in this process. */
+/* Measures in a child, so that nothing remains in this process. */
 static int try_out(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err)
 {
     struct trial trial = { .code = -EIO };
@@ -286,7 +287,7 @@ static int catch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* True if a signal asks it to stop. */
+/* Returns true if a signal requests a stop. */
 static bool take_signals(struct manager *manager)
 {
     struct signalfd_siginfo signal;

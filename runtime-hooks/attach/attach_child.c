@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_child - the command as a child of the agent: a separate program, which the agent never
- * waits for. */
+/* attach_child - runs the command as a child of the agent: a separate program for which the agent
+ * never waits. */
 #include "runtime-hooks/attach/attach.h"
 #include "runtime-hooks/attach/attach_options.h"
 

@@ -14,8 +14,9 @@
 #define ROUNDS 64
 
 /*
- * Stand-ins for exports; their own cost is negligible next to a probe. The kernel emulates the
- * first instruction of most functions; single-stepping another one costs many times as much.
+ * Stand-ins for exports; their cost is negligible compared with a probe. The kernel emulates the
+ * first instruction of most functions; single-stepping any other instruction costs many times as
+ * much.
  */
 #if defined(__x86_64__)
 #define TRIAL(name, first)                                                                       \
@@ -92,7 +93,7 @@ static void ignore_event(const struct ntk_attach_event *event, size_t bytes, voi
     (void)ctx;
 }
 
-/* The time of a call in the quickest round: the others were disturbed. */
+/* The time of a call in the fastest round; slower rounds were disturbed. */
 static uint64_t time_call(struct ntk_attach_probes *probes, uintptr_t address)
 {
     void (*volatile call)(void) = (void (*)(void))address;

@@ -9,7 +9,7 @@
 #include "shared/base/fs.h"
 #include "shared/formats/elf/elf_file.h"
 
-#define SCAN_BYTES_MAX (32u << 20) /* libraries of ours are far smaller */
+#define SCAN_BYTES_MAX (32u << 20) /* limit far above the size of our libraries */
 
 static void add_place(struct ntk_attach_export *export, uint64_t offset)
 {
@@ -58,8 +58,8 @@ int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
     return ret;
 }
 
-/* How our runtime identifies itself (nrt_get_version), followed by a number; one without hooks uses
- * another name. */
+/* How our runtime identifies itself (nrt_get_version), followed by a number; a runtime without
+ * hooks uses another name. */
 static bool holds_identity(const char *bytes, size_t count)
 {
     static const char mark[] = "software NeuronCores ";
@@ -67,7 +67,7 @@ static bool holds_identity(const char *bytes, size_t count)
 
     while ((bytes = memmem(bytes, (size_t)(end - bytes), mark, sizeof mark - 1)) != NULL) {
         bytes += sizeof mark - 1;
-        if (*bytes >= '0' && *bytes <= '9') { /* the bytes are followed by a NUL */
+        if (*bytes >= '0' && *bytes <= '9') { /* a NUL follows the bytes */
             return true;
         }
     }

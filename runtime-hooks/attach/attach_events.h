@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_events - events from the kernel program (attach.bpf.c) to the writer (attach_writer.c).
+ * attach_events - events that the BPF program (attach.bpf.c) sends to the writer (attach_writer.c).
  *
  * Events are in a BPF ring buffer. Counts are exact even if it is full: executions are added up in
  * the map `missed`, tensors are in the map `tensors`; only records are lost, and counted. Times are
  * nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together, so the layout may change.
  *
- * For both sides: fixed-width types of the C library only.
+ * Only fixed-width types of the C library are used, for both sides.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_EVENTS_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_EVENTS_H
@@ -17,14 +17,14 @@
 enum ntk_attach_kind {
     NTK_ATTACH_INIT = 1,
     NTK_ATTACH_CLOSE = 2,
-    NTK_ATTACH_LOAD = 3, /* struct ntk_attach_load */
+    NTK_ATTACH_LOAD = 3, /* as a struct ntk_attach_load */
     NTK_ATTACH_UNLOAD = 4,
     NTK_ATTACH_EXEC_BEGIN = 5,
     NTK_ATTACH_EXEC_END = 6,
-    NTK_ATTACH_ALLOC = 7, /* struct ntk_attach_alloc */
+    NTK_ATTACH_ALLOC = 7, /* as a struct ntk_attach_alloc */
     NTK_ATTACH_SLICE = 8,
     NTK_ATTACH_FREE = 9,
-    NTK_ATTACH_ASYNC = 10 /* an execution with an end that no call reports */
+    NTK_ATTACH_ASYNC = 10 /* an execution for which no call reports the end */
 };
 
 #define NTK_ATTACH_COMM_BYTES 16
@@ -62,17 +62,17 @@ _Static_assert(offsetof(struct ntk_attach_event, handle) == 32, "both sides agre
 struct ntk_attach_load {
     struct ntk_attach_event event;
     uint64_t neff_address;
-    uint32_t has_neff; /* the first bytes could be read */
+    uint32_t has_neff; /* whether the first bytes of the NEFF could be read */
     uint32_t reserved;
     uint8_t neff[NTK_ATTACH_NEFF_BYTES];
 };
 _Static_assert(sizeof(struct ntk_attach_load) == 64 + 16 + 1024, "both sides agree");
 
-/* A living tensor, in the map `tensors` by its handle. */
+/* A living tensor: entry of the map `tensors`, by its handle. */
 struct ntk_attach_tensor {
-    uint64_t id;      /* of this tensor: handles are reused */
-    uint64_t storage; /* id of the tensor that owns the memory: its own except for slices */
-    uint64_t bytes;   /* of the storage */
+    uint64_t id;      /* id of this tensor, because handles are reused */
+    uint64_t storage; /* id of the tensor that owns the memory: the same id, except for slices */
+    uint64_t bytes;   /* bytes of the storage */
     uint32_t placement;
     int32_t vnc;
 };
@@ -85,40 +85,41 @@ struct ntk_attach_alloc {
 };
 _Static_assert(sizeof(struct ntk_attach_alloc) == 64 + 32 + 64, "both sides agree");
 
-/* A running call, in the map `calls` by its thread. */
+/* A running call: entry of the map `calls`, by its thread. */
 struct ntk_attach_call {
     uint64_t start_ns;
-    uint64_t stack; /* stack pointer of the caller: the outermost call of a thread counts */
+    uint64_t stack; /* the caller's stack pointer, because only a thread's outermost call counts */
     uint64_t handle;
     uint64_t argument[3];
     uint32_t kind;
-    uint32_t function; /* distinguishes two exports of one kind */
+    uint32_t function; /* distinguishes two exports of the same kind */
     int32_t vnc;
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct ntk_attach_call) == 64, "both sides agree");
 
-/* Executions without room in the ring: map `missed`. Each run of a call counts for an equal part of
- * it. */
+/* Executions without room in the ring: entry of the map `missed`. Each execution of a call counts
+ * for an equal part of it. */
 struct ntk_attach_missed_key {
     uint64_t handle;
     int32_t status;
-    uint32_t bucket; /* of ntk_histogram_bucket() */
+    uint32_t bucket; /* index from ntk_histogram_bucket() */
 };
 struct ntk_attach_missed {
     uint64_t count;
     uint64_t sum_ns;
 };
 
-/* Since the probes were set; the only entry of the map `counts`. */
+/* Counts since the probes were set: the only entry of the map `counts`. */
 struct ntk_attach_counts {
-    uint64_t exec_count;  /* completed calls that execute */
-    uint64_t exec_ns;     /* their time */
+    uint64_t exec_count;  /* completed calls that execute a model */
+    uint64_t exec_ns;     /* total time of these calls */
     uint64_t events_lost; /* records without room in the ring */
-    uint64_t memory_lost; /* of these, about tensors */
-    uint64_t other_lost;  /* of these, about models and nrt_init */
-    uint64_t exec_missed; /* of these, executions: counted in the map `missed` */
-    uint64_t uncounted;   /* calls without room even in the maps, including their inner calls */
+    uint64_t memory_lost; /* the part of events_lost that is about tensors */
+    uint64_t other_lost;  /* the part of events_lost that is about models and nrt_init */
+    /* the part of events_lost that is executions, counted in the map `missed` */
+    uint64_t exec_missed;
+    uint64_t uncounted;   /* calls without room in the maps, including their inner calls */
     uint64_t memory_hits; /* calls about tensors */
 };
 _Static_assert(sizeof(struct ntk_attach_counts) == 64, "both sides agree");

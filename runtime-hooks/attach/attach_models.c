@@ -9,7 +9,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
-#define MODELS_MAX 4096u /* living ones; further handles replace the oldest */
+#define MODELS_MAX 4096u /* maximum living models; further handles replace the oldest */
 #define RUNNING_MAX 16384u
 
 struct model {
@@ -25,7 +25,7 @@ struct running {
     uint16_t core_count;
 };
 
-/* The part of a sum that was already processed. */
+/* The part of a sum that was processed before. */
 struct taken {
     struct ntk_attach_missed_key key;
     struct ntk_attach_missed sum;
@@ -107,7 +107,7 @@ void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_a
         ntk_hooks_model_loaded(failed, event->start_ns, (uint32_t)event->status, 0);
         return;
     }
-    /* Its unload was missed. */
+    /* The unload of the previous model with this handle was missed. */
     unload(models, event->handle, event->start_ns, 0);
     struct model *model = add(models, event->handle, &about);
     if (model) {
@@ -130,7 +130,7 @@ void ntk_attach_models_unload_all(struct ntk_attach_models *models, uint64_t at_
     }
 }
 
-/* The model of an execution; a new one was loaded before the probes were set. */
+/* Finds the model of an execution. An unknown model was loaded before the probes were set. */
 static struct model find(struct ntk_attach_models *models, uint64_t handle, uint16_t core,
                          uint16_t core_count)
 {
@@ -172,13 +172,13 @@ static void begin(struct ntk_attach_models *models, const struct ntk_attach_even
     if (!running || models->running.count >= RUNNING_MAX ||
         ntk_map_put_number(&models->running, event->tid, running) < 0) {
         free(running);
-        return; /* it is seen at its end */
+        return; /* the execution is counted when it ends */
     }
     *running = (struct running){ event->start_ns, model->ref, model->core, model->core_count };
     (void)ntk_hooks_exec_begin(model->ref, model->core, model->core_count);
 }
 
-/* No runtime was open to reject it: nrt_init is later, or nrt_close was before. */
+/* Whether the call failed because no runtime was open: nrt_init came later, or nrt_close before. */
 static bool is_no_execution(uint32_t status)
 {
     return status == NTK_RESULT_UNINITIALIZED || status == NTK_RESULT_CLOSED;
@@ -200,7 +200,7 @@ void ntk_attach_models_execute(struct ntk_attach_models *models,
                                    .core_count = model.core_count };
 
     if (running && running->start_ns != event->start_ns) {
-        cancel(models, event->tid); /* its end was not reported */
+        cancel(models, event->tid); /* the end of the earlier execution was not reported */
         running = NULL;
     }
     if (event->kind == NTK_ATTACH_EXEC_BEGIN) {
@@ -234,7 +234,7 @@ static uint64_t hash_key(const struct ntk_attach_missed_key *key)
     return hash * UINT64_C(0xff51afd7ed558ccd);
 }
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static struct taken *find_taken(struct ntk_attach_models *models,
                                 const struct ntk_attach_missed_key *key)
 {
@@ -287,7 +287,8 @@ void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t win
         uint64_t busy_ns = models->missed_busy_ns[core];
 
         if (busy_ns != 0) {
-            /* They may have run in parallel: a core's busy time is limited to the elapsed time. */
+            /* The executions may have run in parallel: a core's busy time is limited to the elapsed
+             * time. */
             ntk_hooks_behalf_busy((uint16_t)core, models->core_count,
                                   busy_ns < window_ns ? busy_ns : window_ns);
             models->missed_busy_ns[core] = 0;

@@ -5,8 +5,8 @@
  * A model that was loaded before the probes were set is known only from its executions and has no
  * name.
  *
- * Owner:   storage of the caller, between _init and _fini.
- * Threads: one at a time, the one that writes the segment.
+ * Owner:   the caller's storage, between _init and _fini.
+ * Threads: one at a time, the thread that writes the segment.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_MODELS_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_MODELS_H
@@ -19,12 +19,12 @@
 #include "shared/base/map.h"
 
 struct ntk_attach_models {
-    struct ntk_map models;  /* by handle */
-    struct ntk_map running; /* executions, by thread */
-    struct ntk_map missed;  /* by a hash of the key: the processed part of each sum */
+    struct ntk_map models;  /* models by handle */
+    struct ntk_map running; /* running executions by thread */
+    struct ntk_map missed;  /* processed part of each sum, by a hash of its key */
     uint32_t id;
     uint64_t execution;
-    uint64_t missed_busy_ns[NTK_SEGMENT_CORES]; /* of this look */
+    uint64_t missed_busy_ns[NTK_SEGMENT_CORES]; /* busy time in the current pass */
     uint16_t core_count;
 };
 
@@ -32,26 +32,27 @@ void ntk_attach_models_init(struct ntk_attach_models *models);
 void ntk_attach_models_fini(struct ntk_attach_models *models);
 
 bool ntk_attach_models_knows(const struct ntk_attach_models *models, uint64_t handle);
-/* core: of a new model (and the result of a load: NTK_NO_CORE if it failed). With an event, the
- * time was already set (ntk_hooks_behalf_at). */
+/* core is that of a new model (and the result of a load: NTK_NO_CORE if it failed). If there is an
+ * event, the caller has set the time (ntk_hooks_behalf_at). */
 void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_attach_load *load,
                             const char *path, uint16_t core, uint16_t core_count);
 void ntk_attach_models_unload(struct ntk_attach_models *models,
                               const struct ntk_attach_event *event);
 void ntk_attach_models_unload_all(struct ntk_attach_models *models, uint64_t at_ns);
-/* EXEC_BEGIN or EXEC_END. */
+/* Takes an event of kind EXEC_BEGIN or EXEC_END. */
 void ntk_attach_models_execute(struct ntk_attach_models *models,
                                const struct ntk_attach_event *event, uint16_t core,
                                uint16_t core_count);
 
-/* Executions known only as a sum: _missed for each sum, then _end with the time since the last
- * pass. */
+/* For executions known only as sums: call _missed for each sum, then _end with the time since the
+ * last pass. */
 void ntk_attach_models_missed(struct ntk_attach_models *models,
                               const struct ntk_attach_missed_key *key,
                               const struct ntk_attach_missed *missed, uint16_t core,
                               uint16_t core_count);
 void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t window_ns);
-/* Executions without a reported end: those that are not running (NULL: all) are not counted. */
+/* Ends executions without a reported end. Those that are not running (NULL: all) are not
+ * counted. */
 void ntk_attach_models_end_lost(struct ntk_attach_models *models,
                                 bool (*is_running)(uint32_t tid, uint64_t start_ns, void *ctx),
                                 void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_none - the command in a program built without its dependencies. */
+/* attach_none - replaces the command in a program that was built without its dependencies. */
 #include "runtime-hooks/attach/attach.h"
 
 #include "runtime-hooks/attach/attach_options.h"

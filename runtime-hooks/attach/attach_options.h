@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_options - the command line of "neuron-monitor attach", common to builds with and without
+ * attach_options - parses the command line of "neuron-monitor attach", in builds with and without
  * support.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Option for our own child: its standard input ends with its parent. */
+/* Option for a child of this program: it exits at the end of its standard input, and so with its
+ * parent. */
 #define NTK_ATTACH_CHILD_OPTION "end-with-stdin"
 
 struct ntk_attach_arguments {
@@ -21,7 +22,7 @@ struct ntk_attach_arguments {
     int pid_count;
 };
 
-/* 0, or an exit code + 1 after a usage error or --help. */
+/* Returns 0, or an exit code + 1 after a usage error or --help. */
 int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments *out_arguments);
 
 #endif

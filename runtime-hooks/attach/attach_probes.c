@@ -14,7 +14,7 @@
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 
-/* The program, embedded by the build. */
+/* The BPF program, embedded by the build. */
 __asm__(".pushsection .rodata\n"
         ".balign 8\n"
         "ntk_attach_object_begin:\n"
@@ -27,7 +27,7 @@ extern const char ntk_attach_object_end[];
 #define NO_PRIVILEGE \
     "attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel rejected"
 
-/* The programs for each export; NULL: none. */
+/* The BPF programs for each export; NULL: none. */
 static const struct {
     const char *name;
     const char *enter;
@@ -66,7 +66,7 @@ struct ntk_attach_probes {
     int counts;
 };
 
-/* The last message of libbpf, for error messages. */
+/* The last message of libbpf, used in error messages. */
 static char last_words[256];
 
 __attribute__((format(printf, 2, 0))) static int listen_to(enum libbpf_print_level level,
@@ -199,7 +199,7 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
     if (probes->link_count == LINKS_MAX) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many functions to observe");
     }
-    /* The opened file: its path may mean another one in the process. */
+    /* Refer to the opened file, because its path may mean another file inside the process. */
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     struct bpf_link *link = bpf_program__attach_uprobe_opts(
         bpf_object__find_program_by_name(probes->object, program_name), pid, path, offset,
@@ -217,7 +217,8 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
     return 0;
 }
 
-/* Returns before entries: a running call is seen completely or not at all. */
+/* Sets the probe at the return before the one at the entry, so that a running call is seen
+ * completely or not at all. */
 static int add_export(struct ntk_attach_probes *probes, size_t at, pid_t pid, int fd,
                       uint64_t offset, struct ntk_err *err)
 {
@@ -229,7 +230,7 @@ static int add_export(struct ntk_attach_probes *probes, size_t at, pid_t pid, in
                                offset, err);
 }
 
-/* Moves the probe to its cheapest place. */
+/* Moves the offset to the cheapest place for a probe. */
 static enum ntk_attach_first first_of(int fd, uint64_t *offset)
 {
     uint8_t bytes[8] = { 0 };
@@ -304,7 +305,7 @@ void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
     (void)bpf_map_lookup_elem(probes->counts, &zero, out_counts);
 }
 
-/* After this many restarts, a walk over a quickly changing map gives up. */
+/* Number of restarts after which a walk over a quickly changing map stops. */
 #define STEPS_MAX (1u << 18)
 
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,

@@ -53,7 +53,8 @@ static void add_library(struct ntk_attach_process *process,
                    (int)process->pid, mapping->start, mapping->end);
 }
 
-/* A segment's name has its process's start time, independent of pid namespaces. */
+/* Whether the file is this process's segment. Its name contains the process's start time, which
+ * does not depend on PID namespaces. */
 static bool is_own_segment(const struct ntk_attach_process *process,
                            const struct ntk_process_mapping *mapping, const char *name)
 {
@@ -140,7 +141,7 @@ uint64_t ntk_attach_process_start_time(pid_t pid)
     return read_file_of(pid, "stat", text, sizeof text) > 0 ? ntk_process_stat_start_time(text) : 0;
 }
 
-#define STAT_STACK 28 /* field, see proc(5) */
+#define STAT_STACK 28 /* field number, see proc(5) */
 
 uint64_t ntk_attach_process_stack(pid_t pid)
 {
@@ -153,7 +154,7 @@ uint64_t ntk_attach_process_stack(pid_t pid)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* The kernel's own numbers of namespaces are fixed. */
+/* Whether this is the first PID namespace, which has a fixed number in the kernel. */
 static bool is_first_pid_namespace(void)
 {
     char text[64];
@@ -182,7 +183,7 @@ static uint32_t real_uid(pid_t pid)
 
 /* ---- which cores ---- */
 
-/* The machine's row of the catalogue, from the firmware's name. */
+/* Finds the machine's row in the catalogue, by the firmware's name. */
 static void find_machine(struct ntk_attach_process *process)
 {
     static const struct {
@@ -228,7 +229,7 @@ static void add_core(struct ntk_attach_process *process, unsigned long core)
     }
 }
 
-/* Its open devices, in order. */
+/* The devices that the process has open, as bits. */
 static uint64_t open_devices(pid_t pid)
 {
     char path[64];
@@ -255,7 +256,8 @@ static uint64_t open_devices(pid_t pid)
     return devices;
 }
 
-/* If unknown: those of the devices that it has open, else all from 0 on. */
+/* If the cores are unknown, guesses those of the devices that it has open, or else all cores from 0
+ * on. */
 static void guess_cores(struct ntk_attach_process *process)
 {
     uint64_t devices = open_devices(process->pid);
@@ -325,7 +327,7 @@ static void read_environment(struct ntk_attach_process *process)
     process->is_async = value && strtoul(value, NULL, 10) > 0;
     value = variable(text, bytes, "NEURON_HOOKS");
     if (value && strcmp(value, "0") == 0) {
-        process->has_own_segment = false; /* the hooks in it are off */
+        process->has_own_segment = false; /* the hooks in the process are off */
     }
     free(text);
 }
@@ -353,6 +355,6 @@ int ntk_attach_process_read(struct ntk_attach_process *process)
     if (process->core_count == 0) {
         guess_cores(process);
     }
-    /* Ensures that everything is about one process, not two with the same pid. */
+    /* Ensures that all data is about the same process, not about two with the same pid. */
     return ntk_attach_process_start_time(pid) == process->start_time ? 0 : -ESRCH;
 }

@@ -7,20 +7,20 @@
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/order.h"
 
-#define PLACEMENT_DEVICE 0 /* nrt_tensor_placement_t */
+#define PLACEMENT_DEVICE 0 /* value of nrt_tensor_placement_t */
 
 struct storage {
-    uint64_t id; /* first: key of the tree */
+    uint64_t id; /* must be first: key of the tree */
     struct ntk_hooks_memory memory;
     ntk_hooks_row row;
     uint64_t tensors;
 };
 
 struct ntk_attach_tensor_entry {
-    uint64_t handle; /* first, as above */
+    uint64_t handle; /* must be first: key of the tree */
     uint64_t id;
     struct storage *storage;
-    uint64_t round; /* when last seen */
+    uint64_t round; /* round in which it was last seen */
     struct ntk_attach_tensor_entry *previous;
     struct ntk_attach_tensor_entry *next;
 };
@@ -103,7 +103,7 @@ void ntk_attach_tensors_add(struct ntk_attach_tensors *tensors, uint64_t handle,
     struct storage *storage;
 
     if (entry && entry->id >= tensor->id) {
-        return; /* already reported, or a later tensor has the handle */
+        return; /* the tensor was reported before, or its handle belongs to a later tensor */
     }
     if (entry) {
         drop(tensors, entry);

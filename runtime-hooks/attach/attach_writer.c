@@ -25,8 +25,9 @@
 
 #define MODULE "attach"
 #define LOOK_MS 100
-#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two checks for finished calls */
-#define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... for a change of the process's program */
+#define CHECK_NS (1 * NTK_NS_PER_SECOND) /* interval of checks for finished calls */
+/* interval of checks whether the process has executed another program */
+#define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND)
 
 struct writer {
     struct ntk_attach_process *process;
@@ -35,10 +36,10 @@ struct writer {
     struct ntk_attach_models models;
     struct ntk_attach_tensors tensors;
     bool has_claimed;
-    bool has_executions; /* they are checked */
+    bool has_executions; /* executions are traced */
     bool is_init_seen;
     bool is_async_seen;
-    struct ntk_attach_counts counts; /* of the previous pass */
+    struct ntk_attach_counts counts; /* counts at the previous pass */
     struct ntk_attach_judge judge;
     uint64_t looked_ns;
     uint64_t looked_again_ns;
@@ -54,8 +55,8 @@ static void claim(const struct ntk_attach_process *process, uint32_t logical)
     }
 }
 
-/* The first physical core of the process's logical core number. If several are possible, the first;
- * the segment marks it as guessed. */
+/* The first physical core of one of the process's logical cores. If several are possible, the first
+ * of them; the segment marks it as guessed. */
 static uint16_t core_of(const struct writer *writer, int32_t vnc)
 {
     const struct ntk_attach_process *process = writer->process;
@@ -69,7 +70,8 @@ static uint16_t core_of(const struct writer *writer, int32_t vnc)
     return (uint16_t)(logical * process->lnc);
 }
 
-/* A process has all its cores from nrt_init on; guessed ones count only once used. */
+/* Claims cores: a process has all its cores from nrt_init on, but guessed cores count only once
+ * used. */
 static void claim_all(struct writer *writer)
 {
     for (uint32_t i = 0;
@@ -140,7 +142,7 @@ static void take_event(const struct ntk_attach_event *event, size_t bytes, void 
     }
 }
 
-/* ---- data without space ---- */
+/* ---- data without room in the ring ---- */
 
 static void see_tensor(uint64_t handle, const struct ntk_attach_tensor *tensor, void *ctx)
 {
@@ -176,13 +178,13 @@ static bool is_call_running(uint32_t tid, uint64_t start_ns, void *ctx)
     return ntk_attach_probes_is_running(writer->probes, tid, start_ns);
 }
 
-/* Processes everything reported since the last pass, including sums. */
+/* Processes everything that was reported since the last pass, including sums. */
 static void look(struct writer *writer)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     struct ntk_attach_counts counts;
 
-    /* Sums first: later additions are for the next pass. */
+    /* Read the sums first: later additions belong to the next pass. */
     ntk_attach_probes_counts(writer->probes, &counts);
     ntk_attach_probes_consume(writer->probes);
     ntk_hooks_behalf_at(0, 0, NULL);
@@ -231,8 +233,8 @@ static bool is_call_over(uint32_t tid, const struct ntk_attach_call *call, void 
             !ntk_attach_process_has_thread(writer->process->pid, tid));
 }
 
-/* A note that is never removed hides other calls of its thread, or of a later thread with its
- * number. */
+/* Removes notes of calls that ended: a remaining note would hide other calls of its thread, or of a
+ * later thread with the same tid. */
 static void tidy(struct writer *writer)
 {
     struct tidying tidying = { writer, ntk_clock_monotonic_ns() };
@@ -279,7 +281,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
 
 /* ---- the life of a process ---- */
 
-/* Opens its libraries; returns their number, or a negative value. */
+/* Opens the process's libraries; returns their number, or a negative value. */
 static int add_libraries(struct writer *writer, struct ntk_err *err)
 {
     const struct ntk_attach_process *process = writer->process;
@@ -291,7 +293,7 @@ static int add_libraries(struct writer *writer, struct ntk_err *err)
         enum ntk_attach_first first = NTK_ATTACH_FIRST_PUSH;
         int ret = 0;
 
-        /* Only regular files: opening a device or pipe may have side effects. */
+        /* Accept only regular files, because opening a device or pipe may have side effects. */
         if (stat(library->link, &status) != 0) {
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot be opened: %s",
                               strerror(errno));
@@ -327,7 +329,7 @@ static int add_libraries(struct writer *writer, struct ntk_err *err)
     return added;
 }
 
-/* "2.31.24.0" of libnrt.so.2.31.24.0, else "". */
+/* The version in a path, such as "2.31.24.0" in libnrt.so.2.31.24.0; "" if there is none. */
 static const char *version_of(const char *path)
 {
     const char *name = ntk_str_base_name(path);
@@ -382,13 +384,13 @@ static void say(const struct ntk_attach_process *process, const char *what, cons
     (void)fflush(stdout);
 }
 
-/* The reason why it is no longer the attached process; NULL if it is. */
+/* Why it is no longer the attached process; NULL if it is. */
 static const char *look_again(struct writer *writer)
 {
     struct ntk_attach_process now = *writer->process;
 
     if (ntk_attach_process_read_maps(&now) < 0) {
-        return NULL; /* its exit is reported elsewhere */
+        return NULL; /* its exit is handled elsewhere */
     }
     if (now.has_own_segment && !writer->process->has_own_segment) {
         return "it has its own hooks now";
@@ -402,8 +404,8 @@ static const char *look_again(struct writer *writer)
     return "it no longer uses the library";
 }
 
-/* The old program is gone; if a thread other than the first executed the new one, the kernel has no
- * probes in it. */
+/* Whether the process has executed another program. If a thread other than the first did, the
+ * kernel has no probes in the new program. */
 static bool executes_another(const struct writer *writer)
 {
     uint64_t stack = ntk_attach_process_stack(writer->process->pid);
@@ -411,7 +413,7 @@ static bool executes_another(const struct writer *writer)
     return stack != 0 && stack != writer->process->stack;
 }
 
-/* Runs until the end; returns the reason. */
+/* Runs until the end; returns why it ended. */
 static const char *work(struct writer *writer, int process_fd, int signals)
 {
     struct pollfd ready[] = { { .fd = process_fd, .events = POLLIN },

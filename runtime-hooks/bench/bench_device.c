@@ -33,7 +33,7 @@ int bench_device_start(const struct ntk_nrt *nrt, uint64_t executions_max, struc
                                                                               types[i].is_enabled);
     }
     if (status == NRT_SUCCESS) {
-        /* Each has a start and a stop. */
+        /* Twice the number, because each execution has a start and a stop. */
         nrt->nrt_sys_trace_config_set_max_events_per_nc(config, 2 * executions_max);
         status = nrt->nrt_sys_trace_start(config);
     }
@@ -47,7 +47,7 @@ struct started {
 
 NTK_ORDER(compare, struct started, NTK_UP(tracking_id));
 
-/* -ENOENT for other events, or if not recorded. */
+/* Reads an event; -ENOENT for other events, or if it was not recorded. */
 static int event_get(json_t *event, const char *phase, struct started *out_event, json_int_t *nc)
 {
     const char *type = json_string_value(json_object_get(event, "event_type"));
@@ -64,7 +64,7 @@ static int event_get(json_t *event, const char *phase, struct started *out_event
     return 0;
 }
 
-/* Pairs each stop with the start of its tracking id. */
+/* Pairs each stop with the start that has the same tracking id. */
 static int times_take(json_t *events, struct ntk_vec *times)
 {
     struct started *starts = calloc(json_array_size(events) + 1, sizeof *starts);

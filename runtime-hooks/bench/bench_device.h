@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_device - times of executions on the device's own clock, from the runtime's system trace.
+ * bench_device - measures executions by the device's clock, from the runtime's system trace.
  *
  * Owner:   caller's storage; bench_device_fini() frees, also a zeroed struct.
  * Threads: one.
@@ -14,15 +14,16 @@
 #include "shared/base/vec.h"
 
 struct bench_device_time {
-    uint32_t core; /* process-relative; the first of several */
+    uint32_t core; /* number within the process; the first one of several */
     uint64_t ns;
 };
 
 struct bench_device {
-    struct ntk_vec times; /* struct bench_device_time, in order of each core's executions */
+    /* elements are struct bench_device_time, in order of each core's executions */
+    struct ntk_vec times;
 };
 
-/* -ENOSYS: the library has no system trace. */
+/* Returns -ENOSYS if the library has no system trace. */
 int bench_device_start(const struct ntk_nrt *nrt, uint64_t executions_max, struct ntk_err *err);
 /* Stops the trace and keeps the newest executions_max executions of each core. */
 int bench_device_stop(const struct ntk_nrt *nrt, struct bench_device *out_device,

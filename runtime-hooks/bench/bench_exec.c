@@ -37,17 +37,17 @@ struct worker {
     NRT_STATUS last_error;
     uint64_t buckets[NTK_HISTOGRAM_BUCKETS];
     uint32_t core;
-    uint64_t *samples; /* BENCH_SAMPLES_MAX of them; NULL: not kept */
+    uint64_t *samples; /* BENCH_SAMPLES_MAX elements; NULL: latencies are not kept */
     size_t sample_count;
 };
 
 struct shared {
-    _Atomic uint64_t started; /* executions started by all threads */
+    _Atomic uint64_t started; /* number of executions that all threads have started */
     uint64_t begin_ns;
 };
 
-/* The random bits to keep: exponents below that of 1 (of 2 in 8 bits), no sign; for integers the
- * lowest bit. one: the value 1. */
+/* For each type, the random bits to keep: exponents below that of 1 (of 2 for 8 bits), no sign; for
+ * integers the lowest bit. `one` is the value 1. */
 static const struct type_bits {
     uint8_t bytes;
     uint64_t random, one;
@@ -77,7 +77,7 @@ static uint64_t random_next(uint64_t *state)
     return *state;
 }
 
-/* Unknown types are filled with bytes of 0 and 1. */
+/* Fills an input. Unknown types are filled with bytes 0 and 1. */
 static NRT_STATUS input_fill(const struct worker *worker, const nrt_tensor_info_t *info,
                              nrt_tensor_t *tensor)
 {
@@ -98,7 +98,8 @@ static NRT_STATUS input_fill(const struct worker *worker, const nrt_tensor_info_
                              ? bits->one
                              : random_next(&state) >> 8 & bits->random;
 
-        memcpy(bytes + at, &value, bits->bytes); /* little-endian, as we and the device are */
+        /* little-endian, like this machine and the device */
+        memcpy(bytes + at, &value, bits->bytes);
     }
     NRT_STATUS status = worker->nrt->nrt_tensor_write(tensor, bytes, 0, info->size);
     free(bytes);
@@ -127,7 +128,7 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
     return 0;
 }
 
-/* Sleeps until the time; false if stopped meanwhile. */
+/* Sleeps until the time; returns false if the run was stopped before. */
 static bool sleep_until(const struct worker *worker, uint64_t until_ns)
 {
     for (;;) {
@@ -155,7 +156,7 @@ static void execution_count(struct worker *worker, NRT_STATUS status, uint64_t n
     } else {
         worker->errors++;
         worker->last_error = status;
-        return; /* the time of a failure is not a latency */
+        return; /* the duration of a failure is not a latency */
     }
     worker->buckets[ntk_histogram_bucket(ns)]++;
     if (worker->samples && worker->sample_count < BENCH_SAMPLES_MAX) {
@@ -172,7 +173,7 @@ static bool is_the_end(NRT_STATUS status)
            status == NRT_INVALID || status == NRT_EXEC_UNIT_UNRECOVERABLE;
 }
 
-/* Errors here recur where they are counted. */
+/* Runs the warm-up executions. Errors are ignored, because they recur where they are counted. */
 static void worker_warm(const struct worker *worker)
 {
     for (uint64_t i = 0; i < worker->bench->warmup &&
@@ -221,7 +222,7 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-/* The middle of the bucket, limited to possible times. */
+/* Finds a percentile: the middle of its bucket, limited to possible times. */
 static double percentile(const uint64_t *buckets, uint64_t count, double percent,
                          const struct bench_result *result)
 {
@@ -271,7 +272,8 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
     result->p999_ns = percentile(buckets, calls, 99.9, result);
 }
 
-/* Only our runtime, on request, loads a program that it cannot execute. */
+/* Whether the program is opaque: only our runtime, on request, loads a program that it cannot
+ * execute. */
 static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
     static const struct ntk_neff_open_options look = { .leave_constants = true,
@@ -320,7 +322,7 @@ static uint32_t cores_of_model(const struct ntk_nrt *nrt, const nrt_model_t *mod
     return count > 0 ? count : 1;
 }
 
-/* Loads one model after the other, as many as fit on the cores. */
+/* Loads models one after the other, as many as fit on the cores. */
 static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        struct placed *models, uint32_t *out_count, struct bench_result *result,
                        struct ntk_err *err)
@@ -328,7 +330,8 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
     uint8_t *neff = NULL;
     size_t bytes = 0;
     if (!ntk_fs_is_ours(bench->path)) {
-        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is untrusted */
+        /* do not run the file's code, which is untrusted */
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0);
     }
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 
@@ -362,7 +365,7 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
         ret = -pthread_create(&workers[running].thread, NULL, worker_run, &workers[running]);
         if (ret < 0) {
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s", strerror(-ret));
-            /* Makes running ones stop at once. */
+            /* This makes the running threads stop at once. */
             atomic_store(&shared->started, UINT64_MAX / 2);
             break;
         }
@@ -374,7 +377,7 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
     return ret;
 }
 
-/* Records the first model alone. */
+/* Records an execution of the first model. */
 static int profile_record(const struct worker *worker, struct ntk_err *err)
 {
     const char *path = worker->bench->profile_path;
@@ -386,7 +389,8 @@ static int profile_record(const struct worker *worker, struct ntk_err *err)
         ret = ntk_nrt_fail(nrt, err, status, "nrt_profile_start");
     } else {
         (void)nrt->nrt_execute(worker->model, worker->io.sets[NTK_NRT_IO_READ],
-                               worker->io.sets[NTK_NRT_IO_WRITTEN]); /* was counted */
+                               /* these bytes were counted before */
+                               worker->io.sets[NTK_NRT_IO_WRITTEN]);
         status = nrt->nrt_profile_stop(path);
         ret = status == NRT_SUCCESS ? 0 : ntk_nrt_fail(nrt, err, status, "nrt_profile_stop");
     }
@@ -396,7 +400,7 @@ static int profile_record(const struct worker *worker, struct ntk_err *err)
     return ret;
 }
 
-/* Runs the measured executions, with times of the device. A runtime without these is not an
+/* Runs the measured executions, with times from the device. A runtime without these is not an
  * error. */
 static int measure(const struct bench_exec *bench, struct worker *workers, struct shared *shared,
                    struct bench_result *result, struct ntk_err *err)
@@ -461,7 +465,7 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
         return ntk_err_no_memory(err);
     }
     ret = models_load(nrt, bench, models, &model_count, &result, err);
-    assert(ret < 0 || model_count > 0); /* there is a core */
+    assert(ret < 0 || model_count > 0); /* at least one core exists */
     for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
         const struct placed *placed = &models[i % model_count];
 

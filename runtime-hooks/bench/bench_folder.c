@@ -12,7 +12,8 @@
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 
-/* "FOLDER/BEFORE<mlp>AFTER" of "/tmp/mlp.neff", made. NULL with a message. */
+/* Creates the folder "FOLDER/BEFORE<mlp>AFTER" for "/tmp/mlp.neff" and returns its path. NULL with
+ * a message on failure. */
 static char *folder_make(const char *folder, const char *before, const char *neff_path,
                          const char *after, struct ntk_err *err)
 {
@@ -61,7 +62,7 @@ static int file_write(const char *folder, const char *name, struct ntk_buf *text
 
 NTK_ORDER(compare_ns, struct bench_device_time, NTK_UP(ns));
 
-/* {"0": minimum, ... "50": ..., "100": maximum}, us. */
+/* Writes {"0": minimum, ... "50": ..., "100": maximum} in us. */
 static int put_percentiles(const char *key, const struct ntk_vec *times, struct ntk_json *json)
 {
     static const unsigned percents[] = { 0, 1, 10, 25, 50, 75, 90, 99, 100 };
@@ -87,7 +88,7 @@ static int put_percentiles(const char *key, const struct ntk_vec *times, struct 
     return 0;
 }
 
-/* {"latency_data": {"CORE": [us, ...], ...}} */
+/* Writes {"latency_data": {"CORE": [us, ...], ...}}. */
 static int data_write(const char *folder, const char *name, const struct ntk_vec *times,
                       uint32_t core_count, struct ntk_err *err)
 {

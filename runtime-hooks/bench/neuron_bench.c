@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neuron-bench - loads a NEFF, runs it and prints its speed; creates and removes the software
- * machine. Options and output; the work is in bench_exec.c.
+ * machine. This file has options and output; bench_exec.c does the work.
  */
 #include <errno.h>
 #include <signal.h>
@@ -126,7 +126,7 @@ static void on_signal(int number)
     atomic_store_explicit(&stop, 1, memory_order_relaxed);
 }
 
-/* Sets the variables that reserve cores; 0 and their number, or an exit code. */
+/* Sets the variables that reserve cores. Returns 0 and their number, or an exit code. */
 static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_count)
 {
     uint32_t cores[BENCH_CORES_MAX];
@@ -268,7 +268,7 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
     (void)putchar('\n');
 }
 
-/* 0, or the exit code with the usage error printed. */
+/* Returns 0, or an exit code after printing a usage error. */
 static int values_choose(struct bench_exec *bench)
 {
     static const char *const fills[] = {
@@ -281,7 +281,7 @@ static int values_choose(struct bench_exec *bench)
                                    "invalid value '%s' for --warmup: expected a number or none",
                                    warmup_text);
     }
-    /* NTK_OPT_CHOICE ensures that it is one of them */
+    /* NTK_OPT_CHOICE ensures that the text is in the list. */
     while (strcmp(fills[fill], fill_text) != 0) {
         fill++;
     }
@@ -289,7 +289,7 @@ static int values_choose(struct bench_exec *bench)
     return 0;
 }
 
-/* Runs between nrt_init and nrt_close, and writes its results. */
+/* Runs the executions between nrt_init and nrt_close, and writes the results. */
 static int run_and_write(const struct ntk_nrt *nrt, struct bench_exec *bench,
                          struct bench_result *result, struct ntk_err *err)
 {

@@ -30,7 +30,7 @@ static int check(NRT_STATUS status, const char *call)
     return -1;
 }
 
-/* The whole file, to be freed with free(); NULL if unreadable. */
+/* Reads the whole file; the caller frees it with free(). NULL if unreadable. */
 static void *file_read(const char *path, size_t *out_bytes)
 {
     FILE *file = fopen(path, "rb");
@@ -67,8 +67,8 @@ static void *file_read(const char *path, size_t *out_bytes)
     return bytes;
 }
 
-/* A NEFF may contain code for the host. A foreign file's code is not run, unless
- * NEURON_SOFT_CPU_NODES permits it: the library does not know the origin of the bytes. */
+/* Forbids host code in NEFFs. A foreign file's code is not run, unless NEURON_SOFT_CPU_NODES
+ * permits it: the library does not know the origin of the bytes. */
 static void code_of_strangers_refuse(const char *path)
 {
     struct stat status;
@@ -78,7 +78,7 @@ static void code_of_strangers_refuse(const char *path)
     }
 }
 
-/* The file given for a tensor, NULL if none. */
+/* The file given for a tensor; NULL if there is none. */
 static const char *input_path(int argc, char **argv, const char *tensor)
 {
     for (int i = 2; i + 1 < argc; i += 2) {
@@ -134,10 +134,10 @@ static int output_save(nrt_tensor_set_t *outputs, const nrt_tensor_info_t *info)
     return ret;
 }
 
-/* For a loaded model: creates the tensors, runs it, saves the outputs. */
+/* Creates the tensors of a loaded model, runs it, and saves the outputs. */
 static int run(nrt_model_t *model, const nrt_tensor_info_array_t *info, int argc, char **argv)
 {
-    nrt_tensor_set_t *sets[2] = { NULL, NULL }; /* by usage */
+    nrt_tensor_set_t *sets[2] = { NULL, NULL }; /* indexed by usage: input or output */
     nrt_tensor_t **tensors = calloc(info->tensor_count + 1, sizeof(nrt_tensor_t *));
     int ret = tensors ? 0 : -1;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiles operators to the program of a software core: places the values, compiles one operator
- * after the other, and writes the file in memory.
+ * cnml_compile - compiles operators to the program of a software core: places the values, compiles
+ * one operator after the other, and writes the file in memory.
  *
  * A value between the operators of a fusion stays in the state buffer if it fits and all its users
- * go by blocks of channels. Otherwise it goes to device memory.
+ * process it in channel blocks. Otherwise it is stored in device memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "runtime-hooks/cnml/cnml_program.h"
 #include "runtime-hooks/cnrt/cnrt_internal.h"
 
-/* For the tensor engine of a card. */
+/* Columns of a card's tensor engine. */
 enum { ARRAY_COLUMNS = 64 };
 
 struct cnml_program {
@@ -23,9 +23,9 @@ struct cnml_program {
     int input_count, output_count;
     uint8_t *file;
     size_t file_bytes;
-    uint64_t *bytes;   /* of each input, then of each output */
-    int64_t constants; /* instructions and constants, shared by all users */
-    int64_t tensors;   /* inputs, outputs, and intermediate values in device memory */
+    uint64_t *bytes;   /* sizes of the inputs, then of the outputs */
+    int64_t constants; /* bytes of instructions and constants, shared by all users */
+    int64_t tensors;   /* bytes of inputs, outputs, and intermediate values in device memory */
 };
 
 enum ntk_dtype cnml_device_dtype(int dtype)
@@ -62,8 +62,8 @@ struct compiler {
     struct cnml_writer w;
     struct cnmlBaseOp *const *ops;
     int op_count;
-    const struct cnmlTensor **tensors; /* of each value */
-    bool *is_fixed;                    /* must be in device memory */
+    const struct cnmlTensor **tensors; /* tensor of each value */
+    bool *is_fixed;                    /* per value: must be in device memory */
     uint64_t tmp_bytes;
 };
 
@@ -121,7 +121,7 @@ static uint64_t resident_bytes(const struct cnml_value *value)
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* The lowest place without a value that lives at the same time. */
+/* Places a value at the lowest address that no value with an overlapping lifetime uses. */
 static void place(struct compiler *c, struct cnml_value *value)
 {
     uint64_t bytes = resident_bytes(value);
@@ -147,7 +147,7 @@ static void place(struct compiler *c, struct cnml_value *value)
     }
 }
 
-/* A place reused from another value: its writer waits for that value's users. */
+/* Makes the writer of a reused place wait for the users of the place's previous value. */
 static void inherit(struct compiler *c, struct cnml_value *value)
 {
     for (int i = 0; i < c->w.value_count; i++) {
@@ -190,7 +190,7 @@ static void put_values(struct compiler *c)
     }
 }
 
-/* A constant input of an operator. */
+/* Adds a constant input of an operator. */
 static void put_constant(struct compiler *c, int index)
 {
     struct cnml_value *value = &c->w.values[index];
@@ -229,7 +229,7 @@ static void collect(struct compiler *c)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-/* Only these operators handle integers of few bits by their scale. */
+/* Checks the types: only these operators handle small integers by their scale. */
 static int check_dtypes(const struct cnmlBaseOp *op)
 {
     bool is_product = op->work.id <= CNML_OP_MLP;
@@ -325,7 +325,7 @@ static void begin(struct compiler *c, const char *name)
         ntk_neff_kernel_queue(w->kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
 }
 
-/* Inputs and outputs in the client's order; a tensor's variable has the device's order. */
+/* Adds inputs and outputs in the client's order. A tensor's variable has the device's order. */
 static void put_io(struct compiler *c, struct cnmlTensor *const *tensors, int count, bool is_output)
 {
     for (int i = 0; i < count; i++) {
@@ -368,12 +368,12 @@ static int load(struct compiler *c, struct cnml_program *program, const char *na
     program->constants = (int64_t)count;
     program->tensors += (int64_t)c->tmp_bytes;
     ret = ntk_cnrt_program_create(&options, &program->program);
-    program->file = bytes; /* for models */
+    program->file = bytes; /* kept for models */
     program->file_bytes = count;
     return cnml_status_of(ret);
 }
 
-/* Inputs or outputs of an operator that itself transfers through device memory. */
+/* Puts the inputs or outputs into device memory if the operator transfers data through it. */
 static void fix_moves(struct compiler *c)
 {
     for (int i = 0; i < c->op_count; i++) {
@@ -525,7 +525,7 @@ int cnml_program_memory(const struct cnml_program *program, int64_t *total, int6
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-/* Part i of each buffer is part i of the batch. */
+/* Runs a batch in parts: part i of each buffer is part i of the batch. */
 static int push(struct cnml_program *program, void *const *in, void *const *out, int part,
                 const struct cnml_how *how, void *queue)
 {
@@ -555,7 +555,7 @@ int cnml_forward(struct cnml_program *program, void *const *in, int in_count, vo
         if (!address) {
             return CNML_STATUS_INVALIDPARAM;
         }
-        /* Prepares all parts before the first one runs. */
+        /* Prepare all parts before the first one runs. */
         if (ntk_cnrt_memory_bytes(address) / program->bytes[i] < (uint64_t)how->data_parallelism) {
             return CNML_STATUS_INVALIDARG;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cnmlCpuCompute...: operators on the host, with the data of the client in any dtype and order. */
+/* cnml_cpu - the calls cnmlCpuCompute...: run operators on the host, with the client's data in any
+ * dtype and order. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -216,7 +217,7 @@ cnmlStatus_t cnmlCpuComputeDeConvOpForward(cnmlDeconvOpParam_t param, cnmlCpuTen
                 (struct operand[CNML_CONSTS]){ { filter_tensor, filter }, { bias_tensor, bias } });
 }
 
-/* A normalised copy is read, so that the client's image is unchanged. */
+/* Reads a normalised copy, so that the client's image stays unchanged. */
 cnmlStatus_t cnmlCpuComputeConvFirstOpForward(
     cnmlConvFirstOpParam_t param, cnmlCpuTensor_t in_tensor, void *in, cnmlCpuTensor_t mean_tensor,
     void *mean, cnmlCpuTensor_t out_tensor, void *out, cnmlCpuTensor_t filter_tensor, void *filter,
@@ -270,7 +271,8 @@ cnmlStatus_t cnml_cpu_softmax(int axis, cnmlCpuTensor_t in_tensor, void *in,
                     : one(CNML_OP_SOFTMAX, NULL, axis, in_tensor, in, out_tensor, out);
 }
 
-/* One input and output, perhaps a parameter; a pair; two constants; arrays. */
+/* Calls with one input and output, and perhaps a parameter; with a pair; with two constants; with
+ * arrays. */
 #define ONE_IN(ID, Compute)                                                                \
     cnmlStatus_t cnmlCpuCompute##Compute##OpForward(cnmlCpuTensor_t in_tensor, void *in,   \
                                                     cnmlCpuTensor_t out_tensor, void *out) \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cnmlCreate...Op: most from the table, the others by hand. */
+/* cnml_create - the calls cnmlCreate...Op: most come from the table, the others are written
+ * here. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #define PARAM (param ? &param->is : NULL)
@@ -114,7 +115,7 @@ cnmlStatus_t cnmlCreateMlpOp(cnmlBaseOp_t *op, cnmlTensor_t in, cnmlTensor_t out
                : CNML_STATUS_INVALIDARG;
 }
 
-/* From cnmlSoftmaxDim_t. */
+/* Converts a cnmlSoftmaxDim_t to an axis. */
 static int softmax_axis(cnmlSoftmaxDim_t dim)
 {
     switch (dim) {
@@ -175,7 +176,7 @@ cnmlStatus_t cnmlCreateScaleOp(cnmlBaseOp_t *op, cnmlTensor_t in, cnmlTensor_t o
     return with_constants(op, CNML_OP_SCALE, in, out, alpha, beta, false);
 }
 
-/* The types of each kind of cast. */
+/* Checks the types of each kind of cast. */
 int cnml_cast_check(int type, int from, int to)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators compiled together. */
+/* cnml_fusion - operators that are compiled together. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdio.h>
@@ -192,14 +192,14 @@ static int check_graph(const struct cnmlFusionOp *fusion)
     return CNML_STATUS_SUCCESS;
 }
 
-/* "Fusion(Conv,Active)", as monitors show it. */
+/* Makes a name such as "Fusion(Conv,Active)", as monitors show it. */
 static void name_of(const struct cnmlFusionOp *fusion, char *name, size_t bytes)
 {
     size_t used = 0;
 
     for (int i = 0; i < fusion->op_count && used + 16 < bytes; i++) {
         const char *part = cnml_op_rows[fusion->ops[i]->work.id].name;
-        /* A longer name is truncated; the last byte is for the parenthesis. */
+        /* Truncates a longer name; the last byte is for the parenthesis. */
         int added = snprintf(name + used, bytes - 1 - used, "%s%s", i == 0 ? "Fusion(" : ",", part);
 
         used += added > 0 ? (size_t)added : 0;

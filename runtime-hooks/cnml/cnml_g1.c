@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the first generation with its own types or numbers. */
+/* cnml_g1 - calls of the first generation that have separate types or numbers. */
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "neuware/g1/cnml.h"
 
-/* The header maps names to those of the second generation. */
+/* The header maps these names to those of the second generation. */
 #undef cnmlCreateTensor
 #undef cnmlCreateCpuTensor
 #undef cnmlGetTensorDataType
@@ -21,7 +21,7 @@ cnmlStatus_t cnmlCompileBaseOp(cnmlBaseOp_t op, cnmlCoreVersion_t version, int m
 cnmlStatus_t cnmlCompileFusionOp(cnmlFusionOp_t op, cnmlCoreVersion_t version,
                                  int model_parallelism);
 
-/* Its dtype numbers are those used inside the library. */
+/* The first generation's dtype numbers are those used inside the library. */
 cnmlStatus_t cnml1_CreateTensor(cnmlTensor_t *tensor, cnmlTensorType_t type, cnmlDataType_t dtype,
                                 int n, int c, int h, int w)
 {
@@ -56,7 +56,7 @@ cnmlStatus_t cnml1_CompileFusionOp(cnmlFusionOp_t op, cnmlCoreVersion_t version)
     return cnmlCompileFusionOp(op, version, 1);
 }
 
-/* Number of cores, each with a part of the batch; 0: unknown kind of task. */
+/* Number of cores, each with a part of the batch; 0 for an unknown kind of task. */
 static int cores_of(cnrtFunctionType_t type)
 {
     switch (type) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Forwards of the second generation, with and without _V3, and calls common to all fronts. */
+/* cnml_g2 - forward calls of the second generation, with and without _V3, and calls common to all
+ * fronts. */
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "runtime-hooks/cnml/cnml_internal.h"
 

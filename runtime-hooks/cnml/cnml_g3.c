@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that only the third generation has, or that use its own types. */
+/* cnml_g3 - calls that only the third generation has, or that use its types. */
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "neuware/g3/cnml.h"
 
-/* The tensors of a call must match the compiled ones; others are not checked. */
+/* The tensors of a call must match the compiled ones; this is not checked. */
 cnmlStatus_t cnmlComputeFusionOpForward_V4(cnmlFusionOp_t op, cnmlTensor_t input_tensors[],
                                            void *inputs[], int input_count,
                                            cnmlTensor_t output_tensors[], void *outputs[],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers on the host: dtypes to floats and back, data in any of the 24 orders. */
+/* cnml_host - numbers on the host: converts dtypes to floats and back, in any of the 24 orders. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <math.h>
@@ -144,7 +144,7 @@ void cnml_from_float(int dtype, struct cnml_quant quant, const float *from, void
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* Dimensions from the outermost on, in the order of cnmlDataOrder_t. */
+/* Dimensions from the outermost on, indexed by cnmlDataOrder_t. */
 static const char *const orders[] = { "NCHW", "NCWH", "NHCW", "NHWC", "NWHC", "NWCH",
                                       "CNHW", "CNWH", "CHNW", "CHWN", "CWHN", "CWNH",
                                       "HCNW", "HCWN", "HNCW", "HNWC", "HWNC", "HWCN",

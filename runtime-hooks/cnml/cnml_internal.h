@@ -27,13 +27,13 @@
 
 enum { CNML_N, CNML_C, CNML_H, CNML_W, CNML_DIMS };
 
-/* Limit of elements in a tensor: indices fit the client's int. */
+/* Maximum number of elements in a tensor, so that indices fit the client's int. */
 #define CNML_ELEMENTS_MAX INT32_MAX
-#define CNML_LIST_MAX 256 /* inputs or outputs of one operator or fusion */
+#define CNML_LIST_MAX 256 /* maximum inputs or outputs of one operator or fusion */
 
-/* Numbers with a name in only some generations. */
+/* Numbers that have a name in only some generations. */
 enum cnml_numbers {
-    CNML_INT8_OF_G1 = 5,   /* cnmlDataType_t: INT8 next to FIX8 */
+    CNML_INT8_OF_G1 = 5,   /* cnmlDataType_t: INT8, in addition to FIX8 */
     CNML_INT4_OF_G3 = 14,  /* named, but unsupported for computation */
     CNML_HARD_SIGMOID = 6, /* cnmlActiveFunction_t */
     CNML_POOL_SUM_OF_G3 = 3,
@@ -43,26 +43,26 @@ enum cnml_numbers {
 /* --- numbers of the host -------------------------------------------------------------------------
  */
 
-/* real = stored * 2^position / scale, for dtypes of few bits. */
+/* Quantisation of small integers: real = stored * 2^position / scale. */
 struct cnml_quant {
     int position;
     float scale;
 };
 
-struct cnml_quants { /* one for all, or one per output channel of a filter */
+struct cnml_quants { /* one for all channels, or one per output channel of a filter */
     struct cnml_quant one;
-    struct cnml_quant *by_channel; /* NULL: one */
+    struct cnml_quant *by_channel; /* NULL: one for all channels */
     int channel_count;
 };
 
-size_t cnml_dtype_bytes(int dtype); /* 0: unknown */
+size_t cnml_dtype_bytes(int dtype); /* 0 if unknown */
 bool cnml_dtype_is_quantised(int dtype);
-/* Elements to floats; saturates, rounds to nearest even. */
+/* Convert elements to floats, and back: saturate, and round to nearest even. */
 void cnml_to_float(int dtype, struct cnml_quant quant, const void *from, float *to, size_t count);
 void cnml_from_float(int dtype, struct cnml_quant quant, const float *from, void *to, size_t count);
 uint16_t cnml_float_to_half(float value);
 
-/* Host data in any order to floats in the order n, c, h, w, and back. */
+/* Convert host data in any order to floats in the order n, c, h, w, and back. */
 struct cnmlCpuTensor {
     int references;
     int type;
@@ -77,26 +77,26 @@ struct cnmlTensor {
     int references;
     int type;
     int dtype;
-    int dims[CNML_DIMS]; /* n, c, h, w; filters co, ci, kh, kw */
+    int dims[CNML_DIMS]; /* in the order n, c, h, w; for filters co, ci, kh, kw */
     bool has_shape;
     struct cnml_quants quants;
-    bool has_quant;   /* set by a client */
+    bool has_quant;   /* a client has set it */
     bool is_compiled; /* an operator that uses it has been compiled */
 
-    /* Bound data: until the first compilation its address, then its content. */
+    /* Bound data: its address until the first compilation, then its content. */
     struct cnmlCpuTensor *bound;
     const void *bound_host;
-    void *bound_free; /* to be freed by us after that */
-    float *values;    /* n, c, h, w */
+    void *bound_free; /* memory that we free afterwards */
+    float *values;    /* in the order n, c, h, w */
 };
 
 size_t cnml_elements(const int dims[CNML_DIMS]);
 bool cnml_same_dims(const int a[CNML_DIMS], const int b[CNML_DIMS]);
 size_t cnml_tensor_bytes(const struct cnmlTensor *tensor);
-struct cnmlTensor *cnml_tensor_hold(struct cnmlTensor *tensor); /* NULL is fine */
+struct cnmlTensor *cnml_tensor_hold(struct cnmlTensor *tensor); /* accepts NULL */
 void cnml_tensor_drop(struct cnmlTensor *tensor);
 struct cnml_quant cnml_tensor_quant(const struct cnmlTensor *tensor, int channel);
-/* Reads the bound data once. */
+/* Reads the bound data, at most once. */
 int cnml_tensor_consume(struct cnmlTensor *tensor);
 int cnml_tensor_make(struct cnmlTensor **out, int type, int dtype, const int dims[CNML_DIMS]);
 int cnml_tensor_set_dtype(struct cnmlTensor *tensor, int dtype);
@@ -104,22 +104,23 @@ int cnml_cpu_tensor_make(struct cnmlCpuTensor **out, int type, int dtype, int or
                          const int dims[CNML_DIMS]);
 void cnml_cpu_tensor_drop(struct cnmlCpuTensor *tensor);
 
-/* New arrays of floats in the order n, c, h, w (NULL: out of memory), and back. */
+/* Read data into new arrays of floats in the order n, c, h, w (NULL: out of memory), and write it
+ * back. */
 float *cnml_host_read(const struct cnmlCpuTensor *tensor, const void *data,
                       struct cnml_quant quant);
 int cnml_host_write(const struct cnmlCpuTensor *tensor, void *data, struct cnml_quant quant,
                     const float *values);
-/* Strides of element (n, c, h, w) in this order. */
+/* Computes the strides of element (n, c, h, w) in this order. */
 void cnml_order_strides(int order, const int dims[CNML_DIMS], size_t strides[CNML_DIMS]);
 bool cnml_order_is_known(int order);
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
-/* The content of a parameter; each operator reads its part. */
+/* The content of any parameter; each operator uses a part of it. */
 struct cnml_param {
     int stride_h, stride_w;
     int dilation_h, dilation_w;   /* at least 1 */
-    int top, bottom, left, right; /* padding, or cropping */
+    int top, bottom, left, right; /* padding or cropping */
     int window_h, window_w;
     int mode;
     int strategy;
@@ -141,7 +142,7 @@ struct cnml_param {
 CNML_PARAMS(CNML_PARAM_STRUCT)
 #undef CNML_PARAM_STRUCT
 
-/* Half of the padding on each side; the rest is at the bottom and right. */
+/* Pads each side by half; the remainder is added at the bottom and right. */
 void cnml_param_pad(struct cnml_param *param, int pad_h, int pad_w);
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -157,7 +158,7 @@ enum cnml_op_id {
     CNML_OP_COUNT
 };
 
-enum { CNML_ONE = 1, CNML_TWO = 2, CNML_MANY = 0 }; /* inputs of a forward call */
+enum { CNML_ONE = 1, CNML_TWO = 2, CNML_MANY = 0 }; /* number of inputs of a forward call */
 
 struct cnml_op_row {
     const char *name;
@@ -165,15 +166,15 @@ struct cnml_op_row {
 };
 extern const struct cnml_op_row cnml_op_rows[CNML_OP_COUNT];
 
-/* Constants of an operator. */
+/* Indices of an operator's constants. */
 enum { CNML_FILTER_OF, CNML_BIAS_OF, CNML_MEAN_OF, CNML_STD_OF, CNML_CONSTS };
 enum { CNML_ALPHA_OF = CNML_FILTER_OF, CNML_BETA_OF = CNML_BIAS_OF };
 
-/* The description of an operator without its tensors: enough for its arithmetic. */
+/* The description of an operator without its tensors, sufficient for its arithmetic. */
 struct cnml_work {
     enum cnml_op_id id;
     struct cnml_param param;
-    int group;    /* of ConvGroup and ConvDepthwise; else 1 */
+    int group;    /* for ConvGroup and ConvDepthwise, else 1 */
     int selector; /* function, kind of cast, or enum CNML_N.. of a softmax */
 };
 
@@ -182,17 +183,17 @@ struct cnml_program;
 struct cnmlBaseOp {
     int references;
     struct cnml_work work;
-    bool is_quantised; /* convolutions and mlp in 8-bit integers */
+    bool is_quantised; /* convolutions and mlp compute with 8-bit integers */
     bool has_input_quant, has_filter_quant;
-    struct cnml_quant input_quant, filter_quant; /* for integers, if not in the tensors */
+    struct cnml_quant input_quant, filter_quant; /* for integers, if the tensors have none */
     struct cnmlTensor **inputs;
     struct cnmlTensor **outputs;
     int input_count, output_count;
     struct cnmlTensor *consts[CNML_CONSTS];
-    struct cnmlFusionOp *fusion;  /* its fusion; borrowed */
-    struct cnml_program *program; /* compiled */
+    struct cnmlFusionOp *fusion;  /* the fusion that it is part of; borrowed */
+    struct cnml_program *program; /* NULL until compiled */
     int core_version;
-    int core_count; /* 0: not said */
+    int core_count; /* 0: not specified */
 };
 
 struct cnmlFusionOp {
@@ -203,22 +204,23 @@ struct cnmlFusionOp {
     int input_count, output_count;
     struct cnml_program *program;
     int core_version;
-    int core_count; /* 0: not said */
+    int core_count; /* 0: not specified */
 };
 
-/* Takes references to everything; checks counts, shapes and types. */
+/* What an operator is created from. Takes references to all of it; checks counts, shapes and
+ * types. */
 struct cnml_op_make {
     struct cnml_work work;
     struct cnmlTensor *const *inputs;
     struct cnmlTensor *const *outputs;
     int input_count, output_count;
     struct cnmlTensor *consts[CNML_CONSTS];
-    bool needs[CNML_CONSTS]; /* a NULL there is an error */
+    bool needs[CNML_CONSTS]; /* constants that must not be NULL */
 };
 int cnml_op_create(cnmlBaseOp_t *out_op, const struct cnml_op_make *make);
 struct cnmlBaseOp *cnml_op_hold(struct cnmlBaseOp *op);
 void cnml_op_drop(struct cnmlBaseOp *op);
-/* Creation with the parameter and tensors of most operators. */
+/* Creates an operator with the parameter and tensors that most operators have. */
 int cnml_op_create_plain(cnmlBaseOp_t *out_op, enum cnml_op_id id, const struct cnml_param *param,
                          cnmlTensor_t a, cnmlTensor_t b, cnmlTensor_t out);
 int cnml_op_create_conv(cnmlBaseOp_t *out_op, enum cnml_op_id id, const struct cnml_param *param,
@@ -231,33 +233,34 @@ int cnml_op_create_mlp(cnmlBaseOp_t *out_op, cnmlTensor_t in, cnmlTensor_t out, 
 int cnml_cast_check(int type, int from, int to);
 int cnml_op_create_softmax(cnmlBaseOp_t *out_op, int axis, cnmlTensor_t in, cnmlTensor_t out);
 
-/* Checks shapes and reads constants; on success fixes the tensors. */
+/* Checks shapes and reads constants; on success, the tensors cannot change any more. */
 int cnml_op_prepare(struct cnmlBaseOp *op);
 void cnml_op_mark(struct cnmlBaseOp *op);
 int cnml_op_compile(struct cnmlBaseOp *op, int core_version, int parallelism);
 int cnml_fusion_compile(struct cnmlFusionOp *fusion, int core_version, int parallelism);
 int cnml_version_check(int core_version);
 
-/* The size of a result from the size of its input. */
+/* Computes the size of a result from the size of its input. */
 void cnml_window_dims(const struct cnml_param *param, const int in[CNML_DIMS], int window_h,
                       int window_w, bool overhangs, int out[CNML_DIMS]);
-/* 0, or the status of a mismatch. Dims of inputs, outputs, consts (NULL if absent). */
+/* Checks the dims of inputs, outputs and consts (NULL if absent). Returns 0, or the status for a
+ * mismatch. */
 int cnml_shapes_check(const struct cnml_work *work, const int (*in)[CNML_DIMS], int in_count,
                       const int (*out)[CNML_DIMS], int out_count,
                       const int *const consts[CNML_CONSTS]);
-/* Transpose: the input axis of each output axis. False: no order of the dimensions gives this
- * output. */
+/* For a transpose, finds the input axis of each output axis; false if no order of the dimensions
+ * leads to this output. */
 bool cnml_transpose_axes(const int in[CNML_DIMS], const int out[CNML_DIMS], int axes[CNML_DIMS]);
-int cnml_list_axis(int mode); /* of concat and split; -1: no such mode */
+int cnml_list_axis(int mode); /* axis of concat and split; -1 for an unknown mode */
 
 /* --- arithmetic of the host ------------------------------------------------------------------ */
 
 struct cnml_array {
-    float *values; /* n, c, h, w */
+    float *values; /* in the order n, c, h, w */
     int dims[CNML_DIMS];
 };
 
-/* consts without values are absent. Checks shapes. 0 or a status. */
+/* Computes an operator; consts without values are absent. Checks shapes. Returns 0 or a status. */
 int cnml_reference(const struct cnml_work *work, const struct cnml_array *in, int in_count,
                    struct cnml_array *out, int out_count,
                    const struct cnml_array consts[CNML_CONSTS]);
@@ -266,7 +269,7 @@ float cnml_active(int function, float x);
 cnmlStatus_t cnml_cpu_softmax(int axis, cnmlCpuTensor_t in_tensor, void *in,
                               cnmlCpuTensor_t out_tensor, void *out);
 
-/* Their parts by file. */
+/* The operators of each file. */
 int cnml_reference_conv(const struct cnml_work *work, const struct cnml_array *in,
                         struct cnml_array *out, const struct cnml_array *consts);
 int cnml_reference_pool(const struct cnml_work *work, const struct cnml_array *in,
@@ -278,7 +281,7 @@ int cnml_reference_element(const struct cnml_work *work, const struct cnml_array
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* Compiles operators that run one after the other; clients provide memory for inputs and
+/* Compiles operators that run one after the other; clients provide the memory for inputs and
  * outputs. */
 int cnml_program_create(struct cnmlBaseOp *const *ops, int op_count,
                         struct cnmlTensor *const *inputs, int input_count,
@@ -286,19 +289,19 @@ int cnml_program_create(struct cnmlBaseOp *const *ops, int op_count,
                         struct cnml_program **out_program);
 struct cnml_program *cnml_program_hold(struct cnml_program *program);
 void cnml_program_drop(struct cnml_program *program);
-/* Its file; borrowed. */
+/* The program's file; borrowed. */
 const void *cnml_program_file(const struct cnml_program *program, size_t *out_bytes);
 
-/* Used by callers of the library; program NULL: not compiled. */
+/* Memory sizes that clients can query; program NULL: not compiled. */
 int cnml_program_memory(const struct cnml_program *program, int64_t *total, int64_t *share,
                         int64_t *priv);
 
-int cnml_status_of(int ret); /* of a cnrtRet_t */
+int cnml_status_of(int ret); /* converts a cnrtRet_t */
 
-/* How to run a forward. */
+/* How to run a forward call. */
 struct cnml_how {
-    int data_parallelism; /* of the batch buffers it is given; at least 1 */
-    unsigned clusters;    /* bit mask; 0: any */
+    int data_parallelism; /* number of parts in each batch buffer; at least 1 */
+    unsigned clusters;    /* bit mask of allowed clusters; 0: any */
 };
 int cnml_forward(struct cnml_program *program, void *const *in, int in_count, void *const *out,
                  int out_count, const struct cnml_how *how, void *queue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Initialization, memory for tensors, copies between host and device, helpers. */
+/* cnml_library - initialization, memory for tensors, copies between host and device, helpers. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "runtime-hooks/cnrt/cnrt_internal.h"
 
-enum { VERSION = 70200 }; /* 7.2.0: the newest with all calls implemented here */
+enum { VERSION = 70200 }; /* 7.2.0: the newest release with all calls implemented here */
 
 int cnml_status_of(int ret)
 {
@@ -34,7 +34,7 @@ int cnml_status_of(int ret)
 /* --- life ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool opened_runtime; /* by us, so we must close it */
+static bool opened_runtime; /* we opened it, so we must close it */
 
 cnmlStatus_t cnmlInit(int flag)
 {
@@ -78,7 +78,7 @@ void *cnmlMallocBatchBuffer(cnmlTensor_t tensor, int batch)
 {
     void *address = NULL;
 
-    /* Sizes on the device are known after an operator was compiled. */
+    /* Sizes on the device are known only after an operator was compiled. */
     if (!tensor || batch < 1 || !tensor->is_compiled ||
         cnrtMalloc(&address, cnml_tensor_bytes(tensor) * (size_t)batch) != CNRT_RET_SUCCESS) {
         return NULL;
@@ -108,7 +108,7 @@ static int check_copy(const struct cnmlCpuTensor *cpu_tensor, const struct cnmlT
                                                           : CNML_STATUS_INVALIDPARAM;
 }
 
-/* Integers of few bits on both sides are copied unchanged. */
+/* Decides on conversions: small integers on both sides are copied unchanged. */
 static void quants_of(const struct cnmlCpuTensor *cpu_tensor, const struct cnmlTensor *tensor,
                       struct cnml_quant *out_host, struct cnml_quant *out_device)
 {
@@ -119,7 +119,7 @@ static void quants_of(const struct cnmlCpuTensor *cpu_tensor, const struct cnmlT
     *out_device = are_integers ? *out_host : cnml_tensor_quant(tensor, 0);
 }
 
-/* The tensor as stored on the device: channels innermost. */
+/* The tensor as it is stored on the device: channels innermost. */
 static struct cnmlCpuTensor device_form(const struct cnmlTensor *tensor)
 {
     struct cnmlCpuTensor form = { .dtype = tensor->dtype, .order = CNML_NHWC };
@@ -128,7 +128,7 @@ static struct cnmlCpuTensor device_form(const struct cnmlTensor *tensor)
     return form;
 }
 
-/* One tensor, from host to device or back. */
+/* Copies one tensor from host to device or back. */
 typedef int copy_one(const struct cnmlCpuTensor *cpu_tensor, uint8_t *host,
                      const struct cnmlTensor *tensor, uint8_t *device, void *staging);
 
@@ -236,7 +236,7 @@ void cnmlDumpTensor2File(const char *file, cnmlCpuTensor_t tensor, cnmlTensorTyp
     values = malloc(count * sizeof *values);
     out = values ? fopen(file, append ? "a" : "w") : NULL;
     if (out) {
-        /* Unchanged, in the order of the tensor. */
+        /* The data is in the order of the tensor. */
         cnml_to_float(tensor->dtype, (struct cnml_quant){ 0, 1 }, address, values, count);
         for (size_t i = 0; i < count; i++) {
             (void)fprintf(out, "%.9g\n", (double)values[i]);

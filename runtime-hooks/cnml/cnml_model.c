@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled operators and fusions as offline models, for programs that run without this library. */
+/* cnml_model - stores compiled operators and fusions as offline models, for programs that run
+ * without this library. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 struct cnmlModel {
     struct ntk_mlumodel_function *functions;
-    struct cnml_program **programs; /* after them */
+    struct cnml_program **programs; /* programs, which follow */
     uint32_t count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators from creation to the forward call. */
+/* cnml_op - operators, from creation to the forward call. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -299,7 +299,7 @@ int cnml_op_forward(struct cnmlBaseOp *op, int arity, void *const *in, int in_co
     if (!op->program) {
         return CNML_STATUS_INVALIDPARAM;
     }
-    /* The address of an input with bound data is not checked. */
+    /* Skip inputs with bound data: their address is not checked. */
     for (int i = 0; i < in_count; i++) {
         if (op->inputs[i]->type == CNML_TENSOR) {
             runtime_in[runtime_count++] = in[i];

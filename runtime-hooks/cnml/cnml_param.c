@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters of operators: made, checked, destroyed. */
+/* cnml_param - creates, checks and destroys parameters of operators. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of sizes from a client: their sums and products fit an int. */
+/* Limit on sizes from a client, so that their sums and products fit an int. */
 enum { SIZE_MAX_OF_PARAM = 1 << 15 };
 
 void cnml_param_pad(struct cnml_param *param, int pad_h, int pad_w)
@@ -36,7 +36,7 @@ static struct cnml_param start(void)
     };
 }
 
-/* The common struct of operators without further members. */
+/* Copies the common struct, for operators without further members. */
 static void *give(const struct cnml_param *param, int *out_status)
 {
     struct cnml_param *copy;
@@ -173,7 +173,7 @@ cnmlStatus_t cnmlCreatePoolOpParam(cnmlPoolOpParam_t *param, int window_h, int w
     made.window_w = window_w;
     made.stride_h = stride_h;
     made.stride_w = stride_w;
-    /* 0 and 1 both mean none. */
+    /* Both 0 and 1 mean no dilation. */
     made.dilation_h = dilation_h == 0 ? 1 : dilation_h;
     made.dilation_w = dilation_w == 0 ? 1 : dilation_w;
     made.mode = (int)mode;

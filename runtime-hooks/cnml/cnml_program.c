@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions in order, places, and blocks of values. */
+/* cnml_program - writes instructions in order, and manages places and blocks of values. */
 #include "runtime-hooks/cnml/cnml_program.h"
 
 #include <stdio.h>
@@ -151,7 +151,8 @@ void cnml_pair(struct cnml_writer *w, enum ntk_isa_alu op, const struct ntk_isa_
     cnml_emit(w, NTK_ISA_ENGINE_DVE, &instr, touch);
 }
 
-/* Stationary tiles are at most as wide as the array: one product for each width. */
+/* Computes a product. A stationary tile is at most as wide as the array, so wider ones need several
+ * products. */
 void cnml_product(struct cnml_writer *w, const struct ntk_isa_operand *to,
                   const struct ntk_isa_operand *stationary, const struct ntk_isa_operand *moving,
                   bool adds, const struct cnml_touch *touch)
@@ -268,7 +269,7 @@ struct cnml_block cnml_block_all(const int dims[CNML_DIMS])
         struct cnml_block){ .images = dims[CNML_N], .rows = dims[CNML_H], .columns = dims[CNML_W] };
 }
 
-/* The largest value of *field from 1 to most that fits, 0 if none does. */
+/* Finds the largest value of *field, from 1 to most, that fits; 0 if none does. */
 static int greatest(struct cnml_block *block, int *field, int most,
                     bool (*fits)(const struct cnml_block *, void *), void *ctx)
 {
@@ -339,7 +340,7 @@ bool cnml_block_next(const struct cnml_block *whole, const struct cnml_block *pl
     return true;
 }
 
-/* Drops dimensions of one element and merges contiguous ones. */
+/* Adds a dimension: drops dimensions of one element and merges contiguous ones. */
 static void add_dim(struct ntk_isa_operand *operand, int64_t step, int64_t count)
 {
     struct ntk_isa_dim *last =
@@ -482,13 +483,13 @@ int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_bl
            frame_size(block->columns, frame->stride_w, frame->kernel_w, frame->dilation_w);
 }
 
-/* The part of an input axis within a frame. */
+/* The part of an input axis inside a frame. */
 struct part {
-    int first;  /* first place of the (spread out) input in the frame */
-    int from;   /* of the input */
-    int count;  /* at most 0: nothing */
-    int to;     /* its place in the frame */
-    bool whole; /* the whole frame is inside the input */
+    int first;  /* position in the frame of the input's first (spread out) element */
+    int from;   /* first element of the input */
+    int count;  /* number of elements; 0 or less: none */
+    int to;     /* position in the frame */
+    bool whole; /* whether the input fills the whole frame */
 };
 
 static struct part part_of(int start, int size, int length, int up)

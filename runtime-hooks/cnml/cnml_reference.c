@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host arithmetic by operator, and element-wise operators. */
+/* cnml_reference - computes operators on the host, and contains the element-wise ones. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static void softmax(const struct cnml_work *work, const struct cnml_array *in,
     }
 }
 
-/* The element of b for element i of a. */
+/* The index of the element of b that is combined with element i of a. */
 static size_t repeated(size_t i, const int a[CNML_DIMS], const int b[CNML_DIMS])
 {
     size_t strides[CNML_DIMS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions, their transposes and dense layers on the host, summed in double precision. */
+/* cnml_reference_conv - computes convolutions, their transposes and dense layers on the host, with
+ * sums in double precision. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 static float at(const struct cnml_array *array, int n, int c, int h, int w)
@@ -57,7 +58,7 @@ static double sum(const struct conv *conv, int n, int k, int y, int x)
     return total;
 }
 
-/* An image minus its mean, times the other constant. */
+/* Subtracts the mean from an image and multiplies it by the other constant. */
 static int normalise(struct cnml_array *image, const struct cnml_array *mean,
                      const struct cnml_array *std)
 {

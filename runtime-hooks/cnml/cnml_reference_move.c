@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that only move data, on the host. */
+/* cnml_reference_move - computes operators that only move data, on the host. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pooling on the host. */
+/* cnml_reference_pool - computes pooling on the host. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <float.h>
@@ -45,7 +45,7 @@ static float answer(const struct cnml_work *work, const struct window *window)
     int size = p->window_h * p->window_w;
 
     if (window->inside == 0) {
-        return 0; /* a window beyond the edge */
+        return 0; /* the window is entirely beyond the edge */
     }
     if (work->id == CNML_OP_L2_POOL) {
         return (float)sqrt(p->mode == CNML_POOL_AVG ? window->squares / size : window->squares);

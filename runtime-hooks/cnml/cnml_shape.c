@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes: the output shapes of an operator, and checks of given shapes. */
+/* cnml_shape - computes the output shapes of operators, and checks given shapes. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static int span(int window, int dilation)
     return (window - 1) * dilation + 1;
 }
 
-/* Windows along one axis; 0: none fits. */
+/* The number of windows along one axis; 0 if none fits. */
 static int steps(int64_t room, int window, int stride, bool overhangs)
 {
     int64_t left = room - window;
@@ -36,7 +36,7 @@ static int answer(bool is_good)
     return is_good ? CNML_STATUS_SUCCESS : CNML_STATUS_INVALIDPARAM;
 }
 
-/* One value per channel. */
+/* Whether the shape has one value per channel. */
 static bool is_channel(const int *dims, int channels)
 {
     return !dims ||
@@ -62,7 +62,7 @@ static int check_conv(const struct cnml_work *work, const int *in, const int *ou
     } else {
         cnml_window_dims(&work->param, in, filter[CNML_H], filter[CNML_W], false, expected);
     }
-    /* A depthwise filter has one row per channel, as first or as second dimension. */
+    /* A depthwise filter has one row per channel, in its first or second dimension. */
     if (is_depthwise) {
         channels = filter[CNML_N] * filter[CNML_C];
         expected[CNML_C] = channels;
@@ -94,7 +94,7 @@ static int check_mlp(const int *in, const int *out, const int *const consts[CNML
         out[CNML_C] == filter[CNML_N] && is_channel(consts[CNML_BIAS_OF], filter[CNML_N]));
 }
 
-/* b is repeated along the axes where it is smaller. */
+/* Whether b can be repeated along the axes where it is smaller. */
 static bool broadcasts(const int *a, const int *b, bool cycles)
 {
     for (int i = 0; i < CNML_DIMS; i++) {
@@ -134,7 +134,8 @@ static int check_list(const struct cnml_work *work, const int (*parts)[CNML_DIMS
 
 bool cnml_transpose_axes(const int in[CNML_DIMS], const int out[CNML_DIMS], int axes[CNML_DIMS])
 {
-    /* Height and width first; then the orders as in a dictionary, the identity last. */
+    /* Orders that keep height and width first, then the others in lexical order, the identity
+     * last. */
     static const char *const orders[] = { "0132", "0213", "0231", "0312", "0321", "1023",
                                           "1032", "1203", "1230", "1302", "1320", "2013",
                                           "2031", "2103", "2130", "2301", "2310", "3012",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of tensors on the device and host, and data bound to constants. */
+/* cnml_tensor - descriptors of tensors on the device and host, and data bound to constants. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ bool cnml_same_dims(const int a[CNML_DIMS], const int b[CNML_DIMS])
     return memcmp(a, b, sizeof *a * CNML_DIMS) == 0;
 }
 
-/* At least 1 each, with a product that fits an int. */
+/* Whether each dimension is at least 1 and the product fits an int. */
 static bool dims_are_good(const int dims[CNML_DIMS])
 {
     int64_t elements = 1;
@@ -224,7 +224,7 @@ size_t cnmlGetTensorSize(cnmlTensor_t tensor)
     return tensor ? cnml_tensor_bytes(tensor) : 0;
 }
 
-/* 2^position and its inverse must be floats of full precision. */
+/* Accepts positions for which 2^position and its inverse are floats of full precision. */
 static bool is_position(int position)
 {
     return position >= -64 && position <= 64;
@@ -281,7 +281,7 @@ cnmlStatus_t cnmlSetQuantizedScale(cnmlTensor_t tensor, float scale)
     return CNML_STATUS_SUCCESS;
 }
 
-/* Channels are those of the first dimension of a filter. */
+/* Begins per-channel values; a filter's channels are its first dimension. */
 static int channels_begin(struct cnmlTensor *tensor, const void *values, int count)
 {
     struct cnml_quants *quants = tensor ? &tensor->quants : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the third generation with another form: descriptors in steps, settings of operators. */
+/* cnml_third - calls of the third generation with another form: stepwise descriptors, settings of
+ * operators. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@ struct cnmlQuantizedParam {
     struct cnml_quant quant;
 };
 
-/* Its header is not included, so these are declared here. */
+/* The third generation's header is not included, so its types are declared here. */
 typedef struct cnmlQuantizedParam *cnmlQuantizedParam_t;
 cnmlStatus_t cnmlCreateTensor_V2(cnmlTensor_t *tensor, cnmlTensorType_t type);
 cnmlStatus_t cnmlSetTensorShape_V2(cnmlTensor_t tensor, int dim_count, int *dims, int *strides);
@@ -46,7 +47,8 @@ cnmlStatus_t cnmlCreateTensor_V2(cnmlTensor_t *tensor, cnmlTensorType_t type)
     return (cnmlStatus_t)cnml_tensor_make(tensor, (int)type, CNML_DATA_FLOAT16, NULL);
 }
 
-/* Fewer than four dimensions: n and c first, the others 1. Strides must be those of dense data. */
+/* With fewer than four dimensions, n and c come first and the others are 1. Strides must be those
+ * of dense data. */
 cnmlStatus_t cnmlSetTensorShape_V2(cnmlTensor_t tensor, int dim_count, int *dims, int *strides)
 {
     int full[CNML_DIMS] = { 1, 1, 1, 1 };
@@ -90,7 +92,7 @@ cnmlStatus_t cnmlSetTensorDataType(cnmlTensor_t tensor, cnmlDataType_t dtype)
     return (cnmlStatus_t)cnml_tensor_set_dtype(tensor, (int)dtype);
 }
 
-/* float32, or the tensor's dtype if that is not a float: then the order is the same. */
+/* The data is float32, or the tensor's dtype if that is not a float: then the order is the same. */
 cnmlStatus_t cnmlBindConstData_V2(cnmlTensor_t tensor, void *host, bool to_free)
 {
     cnmlCpuTensor_t form = NULL;
@@ -189,7 +191,8 @@ cnmlStatus_t cnmlSetOperationComputingLayout(cnmlBaseOp_t op, cnmlDataOrder_t or
     return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
 }
 
-/* For an operator, or one in a fusion: a compiled target is fixed, but may be repeated. */
+/* Sets a value of an operator, also of one in a fusion. The target of a compiled operator is fixed,
+ * but the same value may be set again. */
 static cnmlStatus_t value_set(int *value, int now, bool is_compiled)
 {
     if (is_compiled) {

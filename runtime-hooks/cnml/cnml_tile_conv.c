@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions, their transposes and dense layers as products of matrices.
+ * cnml_tile_conv - computes convolutions, their transposes and dense layers as matrix products.
  *
  * Input channels are the rows of the tensor engine, 128 at a time; each tap of the windows is a
  * product of its weights with the shifted input, and all are added in PSUM. A dense layer is a
@@ -8,8 +8,8 @@
  * zeros, with the filter rotated. Groups are filters with zeros, and blocks without any weight are
  * omitted.
  *
- * Weights that fit their part of the state buffer are loaded once. Others come in pieces, for up to
- * four blocks of results at a time.
+ * Weights that fit their part of the state buffer are loaded once. Otherwise they are loaded in
+ * pieces, each for up to four blocks of results.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +27,24 @@ struct conv {
     struct cnml_value *in, *out;
     struct cnml_frame frame;
 
-    int channels, outputs; /* all of them */
+    int channels, outputs; /* total numbers of input and output channels */
     int taps;
     int in_blocks, out_blocks;
-    int unit_width; /* outputs per unit of weights: a tap of a pair of blocks */
+    int unit_width; /* outputs per unit of weights; a unit is one tap of a pair of blocks */
 
-    enum ntk_dtype dtype; /* of the products' operands: the input's, or int8 */
+    enum ntk_dtype dtype; /* dtype of the products' operands: the input's, or int8 */
     enum ntk_dtype weight_dtype;
-    float quantise; /* factor of the input in int8; 0: unchanged */
-    float scale;    /* of all sums */
+    float quantise; /* factor to convert the input to int8; 0: unchanged */
+    float scale;    /* factor for all sums */
     bool has_channel_scale;
     bool has_bias;
 
-    uint8_t *is_pair; /* [out block][in block] has weights */
-    int *unit_first;  /* first unit of each output block, plus one at the end */
+    uint8_t *is_pair; /* [out block][in block]: whether it has weights */
+    int *unit_first;  /* first unit of each output block, and the total at the end */
     uint32_t weights_var;
-    bool is_loaded;      /* all weights are in the state buffer */
-    int piece_units;     /* of a piece, if not loaded */
-    uint64_t unit_bytes; /* in a partition */
+    bool is_loaded;      /* whether all weights are in the state buffer */
+    int piece_units;     /* units per piece, if they are loaded in pieces */
+    uint64_t unit_bytes; /* bytes in a partition */
 };
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static int depth(const struct conv *c)
     return c->channels / c->op->work.group;
 }
 
-/* The weight of output k for input channel n and a tap; 0 outside of the group. */
+/* The weight of output k for input channel n at a tap; 0 outside of the group. */
 static float weight_at(const struct conv *c, int k, int n, int tap)
 {
     int first = k / outputs_per_group(c) * depth(c);
@@ -110,7 +110,7 @@ static bool plan_units(struct conv *c)
     return true;
 }
 
-/* Integers of a quantised filter are used unchanged, with a scale per output. */
+/* The quantisation of a filter: integers are used unchanged, with a scale per output. */
 static struct cnml_quant filter_quant(const struct conv *c, int k)
 {
     const struct cnmlTensor *filter = c->op->consts[CNML_FILTER_OF];
@@ -138,8 +138,8 @@ static void store(enum ntk_dtype dtype, float value, uint8_t *to)
                     plain, &value, to, 1);
 }
 
-/* Rows are input channels of a block; each has all units, with the outputs of a unit side by
- * side. */
+/* Makes the weights. Rows are the input channels of a block; each row has all units, with a unit's
+ * outputs adjacent. */
 static bool make_weights(struct conv *c)
 {
     size_t size = ntk_dtype_bytes((unsigned)c->weight_dtype);
@@ -207,7 +207,7 @@ struct bank {
     struct cnml_zone *zone;
 };
 
-/* Units first to first + count - 1 of an output block, stored at `at`. */
+/* Multiplies `count` units of an output block from `first` on; they are stored at `at`. */
 static void multiply(struct conv *c, int out_block, int first, int count, uint64_t at,
                      struct cnml_zone *weights, const struct bank *bank)
 {
@@ -238,7 +238,7 @@ static void multiply(struct conv *c, int out_block, int first, int count, uint64
     }
 }
 
-/* From PSUM to the tile of the block, scaled and with its bias. */
+/* Moves the result from PSUM to the block's tile, scaled and with its bias. */
 static void finish(struct conv *c, int out_block, const struct bank *bank,
                    const struct cnml_block *block, const struct ntk_isa_operand *out,
                    struct cnml_zone *zone)
@@ -275,7 +275,7 @@ static void finish(struct conv *c, int out_block, const struct bank *bank,
     }
 }
 
-/* The place for incomplete results of an output block of 128. */
+/* The place for incomplete results of an output block of 128 channels. */
 struct target {
     struct cnml_block block;
     struct ntk_isa_operand out;
@@ -301,7 +301,7 @@ static void bank_take(struct conv *c, struct bank *bank, const struct cnml_block
                               (uint32_t)cnml_block_elements(part), NTK_DTYPE_FLOAT32);
 }
 
-/* Weights in pieces: up to as many parts of the block as there are banks share each piece. */
+/* Uses weights in pieces: as many parts of the block as there are banks share each piece. */
 static void write_in_pieces(struct conv *c, const struct cnml_block *block,
                             const struct cnml_block *plan, int out_block)
 {
@@ -335,7 +335,8 @@ static void write_in_pieces(struct conv *c, const struct cnml_block *block,
     cnml_block_done(c->w, c->out, &target.block, &target.out, target.zone);
 }
 
-/* All weights are loaded: output blocks in pairs, so that the input is read half as often. */
+/* Used if all weights are loaded: computes output blocks in pairs, so that the input is read half
+ * as often. */
 static void write_pair(struct conv *c, const struct cnml_block *block,
                        const struct cnml_block *plan, int first, int count)
 {
@@ -374,7 +375,7 @@ static void write_pair(struct conv *c, const struct cnml_block *block,
     }
 }
 
-/* All outputs of a block with a loaded frame. */
+/* Computes all outputs of a block from a loaded frame. */
 static void write_block(struct conv *c, const struct cnml_block *block,
                         const struct cnml_block *plan)
 {
@@ -388,7 +389,7 @@ static void write_block(struct conv *c, const struct cnml_block *block,
     }
 }
 
-/* The frame as integers, next to the loaded one. */
+/* Makes a copy of the loaded frame as integers, next to it. */
 static void quantise_frame(struct conv *c, const struct cnml_block *block)
 {
     struct cnml_frame *frame = &c->frame;
@@ -480,7 +481,7 @@ static int plan_numbers(struct conv *c)
     return CNML_STATUS_SUCCESS;
 }
 
-/* (image - mean) * std in float32, through device memory. */
+/* Computes (image - mean) * std in float32, through device memory. */
 static void normalise(struct conv *c, struct cnml_value *to)
 {
     const struct cnmlTensor *mean = c->op->consts[CNML_MEAN_OF];
@@ -575,7 +576,7 @@ static void run(struct conv *c)
 
     cnml_block_plan(c->out->dims, fits, c, &plan);
     if (plan.images == 0) {
-        c->w->status = CNML_STATUS_UNSUPPORT; /* one window exceeds a buffer */
+        c->w->status = CNML_STATUS_UNSUPPORT; /* even one window exceeds a buffer */
         return;
     }
     if (c->is_loaded) {
@@ -594,7 +595,8 @@ static void run(struct conv *c)
         write_block(c, &block, &parts);
     }
     if (c->is_loaded) {
-        c->w->weight.zone[1] = c->w->weight.zone[0]; /* also wait for users of the other half */
+        /* the next writer must also wait for users of the other half */
+        c->w->weight.zone[1] = c->w->weight.zone[0];
     }
 }
 

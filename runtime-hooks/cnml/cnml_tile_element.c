@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element-wise operators. If all operands are in device memory with one shape, a tensor is one row
- * of numbers, divided among the partitions; else it is processed in blocks of channels.
+ * cnml_tile_element - computes element-wise operators. If all operands are in device memory and
+ * have the same shape, a tensor is one row of numbers, divided among the partitions; otherwise it
+ * is processed in channel blocks.
  */
 #include <math.h>
 
@@ -15,13 +16,13 @@ struct element {
     const struct cnml_values *values;
 };
 
-/* Tiles of one step: [0] and [1] sources, then the destination. */
+/* Tiles of one step: [0] and [1] are sources, the last one is the destination. */
 struct tiles {
     struct ntk_isa_operand from[2];
     struct ntk_isa_operand to;
     struct cnml_zone *from_zone[2];
     struct cnml_zone *zone;
-    int channel_block; /* -1: no constants per channel */
+    int channel_block; /* -1 if there are no constants per channel */
 };
 
 static const struct cnml_scalar nothing = { NTK_ISA_ALU_NONE, NULL, 0 };
@@ -218,7 +219,7 @@ static void write_flat(struct element *e)
 
 /* --- blocks of channels ---------------------------------------------------------------------- */
 
-/* The part of b that belongs to a block of a */
+/* The part of b that belongs to a block of a. */
 static struct ntk_isa_operand repeated(struct element *e, const struct cnml_block *block,
                                        struct cnml_zone **out_zone)
 {
@@ -302,7 +303,7 @@ void cnml_write_element(struct cnml_writer *w, const struct cnmlBaseOp *op,
     bool is_flat = !values->out[0]->is_resident && !op->consts[0];
 
     if (op->work.id == CNML_OP_CAST && op->work.selector == 9) {
-        w->status = CNML_STATUS_UNSUPPORT; /* rounding towards zero */
+        w->status = CNML_STATUS_UNSUPPORT; /* rounding towards zero is not supported */
         return;
     }
     for (int i = 0; i < op->input_count; i++) {
@@ -310,7 +311,8 @@ void cnml_write_element(struct cnml_writer *w, const struct cnmlBaseOp *op,
                   cnml_same_dims(values->in[i]->dims, values->out[0]->dims);
         for (int d = 0; d < CNML_DIMS; d++) {
             if (values->in[i]->dims[d] != 1 && values->in[i]->dims[d] != values->out[0]->dims[d]) {
-                w->status = CNML_STATUS_UNSUPPORT; /* cycles of more than one element */
+                /* cycles of more than one element are not supported */
+                w->status = CNML_STATUS_UNSUPPORT;
                 return;
             }
         }

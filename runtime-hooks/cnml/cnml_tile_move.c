@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that only move data: transfers within device memory. */
+/* cnml_tile_move - computes operators that only move data, by transfers within device memory. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime-hooks/cnml/cnml_program.h"
 
-/* Elements of dims with this order in a variable, the first axis outermost. */
+/* Makes an operand for elements of a variable with these dims and order, the first axis
+ * outermost. */
 static struct ntk_isa_operand pattern(uint32_t var, uint64_t first, enum ntk_dtype dtype,
                                       const int dims[CNML_DIMS], const size_t strides[CNML_DIMS])
 {
@@ -35,7 +36,7 @@ static void strides_of(const struct cnml_value *value, size_t strides[CNML_DIMS]
     cnml_order_strides(CNML_NHWC, value->dims, strides);
 }
 
-/* Both in the device's order, up to the smaller size. */
+/* Copies in the device's order, up to the smaller of the two sizes. */
 static void copy_all(struct cnml_writer *w, struct cnml_value *in, struct cnml_value *out)
 {
     const int dims[CNML_DIMS] = { 1, 1, 1, (int)cnml_elements(in->dims) };
@@ -46,7 +47,7 @@ static void copy_all(struct cnml_writer *w, struct cnml_value *in, struct cnml_v
     move(w, &out->zone, &to, &in->zone, &from);
 }
 
-/* Through a row of numbers in the order that the parameter names. */
+/* Reshapes through a row of numbers in the order that the parameter specifies. */
 static void reshape(struct cnml_writer *w, const struct cnmlBaseOp *op, struct cnml_value *in,
                     struct cnml_value *out)
 {
@@ -97,7 +98,7 @@ static void transpose(struct cnml_writer *w, struct cnml_value *in, struct cnml_
     move(w, &out->zone, &to, &in->zone, &from);
 }
 
-/* A part of a whole, from its place along the axis on. */
+/* Copies a part of a whole value, from its position along the axis on. */
 static void part(struct cnml_writer *w, struct cnml_value *whole, struct cnml_value *piece,
                  int axis, int place, bool to_whole)
 {

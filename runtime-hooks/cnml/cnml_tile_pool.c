@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows on the vector engine, one tap after the other, in float32; and padding, as a window of
- * one element over a larger input.
+ * cnml_tile_pool - computes windows on the vector engine, one tap after the other, in float32; and
+ * padding, as a window of one element over a larger input.
  */
 #include <float.h>
 #include <math.h>
@@ -14,8 +14,8 @@ struct pool {
     const struct cnmlBaseOp *op;
     struct cnml_value *in, *out;
     struct cnml_frame frame;
-    uint32_t shares_var; /* the inverse number of elements in each window, [h, w] */
-    int channels;        /* of the block */
+    uint32_t shares_var; /* variable with the inverse number of elements in each window, [h, w] */
+    int channels;        /* channels of the block */
 };
 
 static const struct cnml_scalar nothing = { NTK_ISA_ALU_NONE, NULL, 0 };
@@ -32,7 +32,7 @@ static bool fits(const struct cnml_block *block, void *ctx)
            elements * (int64_t)ntk_dtype_bytes((unsigned)p->out->dtype) <= CNML_STAGE_OUT_BYTES;
 }
 
-/* Elements of the input in a window along one axis. */
+/* The number of input elements in a window along one axis. */
 static int inside(int place, int stride, int before, int window, int dilation, int length)
 {
     int count = 0;
@@ -61,7 +61,7 @@ static int columns_inside(const struct pool *p, int column)
                   p->in->dims[CNML_W]);
 }
 
-/* A window beyond the edge has the result 0. */
+/* Sets the result of windows entirely beyond the edge to 0. */
 static void clear_empty(struct pool *p, const struct cnml_block *block,
                         const struct ntk_isa_operand *tile, struct cnml_zone *zone)
 {
@@ -130,7 +130,7 @@ static void make_shares(struct pool *p)
     free(shares);
 }
 
-/* The divisors of the block's windows, the same for all channels and images. */
+/* Loads the divisors of the block's windows, the same for all channels and images. */
 static struct ntk_isa_operand load_shares(struct pool *p, const struct cnml_block *block,
                                           struct cnml_zone **out_zone)
 {
@@ -171,7 +171,7 @@ static struct ntk_isa_operand sums(struct pool *p, const struct cnml_block *bloc
                         NTK_DTYPE_FLOAT32);
 }
 
-/* The maximum or sum of all taps; squared first on request. */
+/* Computes the maximum or sum of all taps, which are squared first on request. */
 static struct ntk_isa_operand fold(struct pool *p, const struct cnml_block *block,
                                    enum ntk_isa_alu op, bool squares, struct cnml_zone **out_zone)
 {
@@ -202,7 +202,7 @@ static struct ntk_isa_operand fold(struct pool *p, const struct cnml_block *bloc
     return sum;
 }
 
-/* The index in the window of the first maximum. */
+/* Finds the window index of the first maximum. */
 static struct ntk_isa_operand find(struct pool *p, const struct cnml_block *block,
                                    struct cnml_zone **out_zone)
 {
@@ -294,7 +294,7 @@ static void write_padding(struct pool *p, const struct cnml_block *block)
     cnml_block_done(p->w, p->out, block, &out, zone);
 }
 
-/* Less than every finite number. */
+/* A value below every finite number. */
 static float lowest(enum ntk_dtype dtype)
 {
     return dtype == NTK_DTYPE_FLOAT16 ? -65504.0F : dtype == NTK_DTYPE_FLOAT32 ? -FLT_MAX : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax along any dimension: 128 lines at a time, each in its own partition, from device memory
- * and back.
+ * cnml_tile_softmax - computes softmax along any dimension: 128 lines at a time, each in a separate
+ * partition, from device memory and back.
  */
 #include "runtime-hooks/cnml/cnml_program.h"
 
 struct lines {
-    int64_t length; /* elements of a line, with this distance */
+    int64_t length; /* number of elements of a line, and their distance */
     int64_t step;
-    int64_t inner; /* lines side by side; outer: number of these groups */
+    int64_t inner; /* number of adjacent lines (inner), and of their groups (outer) */
     int64_t outer;
 };
 
@@ -75,7 +75,7 @@ static void write_lines(struct cnml_writer *w, const struct cnml_values *values,
     exponential.operand[NTK_ISA_SRC0] = in;
     exponential.operand[NTK_ISA_SRC1] = greatest;
     exponential.operand[NTK_ISA_DST2] = total;
-    /* Uses whole buffers, including their other halves. */
+    /* Uses whole buffers, both halves. */
     cnml_emit(w, NTK_ISA_ENGINE_ACT, &exponential,
               &(struct cnml_touch){
                   .reads = { &w->in.zone[0], &w->in.zone[1], &w->sum.zone[0] },

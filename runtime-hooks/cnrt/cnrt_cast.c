@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_cast - values of one type as another, and dimensions in another order, both in host memory.
+ * cnrt_cast - converts values between types, and changes the order of dimensions, both in host
+ * memory.
  *
  * A quantised number q has the value (q - offset) * 2^position / scale; numbers are rounded to
- * the nearest, ties to even, and stay at the ends of their type. Between floats, a parameter has no
- * effect. Needs nothing open.
+ * nearest, ties to even, and saturate at the limits of their type. Between floats, a parameter has
+ * no effect. The library need not be open.
  */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
@@ -34,13 +35,14 @@ static void param_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool params =
     NTK_CORE_HANDLE_POOL_INIT(struct quantized_param, param_release);
 
-/* Plain values: the child keeps its copy. */
+/* Called in the child of a fork. Does nothing, because these are plain values: the child keeps its
+ * copy. */
 void cnrt_casts_forget(void)
 {
     pthread_mutex_init(&params.lock, NULL);
 }
 
-/* value = (number - offset) * unit */
+/* Parameters of value = (number - offset) * unit. */
 struct quantum {
     double unit, offset;
 };
@@ -90,7 +92,7 @@ WHOLE_TYPE(int8, int8_t, INT8_MIN, INT8_MAX)
 WHOLE_TYPE(int16, int16_t, INT16_MIN, INT16_MAX)
 WHOLE_TYPE(int32, int32_t, INT32_MIN, INT32_MAX)
 
-/* Uses float16 on the other side, so that a double is exact enough. */
+/* The other side is float16, so a double is exact enough. */
 static double int64_get(const void *array, size_t i)
 {
     return (double)((const int64_t *)array)[i];
@@ -102,9 +104,9 @@ struct cast {
     cnrtDataType_t from, to;
     double (*get)(const void *array, size_t i);
     void (*put)(void *array, size_t i, double value);
-    bool is_plain;     /* without a parameter */
-    bool is_quantized; /* with one */
-    int quantized_end; /* 0: none, -1: source, 1: destination has the parameter */
+    bool is_plain;     /* supported without a parameter */
+    bool is_quantized; /* supported with a parameter */
+    int quantized_end; /* which side the parameter is for: 0 none, -1 source, 1 destination */
 };
 
 static const struct cast casts[] = {
@@ -181,7 +183,7 @@ static int cast_values(void *src, cnrtDataType_t src_type, void *dst, cnrtDataTy
 
 /* --- order of dimensions ---------------------------------------------------------------------- */
 
-/* Number of elements, 0 if dims or order are invalid. */
+/* The number of elements; 0 if dims or order are invalid. */
 static size_t elements_of(int dim_num, const int *dims, const int *order, size_t element_bytes)
 {
     size_t count = 1;
@@ -198,7 +200,7 @@ static size_t elements_of(int dim_num, const int *dims, const int *order, size_t
     return seen == (1U << dim_num) - 1 ? count : 0;
 }
 
-/* Iterates over dst in order; index[i]: index in dimension i, with its step in src. */
+/* Iterates over dst in order; index[i] is the index in dimension i, with its step in src. */
 static void order_do(const char *src, char *dst, size_t element_bytes, int dim_num, const int *dims,
                      const int *order, size_t count)
 {

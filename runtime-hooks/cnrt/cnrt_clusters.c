@@ -7,14 +7,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
-static uint64_t busy[CNRT_DEVICES_MAX]; /* bit c: cluster c */
+static uint64_t busy[CNRT_DEVICES_MAX]; /* bit c: cluster c is busy */
 
 static uint64_t row_of(uint32_t first, uint32_t width)
 {
     return ((UINT64_C(1) << width) - 1) << first;
 }
 
-/* The first row that is allowed and free; count: none. */
+/* Finds the first row that is allowed and free; `count` if there is none. */
 static uint32_t row_find(uint32_t count, uint32_t width, uint64_t mask, uint64_t taken)
 {
     for (uint32_t first = 0; width <= count && first <= count - width; first += width) {

@@ -4,7 +4,7 @@
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_CODES_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_CODES_H
 
-/* CODE(value, our name, its name after CNRT_RET_ in the third generation, text) */
+/* The codes: CODE(value, our name, name after CNRT_RET_ in the third generation, text). */
 #define CNRT_CODES(CODE)                                                                   \
     CODE(0, OK, SUCCESS, "success")                                                        \
     CODE(1, FAKE_DEVICE, WARNING_FAKE_DEVICE, "the device is simulated")                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_context - runtime contexts of the third generation: a function with its own device. */
+/* cnrt_context - runtime contexts of the third generation: a function with a private device. */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
 #pragma GCC visibility pop
@@ -11,9 +11,9 @@
 struct context {
     struct ntk_core_handle handle;
     struct ntk_cnrt_program *program;
-    pthread_mutex_t lock; /* of the rest */
+    pthread_mutex_t lock; /* protects the following members */
     uint32_t device;
-    bool is_ready; /* initialised: its device is fixed */
+    bool is_ready; /* initialised, so its device is fixed */
 };
 
 static void context_release(struct ntk_core_handle *handle)
@@ -88,7 +88,7 @@ static int make_ready(void *pointer)
     return context ? CNRT_OK : CNRT_ERR_INVALID;
 }
 
-/* Its device, once it is ready. */
+/* Gets the context's device, once it is ready. */
 static int device_get(struct context *context, uint32_t *out_device)
 {
     pthread_mutex_lock(&context->lock);
@@ -148,7 +148,7 @@ void cnrt_contexts_forget(void)
 cnrtRet_t cnrtCreateRuntimeContext(cnrtRuntimeContext_t *context, cnrtFunction_t function,
                                    void *extra)
 {
-    (void)extra; /* no known content */
+    (void)extra; /* its content is unknown */
     CNRT_INSIDE(create(context, function));
 }
 

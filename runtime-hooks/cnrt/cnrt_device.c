@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_device - initialization of the library, its devices, and the choice of each thread. */
+/* cnrt_device - initialization of the library, its devices, and the device choice of each
+ * thread. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 #include "runtime-hooks/cnrt/cnrt_public.h"
 
 #define FLAG_FAKE 1U
-/* A handle is the ordinal plus a mark, so that 0 and random numbers are invalid. */
+/* A device handle is its ordinal plus this mark, so that 0 and random numbers are invalid. */
 #define HANDLE_MARK UINT64_C(0x636e7274000000)
 #define HANDLE_FAKE (HANDLE_MARK | 0xffU)
 #define ORDINAL_FAKE (-1)
@@ -175,7 +176,7 @@ cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev)
 }
 CNRT_IN_1(GetCurrentDevice);
 
-/* The third generation has an additional lowest value without a number here. */
+/* The third generation has an additional lowest value, which is not available here. */
 cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel)
 {
     CNRT_INSIDE(cnrt_channel_choose((int)channel, CNRT_CHANNEL_TYPE_NONE));

@@ -9,10 +9,10 @@
 #include "runtime-hooks/env/env_soft.h"
 
 #define VISIBLE "MLU_VISIBLE_DEVICES"
-#define PREFIX "mlu" /* machines with cards of this interface */
+#define PREFIX "mlu" /* prefix of the names of machines with cards for this interface */
 #define DEFAULT_MACHINE "mlu270"
 
-/* "1", "0,1,2" or "0-2": consecutive devices. */
+/* Parses "1", "0,1,2" or "0-2": consecutive devices. */
 static int visible_parse(const char *text, uint32_t *out_first, uint32_t *out_count,
                          struct ntk_err *err)
 {
@@ -54,7 +54,7 @@ static int visible_parse(const char *text, uint32_t *out_first, uint32_t *out_co
         VISIBLE "=%s: invalid device list: expected consecutive devices, such as 0,1 or 0-3", text);
 }
 
-/* The requested machine, or the existing one if it has such cards. */
+/* Chooses the requested machine, or the existing one if it has these cards. */
 static int machine_choose(struct ntk_core_machine_options *wanted,
                           struct ntk_core_machine *out_machine, struct ntk_err *err)
 {

@@ -9,18 +9,18 @@
 #include "runtime-hooks/cnrt/cnrt_env.h"
 #include "shared/base/quiet.h"
 
-#define WORKERS_MAX 64U /* simultaneous items of queues: */
-#define COPIERS 4U      /* a task per cluster, and copies, which need no cluster */
+#define WORKERS_MAX 64U /* maximum items of queues that run at the same time: */
+#define COPIERS 4U      /* a task per cluster, and this many copies, which need no cluster */
 
 enum state { STATE_CLOSED, STATE_OPEN, STATE_FAKE };
 
-/* Read-locked by every call, write-locked by open and close, which must not starve. */
+/* Read-locked by every call; write-locked by open and close, which must not starve. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* Held by open and close throughout; state changes with both locks held. */
+/* Held during open and close; the state changes only with both locks held. */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 static enum state state;
-static uint32_t epoch; /* number of opens; invalidates earlier choices of threads */
+static uint32_t epoch; /* number of opens; a change invalidates threads' earlier choices */
 static struct ntk_core *core;
 static struct ntk_core_crew *crew;
 static struct cnrt_device devices[CNRT_DEVICES_MAX];
@@ -34,7 +34,7 @@ struct choice {
 static __thread struct choice choice __attribute__((tls_model("initial-exec")));
 static __thread int last_error __attribute__((tls_model("initial-exec")));
 
-/* The child does not have the parent's threads, locks and cores. */
+/* Resets the child of a fork, which lacks the parent's threads, locks and cores. */
 static void child_after_fork(void)
 {
     static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -131,7 +131,7 @@ bool cnrt_front_is_fake(void)
     return state == STATE_FAKE;
 }
 
-/* The thread's choices since the library was opened. */
+/* The thread's choices; reset if the library was opened since then. */
 static struct choice *choice_get(void)
 {
     if (choice.epoch != epoch) {
@@ -187,7 +187,8 @@ int cnrt_front_fail(const char *function, int error, const struct ntk_err *err)
     return cnrt_code_from_error(error);
 }
 
-/* Clusters of one device are consecutive cores of the process; a partly held device has fewer. */
+/* Finds the devices. Clusters of one device are consecutive cores of the process; a partly held
+ * device has fewer. */
 static void devices_find(void)
 {
     uint32_t per_device = ntk_core_machine_get(core)->cores_per_device / ntk_core_lnc(core);
@@ -211,7 +212,7 @@ static void devices_find(void)
     }
 }
 
-/* Lifecycle and gate are held. */
+/* The caller holds lifecycle and gate. */
 static int devices_open(void)
 {
     struct ntk_core_options options = { 0 };
@@ -220,7 +221,7 @@ static int devices_open(void)
 
     options.runtime_version = CNRT_VERSION_TEXT;
     options.warn = say;
-    options.shortage_off = true; /* the code is sufficient */
+    options.shortage_off = true; /* the code is a sufficient report */
     ret = ret < 0 ? ret : ntk_core_open(&options, &core, &err);
     if (ret < 0) {
         return cnrt_front_fail("cnrtInit", ret, &err);
@@ -272,7 +273,7 @@ void cnrt_front_close(void)
         struct ntk_quiet quiet;
 
         ntk_quiet_enter(&quiet);
-        /* Queued items run to the end; waiting threads return. */
+        /* Queued items run to their end; waiting threads return. */
         ntk_core_crew_stop(crew);
         pthread_rwlock_wrlock(&gate);
         cnrt_contexts_close_all();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cnrt_front - the state of the library between cnrtInit() and cnrtDestroy(), and common code of
- * its files, independent of a generation: a file with calls of one includes its cnrt.h, too.
+ * its files, independent of a generation: a file with calls of one generation also includes that
+ * generation's cnrt.h.
  *
  * A public call that needs the devices is between cnrt_front_enter() and cnrt_front_leave();
  * cnrtDestroy() waits until all of them are out. In the child of a fork the library is as before
@@ -24,29 +25,29 @@
 #include "runtime-hooks/core/core_handle.h"
 #include "runtime-hooks/core/core_queue.h"
 
-/* The implemented release, as cnrtGetVersion() returns and monitors show it. */
+/* The implemented release, which cnrtGetVersion() returns and monitors show. */
 #define CNRT_VERSION 40300U
 #define CNRT_VERSION_TEXT "4.3.0"
 
 #define CNRT_DEVICES_MAX 16U
-#define CNRT_CHANNELS 4U /* of a device's memory */
+#define CNRT_CHANNELS 4U /* memory channels of a device */
 #define CNRT_CHANNEL_NONE (-1)
 
-/* A device of the process. A machine core is a cluster of the device's cores. */
+/* A device of the process. The machine's cores are the clusters of its devices. */
 struct cnrt_device {
     uint32_t first_nc, nc_count;
     _Atomic uint32_t queue_count;
 };
 
-/* 0: the library stays open until cnrt_front_leave(). Else the code to return, CNRT_ERR_INIT or
- * CNRT_FAKE_DEVICE. */
+/* Enters a call. Returns 0: the library stays open until cnrt_front_leave(). Otherwise returns the
+ * code of the call: CNRT_ERR_INIT or CNRT_FAKE_DEVICE. */
 int cnrt_front_enter(void);
-/* The same if a fake device suffices. */
+/* Same, for calls that a fake device can serve. */
 int cnrt_front_enter_any(void);
-/* The end of a public call: entered is the result of cnrt_front_enter(), ret that of the call,
- * which becomes the thread's last error unless it is success. */
+/* Ends a public call: entered is the result of cnrt_front_enter(), ret that of the call; unless it
+ * is success, it becomes the thread's last error. */
 int cnrt_front_leave(int entered, int ret);
-/* The body of a public call that returns `ret`, which is computed only if entering succeeds. */
+/* The body of a public call that returns `ret`, which is evaluated only if entering succeeds. */
 #define CNRT_INSIDE(ret)              \
     int entered = cnrt_front_enter(); \
     return cnrt_front_leave(entered, entered ? entered : (ret))
@@ -57,26 +58,26 @@ int cnrt_front_leave(int entered, int ret);
 int cnrt_front_end(int ret);
 int cnrt_front_last_error(void);
 
-/* Implements cnrtInit() and cnrtDestroy(); a fake device opens nothing. */
+/* Implements cnrtInit() and cnrtDestroy(); with a fake device, nothing is opened. */
 int cnrt_front_open(bool is_fake);
 void cnrt_front_close(void);
 
-/* Inside a call. */
+/* The core; only inside a call. */
 struct ntk_core *cnrt_front_core(void);
 struct ntk_core_crew *cnrt_front_crew(void);
 uint32_t cnrt_front_device_count(void);
 struct cnrt_device *cnrt_front_device(uint32_t ordinal);
 bool cnrt_front_is_fake(void);
 
-/* Applies to the calling thread. */
+/* The calling thread's device. */
 uint32_t cnrt_front_current_device(void);
 void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
 void cnrt_front_channel_set(int channel);
 
-/* The code for a core error. The message is printed once on stderr, because the code lacks it. */
+/* Converts a core error to a code. Prints the message once on stderr, because the code lacks it. */
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err);
-/* The same without a message. */
+/* Same, without a message. */
 int cnrt_code_from_error(int error);
 int cnrt_code_from_outcome(enum ntk_core_outcome outcome);
 enum ntk_core_outcome cnrt_outcome_from_code(int code);
@@ -111,33 +112,33 @@ int cnrt_memory_host_take(void **out_pointer, size_t bytes);
 
 /* --- cnrt_queue.c ----------------------------------------------------------------------------- */
 
-#define CNRT_QUEUES_MAX_1 1024U /* of a device, in the first two generations */
+#define CNRT_QUEUES_MAX_1 1024U /* per device, in the first two generations */
 #define CNRT_QUEUES_MAX_3 4094U
 
 struct cnrt_queue {
     struct ntk_core_handle handle;
     struct ntk_core_queue *core;
     uint32_t device;
-    uint16_t number;   /* the smallest unused number of the process, from 1 */
+    uint16_t number;   /* smallest unused number in the process, from 1 */
     bool is_waiting;   /* submissions return after completion */
-    _Atomic int error; /* of the first failed task since the last synchronisation */
+    _Atomic int error; /* error of the first task that failed since the last synchronisation */
 };
 extern struct ntk_core_handle_pool cnrt_queues;
 
 int cnrt_queue_create(void **out_queue, uint32_t count_max);
-/* Its submissions return after completion. */
+/* Creates a queue with submissions that return only after completion. */
 int cnrt_queue_create_waiting(void **out_queue, uint32_t count_max, bool is_waiting);
 int cnrt_queue_create_on(uint32_t device, void **out_queue, uint32_t count_max);
-/* Adds an item: 0, or a code, then the caller still owns the item. */
+/* Adds an item. Returns 0, or a code; on failure, the caller still owns the item. */
 int cnrt_queue_submit(struct cnrt_queue *queue, struct ntk_core_queue_item *item);
 int cnrt_queue_destroy(void *queue);
 int cnrt_queue_sync(void *queue);
 int cnrt_queue_query(void *queue);
-/* Held; NULL: not a queue. */
+/* Takes a reference to a queue; NULL if it is not a queue. */
 struct cnrt_queue *cnrt_queue_take(void *queue);
 void cnrt_queue_drop(struct cnrt_queue *queue);
 void cnrt_queue_failed(struct cnrt_queue *queue, int code);
-int cnrt_queue_code(int error); /* of a submission */
+int cnrt_queue_code(int error); /* converts the error of a submission */
 void cnrt_queues_close_all(void);
 void cnrt_queues_forget(void);
 
@@ -155,7 +156,7 @@ void cnrt_notifiers_forget(void);
 
 /* --- cnrt_task.c ------------------------------------------------------------------------------ */
 
-/* ntk_cnrt_task_push() inside a call. */
+/* Implements ntk_cnrt_task_push(); only inside a call. */
 int cnrt_task_push(void *queue, const struct ntk_cnrt_task *task);
 
 /* --- cnrt_program.c --------------------------------------------------------------------------- */
@@ -165,10 +166,10 @@ void cnrt_programs_forget(void);
 
 /* --- cnrt_device.c ---------------------------------------------------------------------------- */
 
-/* Accepts a cnrtDev_t. */
+/* Finds the ordinal of a cnrtDev_t. */
 int cnrt_device_of(uint64_t handle, uint32_t *out_ordinal);
 int cnrt_channel_choose(int channel, int lowest);
-/* The machine's cards: a cnrtCoreVersion_t of that generation, and their name. */
+/* The cnrtCoreVersion_t of the machine's cards in that generation, and their name. */
 int cnrt_core_version(int generation);
 const char *cnrt_device_name(void);
 uint32_t cnrt_cluster_cores(void); /* cores of a cluster */
@@ -186,12 +187,12 @@ void cnrt_casts_forget(void);
 
 /* --- cnrt_values.c ---------------------------------------------------------------------------- */
 
-/* Accepts a cnrtDataType_t of any generation; 0: unknown size. */
+/* The size of a cnrtDataType_t of any generation; 0 if unknown. */
 int cnrt_type_bytes(int type);
 
 /* --- differences of the generations ----------------------------------------------------------- */
 
-/* Texts of codes; generation 1 has different names for some. */
+/* The text of a code; the first generation has different names for some codes. */
 const char *cnrt_code_text(int code, int generation);
 
 #endif

@@ -83,7 +83,7 @@ cnrtRet_t cnrtCreateStream(cnrtStream_t *stream)
     CNRT_INSIDE(cnrt_queue_create((void **)stream, CNRT_QUEUES_MAX_1));
 }
 
-/* All streams are processed alike; waiting calls are chosen at creation. */
+/* Creates a stream. All streams are processed alike; whether calls wait is chosen here. */
 static int stream_create(cnrtStream_t *stream, int priority, cnrtStreamAttr_t attr)
 {
     if (priority < CNRT_STREAM_PRIORITY_LOW || priority > CNRT_STREAM_PRIORITY_HIGH) {
@@ -195,7 +195,7 @@ cnrtRet_t cnrtInitFunctionMemory(cnrtFunction_t function, cnrtFunctionType_t typ
 cnrtRet_t cnrtInvokeFunction(cnrtFunction_t function, cnrtDim3_t dim, void **params,
                              cnrtFunctionType_t type, cnrtStream_t stream, void *extra)
 {
-    (void)dim; /* for functions written for single tasks, which these are not */
+    (void)dim; /* only for functions written for single tasks, which these are not */
     (void)extra;
     CNRT_INSIDE(cnrt_function_invoke(function, params, cores_of(type), stream, NULL));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_half - IEEE binary16 as floats, rounded to nearest, ties to even. Any thread. */
+/* cnrt_half - converts IEEE binary16 to floats and back, rounded to nearest, ties to even. Threads:
+ * any. */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_HALF_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_HALF_H
 
@@ -14,16 +15,16 @@ static inline uint16_t cnrt_half_from_float(float value)
     uint32_t sign = bits >> 16 & 0x8000U;
     uint32_t magnitude = bits & 0x7fffffffU;
 
-    if (magnitude > 0x7f800000U) { /* NaN stays a quiet NaN */
+    if (magnitude > 0x7f800000U) { /* a NaN stays a quiet NaN */
         return (uint16_t)(sign | 0x7e00U | (magnitude >> 13 & 0x3ffU));
     }
-    if (magnitude >= 0x477ff000U) { /* 65520 and more */
+    if (magnitude >= 0x477ff000U) { /* 65520 and more overflow */
         return (uint16_t)(sign | 0x7c00U);
     }
-    if (magnitude < 0x38800000U) { /* below the smallest normal number, 2^-14 */
+    if (magnitude < 0x38800000U) { /* below 2^-14, the smallest normal number */
         float scaled;
 
-        /* Adding 2^-1 moves the last place to 2^-24, the smallest subnormal. */
+        /* Adding 2^-1 moves the last digit to 2^-24, the smallest subnormal. */
         memcpy(&scaled, &magnitude, sizeof scaled);
         scaled += 0.5F;
         memcpy(&bits, &scaled, sizeof bits);

@@ -18,10 +18,10 @@
 #define DEVICE_NAME "device memory"
 #define HOST_NAME "host memory"
 
-/* Allocations by address, on devices and on the host. */
+/* Allocations sorted by address, on devices or on the host. */
 struct table {
     pthread_rwlock_t lock;
-    struct ntk_vec rows; /* of struct ntk_cnrt_memory * */
+    struct ntk_vec rows; /* elements are struct ntk_cnrt_memory * */
 };
 static struct table on_device = { .lock = PTHREAD_RWLOCK_INITIALIZER,
                                   .rows = NTK_VEC_INIT(struct ntk_cnrt_memory *) };
@@ -66,7 +66,7 @@ static int table_add(struct table *table, struct ntk_cnrt_memory *memory)
     return is_added ? CNRT_OK : CNRT_ERR_NOMEM;
 }
 
-/* Removes the allocation at this address and returns it; NULL: none. */
+/* Removes the allocation at this address and returns it; NULL if there is none. */
 static struct ntk_cnrt_memory *table_remove(struct table *table, const void *pointer)
 {
     struct ntk_cnrt_memory *memory = NULL;
@@ -81,7 +81,7 @@ static struct ntk_cnrt_memory *table_remove(struct table *table, const void *poi
     return memory;
 }
 
-/* The allocation that contains it, with one more reference; NULL: none. */
+/* The allocation that contains the address, with a new reference; NULL if there is none. */
 static struct ntk_cnrt_memory *table_take(struct table *table, const void *pointer)
 {
     struct ntk_cnrt_memory *memory = NULL;
@@ -142,7 +142,7 @@ static int memory_make(struct table *table, enum ntk_core_placement placement, u
 {
     const struct cnrt_device *device = cnrt_front_device(cnrt_front_current_device());
     int channel = cnrt_front_channel();
-    /* A channel's memory counts for the cluster next to it. */
+    /* A channel's memory counts for the adjacent cluster. */
     uint32_t cluster = channel > 0 ? (uint32_t)channel : 0;
     uint32_t nc = device->first_nc + (cluster < device->nc_count ? cluster : 0);
     struct ntk_core_tensor_info info;
@@ -192,7 +192,7 @@ int cnrt_memory_host_take(void **out_pointer, size_t bytes)
 static void table_clear(struct table *table)
 {
     ntk_vec_each(struct ntk_cnrt_memory *, memory, &table->rows) {
-        /* Now, even if others still hold it. */
+        /* Free the device memory now, even if others still hold a reference. */
         ntk_core_tensor_destroy((*memory)->tensor);
         (*memory)->tensor = NULL;
         ntk_cnrt_memory_drop(*memory);
@@ -207,7 +207,7 @@ void cnrt_memory_free_all(void)
     table_clear(&on_host);
 }
 
-/* The memory itself belongs to the parent. */
+/* Empties the table in the child of a fork; the memory itself belongs to the parent. */
 static void table_forget(struct table *table)
 {
     pthread_rwlock_init(&table->lock, NULL);
@@ -223,7 +223,7 @@ void cnrt_memory_forget(void)
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* A copy and the allocations it holds; NULL: host memory. */
+/* A copy, and the allocations that it holds; NULL: host memory. */
 struct transfer {
     struct ntk_cnrt_memory *from_memory, *to_memory;
     const char *from;
@@ -250,7 +250,7 @@ static enum cnrt_direction direction_by_pointers(const void *to, const void *fro
     return is_of_device(from) ? CNRT_DEVICE_TO_HOST : CNRT_UNSUPPORTED_DIRECTION;
 }
 
-/* One side of a copy: *out_memory is held if it is device memory. */
+/* Checks one side of a copy. If it is device memory, *out_memory is a new reference to it. */
 static int side_take(const void *pointer, uint64_t bytes, bool wants_device,
                      struct ntk_cnrt_memory **out_memory)
 {
@@ -283,7 +283,7 @@ static int transfer_make(void *to, const void *from, uint64_t bytes, enum cnrt_d
     }
     if (code == CNRT_OK && direction == CNRT_DEVICE_TO_DEVICE &&
         transfer.to_memory->device != transfer.from_memory->device) {
-        code = CNRT_ERR_INVALID; /* this is peer to peer */
+        code = CNRT_ERR_INVALID; /* this would be a peer-to-peer copy */
     }
     if (code != CNRT_OK) {
         transfer_drop(&transfer);
@@ -342,8 +342,8 @@ static bool copy_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(copy->queue, code);
     }
-    /* Before it counts as complete, so that a thread that has synchronised finds the memory
-     * free. */
+    /* Release the memory before the copy counts as complete, so that a thread that has synchronised
+     * finds it free. */
     transfer_drop(&copy->transfer);
     return true;
 }
@@ -368,7 +368,7 @@ int cnrt_memory_copy_async(void *to, const void *from, size_t bytes, void *queue
         if (code == CNRT_OK) {
             code = cnrt_queue_submit(queue, &copy->item);
             if (code == CNRT_OK) {
-                copy = NULL; /* the queue's now */
+                copy = NULL; /* the queue owns it now */
             } else {
                 transfer_drop(&copy->transfer);
             }

@@ -21,10 +21,10 @@ struct model {
 
 struct function {
     struct ntk_core_handle handle;
-    pthread_mutex_t lock;             /* of all below */
+    pthread_mutex_t lock;             /* protects the following members */
     struct ntk_cnrt_program *program; /* NULL: nothing was extracted into it */
-    int64_t *sizes[2];                /* NULL: not yet requested */
-    void *arrays[2];                  /* likewise */
+    int64_t *sizes[2];                /* NULL until requested */
+    void *arrays[2];                  /* NULL until requested */
 };
 
 static void model_release(struct ntk_core_handle *handle)
@@ -61,7 +61,7 @@ static void drop(struct ntk_core_handle_pool *pool, void *object)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* A bare NEFF is a model with one function. */
+/* Reads a bare NEFF as a model with one function. */
 static int neff_contents(const uint8_t *bytes, size_t count, struct ntk_mlumodel *out_contents,
                          struct ntk_err *err)
 {
@@ -86,7 +86,7 @@ static int neff_contents(const uint8_t *bytes, size_t count, struct ntk_mlumodel
     return 0;
 }
 
-/* The model owns bytes from now on, even on failure. */
+/* Makes a model, which owns bytes from now on, even on failure. */
 static int model_make(uint8_t *bytes, size_t count, struct model **out_model)
 {
     struct ntk_mlumodel contents = { 0 };
@@ -132,7 +132,7 @@ static int model_load(cnrtModel_t *out_model, const char *path)
     return model_make(bytes, count, (struct model **)out_model);
 }
 
-/* Only its header has the size. */
+/* Loads a model from memory; only its header contains the size. */
 static int model_load_memory(cnrtModel_t *out_model, const char *from)
 {
     uint64_t count = 0;
@@ -222,7 +222,7 @@ static struct function *function_make(struct ntk_cnrt_program *program)
     return function;
 }
 
-/* Into an empty function of the caller, or a new one. */
+/* Puts the program into the caller's empty function, or into a new one. */
 static int program_give(cnrtFunction_t *inout_function, struct ntk_cnrt_program *program)
 {
     struct function *function = function_take(*inout_function);
@@ -324,7 +324,7 @@ static int create_function(cnrtFunction_t *out_function)
     return CNRT_OK;
 }
 
-/* Inputs or outputs of it; the lock is held. */
+/* The function's inputs or outputs; the caller holds the lock. */
 static const struct ntk_core_io *ios_get(const struct function *function, bool is_output,
                                          size_t *out_count)
 {
@@ -407,7 +407,7 @@ int cnrt_program_invoke(struct ntk_cnrt_program *program, void **params, uint32_
           (*param->data_parallelism < 1 || (uint32_t)*param->data_parallelism > device_cores)))) {
         return CNRT_ERR_INVALID;
     }
-    /* A file contains the number of cores it needs, those of one cluster. */
+    /* A file contains the number of cores that it needs, those of one cluster. */
     const struct ntk_cnrt_task task = {
         .program = program,
         .params = params,
@@ -416,7 +416,7 @@ int cnrt_program_invoke(struct ntk_cnrt_program *program, void **params, uint32_
         .cluster_mask = param && param->affinity ? *param->affinity : 0,
     };
     if (param && param->affinity && *param->affinity == 0) {
-        return CNRT_ERR_INVALID; /* on no cluster */
+        return CNRT_ERR_INVALID; /* no cluster is allowed */
     }
     return cnrt_task_push(queue, &task);
 }
@@ -518,7 +518,7 @@ cnrtRet_t cnrtDestroyFunction(cnrtFunction_t function)
 }
 CNRT_IN_1(DestroyFunction);
 
-/* --- only of the second generation ----------------------------------------------------------- */
+/* --- only in the second generation ----------------------------------------------------------- */
 
 static uint32_t cores_of(cnrtFunctionType_t type)
 {
@@ -539,11 +539,11 @@ cnrtRet_t cnrtInitFunctionMemory_V2(cnrtFunction_t function, cnrtInitFuncParam_t
 cnrtRet_t cnrtInvokeFunction_V2(cnrtFunction_t function, cnrtDim3_t dim, void **params,
                                 cnrtFunctionType_t type, cnrtQueue_t queue, void *extra)
 {
-    (void)dim; /* for functions written for single tasks, which these are not */
+    (void)dim; /* only for functions written for single tasks, which these are not */
     CNRT_INSIDE(cnrt_function_invoke(function, params, cores_of(type), queue, extra));
 }
 
-/* The elements are opaque: a non-NULL one for each. */
+/* Makes opaque elements: a pointer other than NULL for each input or output. */
 static int descs_get(bool is_output, cnrtDataDescArray_t *out_descs, int *out_count,
                      cnrtFunction_t function)
 {

@@ -33,7 +33,7 @@ static void drop(struct notifier *notifier)
     }
 }
 
-/* -EINVAL: it was never placed. */
+/* Converts an error; -EINVAL means that the notifier was never placed. */
 static int code_of(int error)
 {
     return error == -EINVAL ? CNRT_ERR_NOTIFIER : cnrt_queue_code(error);

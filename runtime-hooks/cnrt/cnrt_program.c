@@ -10,20 +10,21 @@
 
 struct ntk_cnrt_program {
     _Atomic uint32_t references;
-    struct ntk_core_kernel *kernel; /* of a function */
-    char *file;                     /* else */
+    struct ntk_core_kernel *kernel; /* for a function */
+    char *file;                     /* for a file */
     size_t file_bytes;
     uint64_t code_bytes;
-    const struct ntk_core_io *ios; /* of the first model */
+    const struct ntk_core_io *ios; /* inputs and outputs, borrowed from the first model */
     size_t io_count;
-    pthread_mutex_t lock;           /* of models */
+    pthread_mutex_t lock;           /* protects models */
     struct ntk_core_model **models; /* by core of the process; NULL: not loaded there */
     uint32_t model_count;
-    bool is_closed; /* protected by the lock of the list */
+    bool is_closed; /* the library was closed; protected by list_lock */
     struct ntk_cnrt_program *previous, *next;
 };
 
-/* Programs may outlive the open library, but not their data in the core. */
+/* Protects the list of programs: they may outlive the open library, but not their data in the
+ * core. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_cnrt_program *list;
 
@@ -41,7 +42,7 @@ static int model_load(struct ntk_cnrt_program *program, uint32_t nc, struct ntk_
                                          &options, &program->models[nc], err);
 }
 
-/* Copies the file and loads its first model, which makes inputs and outputs known. */
+/* Copies the file and loads its first model, which defines inputs and outputs. */
 static int file_load(struct ntk_cnrt_program *program,
                      const struct ntk_cnrt_program_options *options, struct ntk_err *err)
 {
@@ -75,7 +76,7 @@ static int kernel_load(struct ntk_cnrt_program *program,
     return ntk_core_kernel_create(cnrt_front_core(), &kernel, &program->kernel, err);
 }
 
-/* Releases its data in the core. */
+/* Frees the program's data in the core. */
 static void unload(struct ntk_cnrt_program *program)
 {
     ntk_core_kernel_drop(program->kernel);
@@ -160,7 +161,7 @@ void cnrt_program_drop(struct ntk_cnrt_program *program)
 
 void ntk_cnrt_program_drop(struct ntk_cnrt_program *program)
 {
-    /* Entered or not: the library may be closed, but does not close while this runs. */
+    /* The library may be closed, but it cannot close while this runs. */
     int entered = cnrt_front_enter();
 
     cnrt_program_drop(program);
@@ -207,7 +208,7 @@ void cnrt_programs_close_all(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-/* Their data in the core belongs to the parent. */
+/* Drops the programs' data in the core, which belongs to the parent. */
 void cnrt_programs_forget(void)
 {
     pthread_mutex_init(&list_lock, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_public - the second generation's interface, for its implementation files. CNRT_IN_1() gives
- * a call with the same meaning its name in the first one.
+ * cnrt_public - the second generation's interface, for its implementation files. CNRT_IN_1() adds
+ * the first generation's name to a call that has the same meaning there.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_PUBLIC_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_PUBLIC_H
@@ -10,7 +10,7 @@
 #include "neuware/g2/cnrt.h"
 #pragma GCC visibility pop
 
-/* After the function, in its file: defines cnrt1_<name> as cnrt<name>. */
+/* Used after the function, in the same file: defines cnrt1_<name> as an alias of cnrt<name>. */
 #define CNRT_IN_1(name)                        \
     extern __typeof__(cnrt##name) cnrt1_##name \
         __attribute__((alias("cnrt" #name), visibility("default")))

@@ -23,11 +23,12 @@ static void queue_release(struct ntk_core_handle *handle)
 struct ntk_core_handle_pool cnrt_queues =
     NTK_CORE_HANDLE_POOL_INIT(struct cnrt_queue, queue_release);
 
-/* Queues in the order of creation, for synchronising a device. */
+/* Protects the list of queues in the order of creation, used to synchronise a device. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec list = NTK_VEC_INIT(struct cnrt_queue *);
 
-/* 0: no free number left, over all devices. The list is locked. */
+/* The smallest unused number; 0 if there is none left, over all devices. The caller locks the
+ * list. */
 static uint16_t number_free(void)
 {
     uint64_t taken[NTK_EXEC_QUEUES / 64 + 1] = { 1 };
@@ -142,7 +143,7 @@ int cnrt_queue_destroy(void *pointer)
     }
     list_remove(queue);
     cnrt_queue_drop(queue);
-    /* Waiters in other threads return first. */
+    /* Waits for other threads' waiting calls to return first. */
     return ntk_core_handle_close_and_wait(&cnrt_queues, pointer) ? CNRT_OK : CNRT_ERR_QUEUE;
 }
 
@@ -162,7 +163,7 @@ int cnrt_queue_code(int error)
         return CNRT_ERR_INIT;
     case ENOMEM:
         return CNRT_ERR_NOMEM;
-    case EDEADLK: /* a task may not wait for a queue */
+    case EDEADLK: /* a task must not wait for a queue */
         return CNRT_ERR_FUNC_CALL;
     default:
         return CNRT_ERR_QUEUE;
@@ -198,7 +199,7 @@ int cnrt_queue_query(void *pointer)
     return code;
 }
 
-/* The n-th queue of a device, held; NULL after the last. */
+/* Takes a reference to the n-th queue of a device; NULL after the last. */
 static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
 {
     struct cnrt_queue *queue = NULL;
@@ -215,7 +216,8 @@ static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
     return queue;
 }
 
-/* Queues created or destroyed meanwhile may be skipped: no thread waits for another's queue. */
+/* Synchronises a device. Queues created or destroyed in the meantime may be skipped, because no
+ * thread waits for another thread's queue. */
 static int device_sync(uint32_t device)
 {
     struct cnrt_queue *queue;

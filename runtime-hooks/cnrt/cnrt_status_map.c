@@ -39,8 +39,8 @@ int cnrt_code_from_outcome(enum ntk_core_outcome outcome)
     return codes[outcome];
 }
 
-/* For some calls that the core rejects before running, the error is more precise than the
- * outcome. */
+/* Converts an error. For some calls that the core rejects before running, it is more precise than
+ * the outcome. */
 int cnrt_code_from_error(int error)
 {
     switch (-error) {

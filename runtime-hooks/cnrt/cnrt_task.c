@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_task - tasks on queues, which run programs. */
+/* cnrt_task - tasks on queues: each runs a program. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ struct task_item {
     struct cnrt_queue *queue;
     struct ntk_cnrt_task task;
     uint64_t asked_ticks;
-    uint32_t width; /* clusters */
-    double share;   /* of them */
+    uint32_t width; /* number of clusters */
+    double share;   /* used share of these clusters */
     int code;
     uint32_t param_count;
     struct param params[];
@@ -127,8 +127,8 @@ static bool task_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(task->queue, code);
     }
-    /* Before it counts as complete, so that a thread that has synchronised finds its memory
-     * free. */
+    /* Free the task's data before the task counts as complete, so that a thread that has
+     * synchronised finds its memory free. */
     if (task->task.destroy) {
         task->task.destroy(task->task.ctx);
     }
@@ -147,7 +147,8 @@ static void task_destroy(struct ntk_core_queue_item *item)
 
 /* --- pushing ---------------------------------------------------------------------------------- */
 
-/* Checks that the memory that the file needs exists on the queue's device. */
+/* Checks that all memory for the file's parameters is on the queue's device, and takes references
+ * to it. */
 static int params_take(struct task_item *task)
 {
     const struct ntk_cnrt_task *given = &task->task;
@@ -171,7 +172,7 @@ static int params_take(struct task_item *task)
     return code;
 }
 
-/* The program is held. */
+/* Adds a task; the caller has a reference to the program. */
 static int push_held(struct cnrt_queue *queue, const struct ntk_cnrt_task *given)
 {
     uint32_t clusters = cnrt_front_device(queue->device)->nc_count;
@@ -200,7 +201,7 @@ static int push_held(struct cnrt_queue *queue, const struct ntk_cnrt_task *given
     if (is_file) {
         task->task.run = NULL;
         code = params_take(task);
-        task->task.params = NULL; /* the caller's */
+        task->task.params = NULL; /* the array belongs to the caller */
     }
     if (code == CNRT_OK) {
         code = cnrt_queue_submit(queue, &task->item);

@@ -19,15 +19,15 @@
 #define GUARD_BYTE 2
 #define OPEN_TRIES 16
 
-/* The mapped file, before the ring. docs/formats/channel.md */
+/* The beginning of the mapped file, before the ring: docs/formats/channel.md. */
 struct shared {
     uint64_t magic;
     uint64_t ring_bytes;
-    _Atomic uint32_t was_open[2]; /* sender, receiver */
+    _Atomic uint32_t was_open[2]; /* by the sender, by the receiver */
     char reserved0[40];
-    _Atomic uint64_t written; /* bytes, by the sender */
+    _Atomic uint64_t written; /* bytes written by the sender */
     char reserved1[56];
-    _Atomic uint64_t taken; /* bytes, by the receiver */
+    _Atomic uint64_t taken; /* bytes taken by the receiver */
     char reserved2[3960];
 };
 static_assert(offsetof(struct shared, was_open) == 16, "channel 1");
@@ -39,10 +39,10 @@ struct ntk_core_transfer {
     struct ntk_core_transfer *next;
     struct core_tensor_view view;
     char *address;
-    uint64_t bytes;  /* space, or data to send */
-    uint64_t length; /* of the message */
-    uint64_t moved;  /* of the message */
-    bool has_length; /* it was sent or received */
+    uint64_t bytes;  /* available space, or bytes to send */
+    uint64_t length; /* length of the message */
+    uint64_t moved;  /* bytes of the message moved so far */
+    bool has_length; /* the length was sent or received */
     bool is_done;
     int error;
 };
@@ -52,9 +52,9 @@ struct ntk_core_channel {
     int fd; /* -1 after a shutdown */
     struct shared *shared;
     char *ring;
-    int own, peer; /* locked bytes of the file, while an end is alive */
+    int own, peer; /* bytes of the file that each end locks while it is alive */
     char path[NTK_PATH_BYTES + 64];
-    struct ntk_core_transfer *first; /* unfinished, oldest first */
+    struct ntk_core_transfer *first; /* list of unfinished transfers, oldest first */
     uint32_t transfer_count;
     struct ntk_core_channel *next_open;
 };
@@ -64,7 +64,7 @@ static struct ntk_core_channel *open_channels;
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* Open-file-description locks: two ends in one process are two owners. */
+/* Open-file-description locks, because two ends in one process are two owners. */
 static int byte_lock(int fd, int byte, short type, bool wait)
 {
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
@@ -83,7 +83,7 @@ static bool byte_is_held(int fd, int byte)
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* The guard is held. */
+/* The caller holds the guard. */
 static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
 {
     size_t bytes = sizeof(struct shared) + RING_BYTES;
@@ -95,7 +95,7 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                            "%s: this end of the channel is already in use", channel->path);
     }
-    /* No living process has it mapped: its content is from a dead connection. */
+    /* No living process has the file mapped, so its content comes from a dead connection. */
     if (is_first && ftruncate(channel->fd, 0) < 0) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty '%s'", channel->path);
     }
@@ -134,7 +134,7 @@ static void file_leave(struct ntk_core_channel *channel)
         channel->shared = NULL;
     }
     if (channel->fd >= 0) {
-        /* An opening process waits for the guard and checks that the file still exists. */
+        /* An opening process waits for the guard, then checks that the file still exists. */
         (void)byte_lock(channel->fd, GUARD_BYTE, F_WRLCK, true);
         (void)byte_lock(channel->fd, channel->own, F_UNLCK, false);
         if (!byte_is_held(channel->fd, channel->peer)) {
@@ -160,7 +160,7 @@ static int file_open(struct ntk_core_channel *channel, struct ntk_err *err)
             fstat(channel->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
             return 0;
         }
-        close(channel->fd); /* removed between the two */
+        close(channel->fd); /* it was removed after it was opened */
         channel->fd = -1;
     }
     return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "'%s' disappears repeatedly", channel->path);
@@ -206,7 +206,7 @@ int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, boo
     return 0;
 }
 
-/* The channel's lock is held. */
+/* The caller holds the channel's lock. */
 static void transfers_fail(struct ntk_core_channel *channel, int error)
 {
     for (struct ntk_core_transfer *t = channel->first; t; t = t->next) {
@@ -257,7 +257,7 @@ void ntk_core_channels_forget(void)
 bool ntk_core_channel_is_connected(struct ntk_core_channel *channel)
 {
     pthread_mutex_lock(&channel->lock);
-    /* Pairs with the exchange in file_prepare() of the other end. */
+    /* Pairs with the exchange in the other end's file_prepare(). */
     bool is_connected =
         channel->shared &&
         atomic_load_explicit(&channel->shared->was_open[channel->peer], memory_order_acquire) != 0;
@@ -287,12 +287,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Moves as much as possible of the oldest transfer: 1 done, 0 not yet, -EBADMSG. */
+/* Moves as much as possible of the oldest transfer. Returns 1 if done, 0 if not yet, -EBADMSG. */
 static int send_some(struct ntk_core_channel *channel, struct ntk_core_transfer *t)
 {
     struct shared *shared = channel->shared;
     uint64_t written = atomic_load_explicit(&shared->written, memory_order_relaxed);
-    /* Pairs with the release in receive_some(): freed bytes were read. */
+    /* Pairs with the release in receive_some(): the bytes that it frees have been read. */
     uint64_t used = written - atomic_load_explicit(&shared->taken, memory_order_acquire);
 
     if (used > RING_BYTES) {
@@ -313,7 +313,7 @@ static int send_some(struct ntk_core_channel *channel, struct ntk_core_transfer 
         written += count;
         t->moved += count;
     }
-    /* Pairs with the acquire in receive_some(): counted bytes are visible. */
+    /* Pairs with the acquire in receive_some(): the counted bytes are visible. */
     atomic_store_explicit(&shared->written, written, memory_order_release);
     return t->has_length && t->moved == t->length;
 }
@@ -337,7 +337,7 @@ static int receive_some(struct ntk_core_channel *channel, struct ntk_core_transf
     if (t->has_length) {
         uint64_t count = smaller(there, t->length - t->moved);
 
-        if (t->error == 0) { /* else it is skipped */
+        if (t->error == 0) { /* otherwise the data is skipped */
             ring_copy(channel->ring, taken, t->address + t->moved, count, false);
         }
         taken += count;
@@ -347,12 +347,12 @@ static int receive_some(struct ntk_core_channel *channel, struct ntk_core_transf
     return t->has_length && t->moved == t->length;
 }
 
-/* The channel's lock is held. */
+/* The caller holds the channel's lock. */
 static void progress(struct ntk_core_channel *channel)
 {
     while (channel->first && channel->shared) {
         struct ntk_core_transfer *t = channel->first;
-        /* Before reading the ring, so that the other end's last writes are seen. */
+        /* Check this before reading the ring, so that the other end's last writes are seen. */
         bool is_alone = !byte_is_held(channel->fd, channel->peer);
         int ret = channel->own == 0 ? send_some(channel, t) : receive_some(channel, t);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations on whole tensors: checks of sizes, and the steps in a communicator.
+ * core_collective - collective operations on whole tensors: checks sizes, and runs the steps in a
+ * communicator.
  */
 #include "runtime-hooks/core/core_collectives.h"
 
@@ -9,7 +10,7 @@
 #include "runtime-hooks/core/core_state.h"
 #include "shared/formats/neff/neff.h"
 
-/* 0 for a type without elements. */
+/* The number of elements; 0 for a type without elements. */
 static uint64_t element_count_of(uint64_t bytes, uint32_t dtype)
 {
     uint64_t width = ntk_dtype_bytes(dtype);
@@ -17,7 +18,7 @@ static uint64_t element_count_of(uint64_t bytes, uint32_t dtype)
     return width > 0 ? bytes / width : 0;
 }
 
-/* Checks the sizes for the operation; -EINVAL. */
+/* Checks the sizes for the operation; -EINVAL if they do not match. */
 static int collective_check(const struct ntk_core_collective *collective, uint32_t rank_count,
                             uint64_t from_bytes, uint64_t to_bytes, struct ntk_err *err)
 {

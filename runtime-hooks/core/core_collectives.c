@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations. An operation is a series of steps: every rank announces its operation and
- * writes a chunk to its area, all wait for each other, and each reads what it needs. Two
- * alternating sets of areas and records make one wait per step sufficient: an area is rewritten two
- * steps later, after all have waited again and so have read it.
+ * core_collectives - runs collective operations. An operation is a series of steps: every rank
+ * announces its operation and writes a chunk to its area, all wait for each other, and each reads
+ * what it needs. With two alternating sets of areas and records, one wait per step is sufficient:
+ * an area is rewritten two steps later, when all have waited again and so have read it.
  */
 #include "runtime-hooks/core/core_collectives.h"
 
@@ -19,13 +19,14 @@
 #include "shared/base/clock.h"
 #include "shared/formats/neff/neff.h"
 
-#define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank checks that the others are alive */
+/* interval in which a waiting rank checks that the others are alive */
+#define LOOK_NS (20 * NTK_NS_PER_MS)
 #define BLOCK_ELEMENTS 1024U
-/* The cost of a link between ranks, for faults that slow it (docs/faults.md). */
+/* The cost of a link between ranks, used for faults that slow it (docs/faults.md). */
 #define LINK_LATENCY_NS 15000.0
 #define LINK_BYTES_PER_NS 12.5
 
-/* Numbers in the file: 0 means no record. */
+/* An operation's number in the file, where 0 means no record. */
 static uint32_t operation_number(enum ntk_collective operation)
 {
     return (uint32_t)operation + 1;
@@ -49,7 +50,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
     (void)syscall(SYS_futex, word, FUTEX_WAIT, value, &time, NULL, 0);
 }
 
-/* The rank that has not arrived in this round, blamed for a timeout. */
+/* A rank that has not arrived in this round; the error message of a timeout names it. */
 static uint32_t missing_rank(const struct ntk_core_comm *comm)
 {
     for (uint32_t i = 0; i < comm->count; i++) {
@@ -57,7 +58,7 @@ static uint32_t missing_rank(const struct ntk_core_comm *comm)
             return i;
         }
     }
-    /* All are present; one of them is busy with other work. */
+    /* All ranks are present; one of them is busy with other work. */
     return comm->rank == 0 ? comm->count - 1 : 0;
 }
 
@@ -67,8 +68,8 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
     uint64_t deadline_ns =
         comm->timeout_ns > 0 ? ntk_clock_now_ns(comm->clock) + comm->timeout_ns : UINT64_MAX;
 
-    /* Acquire and release: data written by a rank before it arrived is visible to all that see the
-     * end of the round. */
+    /* Acquire and release: what a rank wrote before it arrived is visible to all that see the end
+     * of the round. */
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == comm->count) {
         atomic_store(&shared->arrived, 0);
         atomic_fetch_add(&shared->round, 1);
@@ -95,8 +96,8 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
     }
 }
 
-/* Announces this rank's operation and waits for all; then the areas of *out_round have their
- * chunks. The caller has filled area(comm, round, comm->rank). comm->lock is held. */
+/* Announces this rank's operation and waits for all; then the areas of *out_round contain the
+ * chunks of all ranks. The caller has filled area(comm, round, comm->rank) and holds comm->lock. */
 static int step(struct ntk_core_comm *comm, const struct core_comm_record *record, uint32_t round,
                 struct ntk_err *err)
 {
@@ -130,7 +131,8 @@ static uint32_t round_get(const struct ntk_core_comm *comm)
     return atomic_load(&comm->shared->round);
 }
 
-/* Software ranks meet in memory; a fault slows them like a slow link. */
+/* Delays this rank like a slow link if a fault requests it, because software ranks meet in
+ * memory. */
 static void link_wait(const struct ntk_core_comm *comm, uint64_t bytes)
 {
     double ns = LINK_LATENCY_NS + (double)bytes / LINK_BYTES_PER_NS;
@@ -143,7 +145,7 @@ static void link_wait(const struct ntk_core_comm *comm, uint64_t bytes)
     }
 }
 
-/* Reports the start and end of an operation to monitors. */
+/* Reports the start of an operation to monitors. */
 static void operation_begin(struct ntk_core_comm *comm, enum ntk_collective operation,
                             uint32_t dtype, uint64_t bytes)
 {
@@ -176,22 +178,24 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err)
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-/* One operation with data, in parts that fit the areas. */
+/* An operation with data, in parts that fit the areas. */
 struct transfer {
     struct ntk_core_comm *comm;
     const char *from;
     char *to;
-    uint64_t bytes; /* of one rank */
-    uint64_t chunk; /* bytes of it in a step */
+    uint64_t bytes; /* bytes of one rank */
+    uint64_t chunk; /* bytes of one rank in a step */
     enum ntk_dtype dtype;
     enum ntk_core_reduction reduction;
 };
 
-/* Processes the part at an offset before or after the step: into the own area, from all areas. */
+/* Processes the part at an offset, before or after the step: writes to the rank's own area, or
+ * reads from all areas. */
 typedef void transfer_part(const struct transfer *transfer, uint32_t round, uint64_t offset,
                            uint64_t part);
 
-/* The same number of steps on every rank, at least one; an empty operation also waits. */
+/* Runs the steps. Every rank runs the same number, at least one, so an empty operation also
+ * waits. */
 static int transfer_run(const struct transfer *transfer, enum ntk_collective operation,
                         transfer_part *put, transfer_part *take, struct ntk_err *err)
 {
@@ -293,7 +297,7 @@ static void integers_load(enum ntk_dtype dtype, const char *from, size_t width, 
     }
 }
 
-/* Reduces the same part of every rank's area, rank after rank. */
+/* Reduces the same part of every rank's area, in rank order. */
 static void areas_reduce(const struct transfer *transfer, uint32_t round, uint64_t offset,
                          uint64_t bytes, char *to)
 {
@@ -340,7 +344,7 @@ static void sum_take(const struct transfer *transfer, uint32_t round, uint64_t o
     areas_reduce(transfer, round, 0, part, transfer->to + offset);
 }
 
-/* A part for each rank, one after the other in the own area. */
+/* Writes a part for each rank, one after the other, into the rank's own area. */
 static void parts_put(const struct transfer *transfer, uint32_t round, uint64_t offset,
                       uint64_t part)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Membership: ranks meet in a mapped file of the hooks folder (docs/formats/collectives.md), and
- * are detected as missing when they die, leave or never arrive.
+ * core_comm - membership: ranks meet in a mapped file in the hooks folder
+ * (docs/formats/collectives.md), and are detected as missing when they die, leave or never arrive.
  */
 #include "runtime-hooks/core/core_comm_private.h"
 
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define COMM_MAGIC UINT64_C(0x314d4d4f434b544e) /* "NTKCOMM1" */
-#define AREAS_BYTES_MAX (UINT64_C(16) << 20)    /* of one set */
+#define AREAS_BYTES_MAX (UINT64_C(16) << 20)    /* for one set of areas */
 #define CHUNK_BYTES_MAX (UINT64_C(1) << 20)
 #define CHUNK_BYTES_MIN UINT64_C(4096)
 #define PAGE_BYTES UINT64_C(4096)
@@ -35,7 +35,7 @@ void core_comm_wake(struct core_comm_file *shared)
     (void)syscall(SYS_futex, &shared->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The first reason is kept. */
+/* Marks the communicator as broken; the first reason is kept. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank)
 {
     uint32_t none = 0;
@@ -51,14 +51,14 @@ static bool rank_is_dead(const struct ntk_core *core, const struct core_comm_ran
     if (atomic_load(&rank->state) != CORE_COMM_RANK_JOINED || rank->slot >= NTK_SOFT_PROCESSES) {
         return false;
     }
-    /* Before its memory is checked: a slot without an owner may never have had one. */
+    /* Check the owner before its memory: a slot without an owner may never have had one. */
     if (rank->slot != core->soft->slot &&
         ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0) {
         return true;
     }
     process = &core->soft->state->process[rank->slot];
     return ntk_abi_load_acquire(&process->pid) != rank->pid ||
-           /* the slot may have a new owner by now */
+           /* The slot may have a new owner by now. */
            ntk_abi_load(&process->start_time) != rank->start_time;
 }
 
@@ -112,7 +112,8 @@ static uint64_t data_offset_of(uint32_t count)
            PAGE_BYTES * PAGE_BYTES;
 }
 
-/* A new file: reserves its memory, with smaller chunks if space is short. The file is locked. */
+/* Fills a new file: reserves its memory, with smaller chunks if space is short. The caller has
+ * locked the file. */
 static int file_fill(int fd, uint32_t count, struct ntk_err *err)
 {
     uint64_t chunk_min =
@@ -149,7 +150,7 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
 }
 
 /* Opens the file by its name and locks it. All processes use this name until the file is unlinked,
- * which happens only under this lock. */
+ * which is done only under this lock. */
 static int file_open_locked(const char *path, bool create, bool wait, struct ntk_err *err)
 {
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -204,8 +205,8 @@ static struct core_comm_file *file_map(int fd, uint32_t count)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* Takes the rank's slot in the locked file. -EAGAIN: the file was void, and its name was
- * removed. */
+/* Takes the rank's slot in the locked file. Returns -EAGAIN if the file was unusable and its name
+ * was removed. */
 static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
 {
     const struct ntk_core_soft *soft = comm->core->soft;
@@ -227,7 +228,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
     comm->shared = shared;
     core_comm_look_for_dead(comm);
     if (atomic_load(&shared->broken) != 0) {
-        (void)unlink(comm->path); /* left by ranks that failed early */
+        (void)unlink(comm->path); /* left behind by ranks that failed early */
         ret = -EAGAIN;
     } else if (atomic_load(&shared->ranks[comm->rank].state) != CORE_COMM_RANK_ABSENT) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate rank %u", comm->world_rank);
@@ -243,7 +244,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
     rank->start_time = ntk_abi_load(&soft->process->start_time);
     atomic_store(&rank->state, CORE_COMM_RANK_JOINED);
     if (++shared->joined == shared->rank_count) {
-        /* From here on the name is unnecessary, and a process that dies leaves nothing behind. */
+        /* From here on the name is not needed, and a process that dies leaves no file behind. */
         (void)unlink(comm->path);
         atomic_store(&shared->is_complete, 1);
     }
@@ -261,7 +262,8 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
             return fd;
         }
         ret = place_take(comm, fd, err);
-        (void)flock(fd, LOCK_UN); /* the mapping keeps the open file, and would keep the lock */
+        /* unlock explicitly, because the mapping keeps the open file and so the lock */
+        (void)flock(fd, LOCK_UN);
         close(fd);
     }
     return ret == -EAGAIN
@@ -269,7 +271,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
                : ret;
 }
 
-/* An incomplete communicator removes its name. */
+/* Removes the name of a communicator that is still incomplete. */
 void core_comm_name_remove(const struct ntk_core_comm *comm)
 {
     struct stat status;
@@ -281,8 +283,8 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     if (fd < 0) {
         return;
     }
-    /* It may be ours or the next one's. The break was published before, so no new rank joined
-     * ours. */
+    /* The file may be ours or that of the next communicator. The break was published before, so no
+     * new rank joined ours. */
     struct core_comm_file *there =
         fstat(fd, &status) == 0 && status.st_size > 0 ? file_map(fd, comm->count) : NULL;
     if (there) {
@@ -294,7 +296,7 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     close(fd);
 }
 
-/* Finished ranks leave one after the other, which does not count as missing. */
+/* Whether a rank is missing. Finished ranks leave one after the other, which does not count. */
 static bool has_missed(const struct ntk_core_comm *comm)
 {
     uint32_t broken = atomic_load(&comm->shared->broken);
@@ -365,7 +367,7 @@ void core_comms_sweep(const struct ntk_core *core)
     }
 }
 
-/* comm_lock is held. */
+/* The caller holds comm_lock. */
 static void reference_drop(struct ntk_core_comm *comm)
 {
     if (--comm->references == 0) {
@@ -373,7 +375,7 @@ static void reference_drop(struct ntk_core_comm *comm)
     }
 }
 
-/* comm_lock is held. */
+/* The caller holds comm_lock. */
 static void unlist(struct ntk_core_comm *comm)
 {
     struct ntk_core_comm **link = &comm->core->comms;
@@ -467,7 +469,7 @@ static void hooks_join(struct ntk_core_comm *comm, uint32_t nc)
     }
 }
 
-/* comm_lock is held. */
+/* The caller holds comm_lock. */
 static int comm_create(struct ntk_core *core, const struct ntk_core_comm_options *options,
                        uint32_t rank, struct ntk_core_comm **out_comm, struct ntk_err *err)
 {
@@ -556,7 +558,7 @@ void ntk_core_comm_leave(struct ntk_core_comm *comm)
     if (comm->is_listed && atomic_load(&comm->shared->broken) != 0) {
         unlist(comm);
     }
-    /* The list had its own reference, the caller's is still there. */
+    /* Drop the list's reference, then the caller's. */
     reference_drop(comm); /* NOLINT(clang-analyzer-unix.Malloc) */
     pthread_mutex_unlock(&core->comm_lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_comm_private - the file in which ranks meet, and a communicator; only for core_comm.c
- * (membership) and core_collectives.c (operations).
+ * core_comm_private - the layout of the file in which ranks meet, and the state of a communicator;
+ * shared by core_comm.c (membership) and core_collectives.c (operations).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
@@ -30,7 +30,7 @@ enum core_comm_rank_state {
     CORE_COMM_RANK_LEFT,
 };
 
-/* The operation of a rank in a step; must be equal on all of them. */
+/* The operation of a rank in a step, which must be equal on all ranks. */
 struct core_comm_record {
     uint32_t operation;
     uint32_t dtype;
@@ -42,7 +42,7 @@ struct core_comm_record {
 
 struct core_comm_rank {
     _Atomic uint32_t state; /* enum core_comm_rank_state */
-    uint32_t slot;          /* in soft.state, with the process: shows whether it is alive */
+    uint32_t slot; /* its process's slot in soft.state, which shows whether the process is alive */
     uint64_t pid;
     uint64_t start_time;
     uint64_t reserved;
@@ -55,7 +55,7 @@ struct core_comm_file {
     uint64_t chunk_bytes;
     uint64_t data_offset;
     uint32_t rank_count;
-    uint32_t joined; /* protected by the file's lock */
+    uint32_t joined; /* number of joined ranks; protected by the file's lock */
     _Atomic uint32_t is_complete;
     _Atomic uint32_t broken; /* enum core_comm_end, shifted, and the rank */
     _Atomic uint32_t arrived;
@@ -67,41 +67,42 @@ static_assert(sizeof(struct core_comm_record) == 32, "collectives 1");
 static_assert(sizeof(struct core_comm_rank) == 96, "collectives 1");
 static_assert(sizeof(struct core_comm_file) == 128, "collectives 1");
 
-/* The word broken. */
+/* The value of `broken`. */
 #define CORE_COMM_BROKEN(reason, rank) ((uint32_t)(reason) << 16 | (rank))
 
 struct ntk_core_comm {
     struct ntk_core *core;
-    struct ntk_core_comm *next; /* in core->comms; under comm_lock */
+    struct ntk_core_comm *next; /* next in core->comms; protected by comm_lock */
     char *rendezvous;
     uint32_t world_rank, world_count;
-    uint32_t *group; /* NULL: all */
+    uint32_t *group; /* NULL: all ranks */
     uint32_t rank, count;
     uint64_t timeout_ns;
     const struct ntk_clock *clock;
-    uint32_t references; /* under comm_lock; one belongs to the list */
+    uint32_t references; /* protected by comm_lock; one reference belongs to the list */
     bool is_listed;
     char path[NTK_PATH_BYTES + NTK_COMM_NAME_BYTES];
     struct core_comm_file *shared;
-    pthread_mutex_t lock; /* one operation at a time */
-    bool has_failed;      /* an operation failed because of a missing rank; under lock */
+    pthread_mutex_t lock; /* held during an operation */
+    bool has_failed;      /* an operation failed because of a missing rank; protected by lock */
     ntk_hooks_comm hook;
-    char name[NTK_NTRACE_COMM_BYTES];  /* in system traces; "" without hooks */
-    _Atomic uint64_t operations_begun; /* the same numbers as in the hooks */
-    uint64_t wait_ticks;   /* of the current operation, until all had arrived; under lock */
-    uint32_t logical_core; /* global, for looking up faults; UINT32_MAX unknown */
-    double link_factor;    /* of the current operation: slowdown of its links; under lock */
+    char name[NTK_NTRACE_COMM_BYTES];  /* name in system traces; "" without hooks */
+    _Atomic uint64_t operations_begun; /* same numbers as in the hooks */
+    /* wait in the current operation until all had arrived; protected by lock */
+    uint64_t wait_ticks;
+    uint32_t logical_core; /* global number, to look up faults; UINT32_MAX: unknown */
+    double link_factor;    /* slowdown of links in the current operation; protected by lock */
 };
 
-/* Wakes all waiters for the end of a round. */
+/* Wakes all waiting ranks at the end of a round. */
 void core_comm_wake(struct core_comm_file *shared);
-/* Breaks it for all ranks, unless another rank already did; rank is the cause. */
+/* Breaks the communicator for all ranks, unless another rank already did; rank is the cause. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank);
-/* Breaks it if another rank is dead. */
+/* Breaks the communicator if another rank is dead. */
 void core_comm_look_for_dead(const struct ntk_core_comm *comm);
 /* The error of a broken communicator: -ECOMM or -ETIMEDOUT. */
 int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, struct ntk_err *err);
-/* An incomplete communicator removes its name. */
+/* Removes the name of a communicator that is still incomplete. */
 void core_comm_name_remove(const struct ntk_core_comm *comm);
 
 #endif

@@ -6,12 +6,12 @@
 
 #include "runtime-hooks/core/core_model.h"
 
-/* A member that was inflated to HBM, or its content was already there. */
+/* A member that was inflated into HBM, or found already inflated. */
 struct core_landing {
-    struct core_allocation allocation; /* until a model takes it; no bytes: taken */
+    struct core_allocation allocation; /* owned until a model takes it; then it has no bytes */
     const void *landed;                /* where the reader stored it */
     const char *address;               /* where the content is now */
-    struct core_weight *pinned;        /* a weight with its content, kept for this load */
+    struct core_weight *pinned;        /* weight with this content that is kept for this load */
 };
 
 struct core_weight_user {
@@ -19,14 +19,14 @@ struct core_weight_user {
     uint32_t physical_core;
 };
 
-/* Constants of one member of one file on one device. */
+/* The constants of one member of one file on one device. */
 struct core_weight {
     uint8_t digest[32];
     char *member;
     char *name;
-    struct core_allocation allocation; /* accounted to users[0], if any */
-    struct ntk_vec users;              /* of struct core_weight_user */
-    uint32_t pins;                     /* number of loads that rely on its content */
+    struct core_allocation allocation; /* accounted to users[0] if there is a user */
+    struct ntk_vec users;              /* elements are struct core_weight_user */
+    uint32_t pins;                     /* number of loads that rely on the content */
 };
 
 static bool is_aligned(const struct core_allocation *allocation, uint64_t alignment)
@@ -34,7 +34,7 @@ static bool is_aligned(const struct core_allocation *allocation, uint64_t alignm
     return alignment == 0 || allocation->offset % alignment == 0;
 }
 
-/* --- weights: weights_lock is held ------------------------------------------------------------ */
+/* ---- weights: the caller holds weights_lock ------------------------------------------------- */
 
 static struct core_weight *weight_find(const struct core_constants *constants, const char *member,
                                        uint32_t physical_core, uint64_t bytes, uint64_t alignment)
@@ -55,7 +55,7 @@ static struct core_weight *weight_find(const struct core_constants *constants, c
     return NULL;
 }
 
-/* Frees the memory after its last user; it is then accounted to no model. */
+/* Frees a weight without users; its memory was then accounted to no model. */
 static void weight_settle(struct ntk_core *core, struct core_weight *weight)
 {
     if (weight->pins > 0 || weight->users.count > 0) {
@@ -147,7 +147,7 @@ void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, u
     struct ntk_core *core = constants->core;
     struct core_landing *landing;
 
-    /* A second member with the same name replaces the first one, which may stay with the reader. */
+    /* If a second member has the same name, it replaces the first, which the reader may keep. */
     if (ntk_map_get(&constants->members, member)) {
         return NULL;
     }
@@ -199,7 +199,8 @@ void core_constants_fini(struct core_constants *constants)
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
-/* The landing with the variable's content; of two members with one name, the last one counts. */
+/* Finds the landing with the variable's content; if two members have the same name, the last
+ * one. */
 static struct core_landing *landing_find(const struct core_constants *constants,
                                          const struct ntk_neff_var *var)
 {
@@ -208,7 +209,8 @@ static struct core_landing *landing_find(const struct core_constants *constants,
     return landing && landing->landed == var->data ? landing : NULL;
 }
 
-/* Accounted memory with the content: the landed memory, if aligned and not taken; else a copy. */
+/* Returns accounted memory with the content: the landed memory, if it is aligned and not taken yet;
+ * otherwise a copy. */
 static int content_take(struct core_constants *constants, const struct core_memory_request *request,
                         const struct ntk_neff_var *var, struct core_landing *landing,
                         struct core_allocation *out_allocation, struct ntk_err *err)

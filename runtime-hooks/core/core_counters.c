@@ -6,9 +6,9 @@
 
 #include "runtime-hooks/core/core_model.h"
 
-/* One physical core. */
+/* Counters of one physical core. */
 struct part {
-    uint64_t duration_ns; /* device time */
+    uint64_t duration_ns; /* in device time */
     uint64_t busy_ns[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ns[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT];
@@ -25,12 +25,13 @@ struct logical {
 
 struct of_model {
     uint32_t id;
-    uint64_t bytes[2]; /* by enum ntk_memory_location */
+    uint64_t bytes[2]; /* indexed by enum ntk_memory_location */
 };
 
 struct core_counters {
-    pthread_mutex_t lock;  /* protects all below; no other lock is taken while held */
-    struct ntk_vec models; /* of struct of_model, only with bytes */
+    /* protects the following members; no other lock is taken while it is held */
+    pthread_mutex_t lock;
+    struct ntk_vec models; /* elements are struct of_model, only those with bytes */
     struct logical ncs[];
 };
 
@@ -113,7 +114,7 @@ void core_counters_memory(struct core_counters *counters, uint32_t model_id,
         struct of_model fresh = { .id = model_id };
 
         fresh.bytes[location] = bytes;
-        (void)ntk_vec_push(&counters->models, &fresh); /* if out of memory, the model lacks a row */
+        (void)ntk_vec_push(&counters->models, &fresh); /* if out of memory, the model has no row */
     }
     pthread_mutex_unlock(&counters->lock);
 }
@@ -132,7 +133,7 @@ int ntk_core_counts_get(struct ntk_core *core, uint32_t nc, struct ntk_core_coun
     }
     pthread_mutex_lock(&core->counters->lock);
     struct logical logical = core->counters->ncs[nc];
-    /* After taking the lock: counted ends are earlier than now. */
+    /* Read the time after taking the lock, so that counted ends are earlier than now. */
     uint64_t now = ntk_hooks_now();
     pthread_mutex_unlock(&core->counters->lock);
     *out_counts = (struct ntk_core_counts){ .time_in_use_ns = logical.in_use_ns };

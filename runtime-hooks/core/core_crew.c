@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers, and the line of waiting queues.
+ * core_crew - the workers, and the line of queues that wait for one.
  */
 #include "runtime-hooks/core/core_queue_private.h"
 
@@ -29,7 +29,7 @@ void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *q
     crew->in_line_count++;
 }
 
-/* The first of the line, NULL if it is empty. */
+/* Takes the first queue from the line; NULL if the line is empty. */
 static struct ntk_core_queue *line_take(struct ntk_core_crew *crew)
 {
     struct ntk_core_queue *queue = crew->first;
@@ -44,7 +44,7 @@ static struct ntk_core_queue *line_take(struct ntk_core_crew *crew)
     return queue;
 }
 
-/* Takes the queue out of the line; false if it is not in it. */
+/* Removes the queue from the line; false if it is not in the line. */
 static bool line_remove(struct ntk_core_crew *crew, const struct ntk_core_queue *queue)
 {
     struct ntk_core_queue *before = NULL;
@@ -74,7 +74,7 @@ void ntk_core_crew_undriven(struct ntk_core_crew *crew)
     }
 }
 
-/* Sleeps until needed, or until the end. The lock is held. */
+/* Sleeps until needed, or until the end. The caller holds the lock. */
 static void work_wait(struct ntk_core_crew *crew)
 {
     crew->idle_count++;
@@ -89,8 +89,8 @@ static void work_wait(struct ntk_core_crew *crew)
     }
 }
 
-/* Runs the first item of a queue that was in line; then the queue continues. The lock is held,
- * except during run and destroy. */
+/* Runs the first item of a queue that was in the line; then the queue continues. The caller holds
+ * the lock, which is released during run and destroy. */
 static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
 {
     struct ntk_core_queue_item *item = ntk_core_queue_take(queue);
@@ -107,8 +107,7 @@ static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
     item->destroy(item);
     pthread_mutex_lock(&crew->lock);
     ntk_core_queue_advance(queue);
-    /* This worker serves one of them. With too few workers it is slower, but the line is not
-     * lost. */
+    /* This worker serves one queue. With too few workers the line is slower, but never stuck. */
     if (crew->in_line_count > 1) {
         (void)ntk_core_crew_call(crew, crew->in_line_count - 1);
     }
@@ -119,7 +118,8 @@ bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     if (!line_remove(crew, queue)) {
         return false;
     }
-    /* An item may write files. Workers block SIGXFSZ, but threads of the application do not. */
+    /* An item may write files. The crew's workers block SIGXFSZ, but the application's threads do
+     * not. */
     struct ntk_quiet quiet = { 0 };
     if (ntk_quiet_is_limited()) {
         ntk_quiet_enter(&quiet);
@@ -128,7 +128,7 @@ bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     item_run(crew, queue);
     is_worker = false;
     ntk_quiet_leave(&quiet);
-    /* This thread serves no other queue. */
+    /* Get workers for the other queues, because this thread serves none of them. */
     (void)ntk_core_crew_call(crew, crew->in_line_count);
     return true;
 }
@@ -209,7 +209,7 @@ void ntk_core_crew_stop(struct ntk_core_crew *crew)
     while (!is_over(crew)) {
         pthread_cond_wait(&crew->over, &crew->lock);
     }
-    /* All queues are idle, so no worker starts from here on. */
+    /* All queues are idle, so no worker is started from here on. */
     uint32_t worker_count = crew->worker_count;
     crew->worker_count = 0;
     pthread_mutex_unlock(&crew->lock);

@@ -17,15 +17,15 @@ struct queue {
     int fd; /* a semaphore that counts queued items */
     uint32_t capacity;
     uint64_t lost;
-    uint64_t first; /* index of the oldest, modulo the capacity */
+    uint64_t first; /* index of the oldest item, modulo the capacity */
     uint32_t count;
     struct ntk_core_debug_record **records;
 };
 
-/* All queues in a list, because there are few. */
+/* Protects the list of queues, which is short. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec queues = NTK_VEC_INIT(struct queue);
-/* Their number, for a check without the lock. */
+/* Number of queues, for a check without the lock. */
 static _Atomic uint32_t queue_count;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 
@@ -48,7 +48,7 @@ static void queue_fini(struct queue *queue)
     close(queue->fd);
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void queues_drop(void)
 {
     ntk_vec_each(struct queue, queue, &queues) {
@@ -69,7 +69,7 @@ static void fork_handler_install(void)
     (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static struct queue *queue_of_core(uint32_t nc)
 {
     ntk_vec_each(struct queue, queue, &queues) {
@@ -135,7 +135,7 @@ int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event)
         queue->records[(queue->first + queue->count) % queue->capacity] = record;
         queue->count++;
         record = NULL;
-        /* Never full: it counts at most NTK_CORE_DEBUG_EVENTS_MAX. */
+        /* Cannot overflow, because it counts at most NTK_CORE_DEBUG_EVENTS_MAX. */
         (void)!write(queue->fd, &one, sizeof one);
     }
     pthread_mutex_unlock(&lock);

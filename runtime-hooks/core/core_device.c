@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The share of the machine that this process holds: its cores, their stacks, their hardware state.
+ * core_device - the part of the machine that this process holds: its cores, their stacks, their
+ * hardware state.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -21,13 +22,13 @@
 #include "shared/base/str.h"
 #include "shared/base/units.h"
 
-/* Distance between seeds of two cores, so that neighbouring seeds do not collide. */
+/* Distance between the seeds of two cores, so that adjacent seeds do not collide. */
 #define CORE_SEED_STEP 0x9e3779b9U
-/* How long processes that give way may take to leave a core, and the polling interval. */
+/* Maximum time for processes that give way to leave a core, and the polling interval. */
 #define YIELD_NS (5 * NTK_NS_PER_SECOND)
 #define YIELD_PAUSE_NS 500000L
 #define STACK_LEAST_BYTES (16ULL << 20) /* with less, no model would fit */
-#define HOLDERS_MAX 3                   /* that a message names */
+#define HOLDERS_MAX 3                   /* maximum holders that a message names */
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
 static struct ntk_core *forgotten_core;
@@ -37,7 +38,7 @@ uint32_t core_model_id_next(void)
     return atomic_fetch_add(&next_model_id, 1);
 }
 
-/* Prefixes the message about an invalid value with the name of the setting. */
+/* Puts the name of the setting before the message about an invalid value. */
 static int refused(const struct ntk_core_setting *setting, int error, struct ntk_err *err)
 {
     if (setting->name) {
@@ -99,7 +100,7 @@ int ntk_core_machine_build(const struct ntk_core_machine_options *options, struc
 {
     const struct ntk_core_machine_row *row = NULL;
     struct ntk_core_soft *soft = NULL;
-    /* Registered as a process, so that no other one rebuilds the machine meanwhile. */
+    /* Register as a process, so that no other process rebuilds the machine in the meantime. */
     int ret = machine_open(options, &soft, &row, err);
 
     if (ret == 0) {
@@ -142,7 +143,8 @@ int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t dev
     return pid > 0 ? pid : 0;
 }
 
-/* Locks all physical cores of the logical core or none: 1, 0 if another process has one, -errno. */
+/* Locks all physical cores of the logical core, or none. Returns 1; 0 if another process has one;
+ * or -errno. */
 static int logical_core_lock(struct ntk_core *core, uint32_t logical)
 {
     for (uint32_t i = 0; i < core->lnc; i++) {
@@ -165,7 +167,7 @@ static void logical_cores_unlock(struct ntk_core *core, uint32_t first, uint32_t
     }
 }
 
-/* Like ntk_core_soft_holder(). */
+/* Same as ntk_core_soft_holder(), for a logical core. */
 static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
 {
     int pid = 0;
@@ -176,9 +178,9 @@ static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
     return pid;
 }
 
-/* Waits until processes that give way (a canary of neuron-monitor diag) have left the requested
- * cores. They check for requests after announcing that they give way, and we check for them after
- * announcing the request, so neither misses the other. */
+/* Waits until processes that give way (the canary of neuron-monitor diag) have left the requested
+ * cores. They check for requests after announcing that they give way, and this process checks for
+ * them after announcing its request, so neither misses the other. */
 static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;
@@ -189,7 +191,8 @@ static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
     }
 }
 
-/* "; nc0-nc1: process 4711 (python3) of alice since ..., nc4: ...". At most three are named. */
+/* Writes "; nc0-nc1: process 4711 (python3) of alice since ..., nc4: ...", with at most HOLDERS_MAX
+ * holders. */
 static void holders_format(const struct ntk_core *core, uint32_t from, uint32_t to,
                            struct ntk_buf *out)
 {
@@ -240,7 +243,7 @@ static int cores_busy(const struct ntk_core *core, uint32_t from, uint32_t to, u
     return ret;
 }
 
-/* Chooses and locks first_core .. first_core + core_count - 1. */
+/* Chooses and locks the cores first_core .. first_core + core_count - 1. */
 static int cores_choose(struct ntk_core *core, struct ntk_err *err)
 {
     const struct ntk_core_options *options = &core->options;
@@ -258,7 +261,8 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
     uint32_t to = options->exact ? options->first_core + options->core_count : total;
     uint32_t wanted = options->core_count;
 
-    /* The first sequence of free cores that is long enough; without a number, the longest. */
+    /* Find the first sequence of free cores that is long enough or, without a requested number, the
+     * longest. */
     for (;;) {
         uint32_t best_first = 0;
         uint32_t best_count = 0;
@@ -291,7 +295,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock NeuronCores: %s",
                                strerror(-ret));
         }
-        /* Another process took it first: retry. */
+        /* Another process took them first: retry. */
     }
     uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
     return cores_busy(core, from, to, last, free_count, err);
@@ -308,8 +312,8 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
     return ret;
 }
 
-/* Address space for a stack, without memory. Under a limit (ulimit -v, valgrind), half of the
- * largest power of two that fits, because the process needs the rest. */
+/* Reserves address space for a stack, without memory. Under a limit (ulimit -v, valgrind), reserves
+ * half of the largest power of two that fits, because the process needs the rest. */
 static int stack_reserve(struct core_stack *stack, struct ntk_err *err)
 {
     const int protection = PROT_READ | PROT_WRITE;
@@ -335,7 +339,7 @@ static int stack_reserve(struct core_stack *stack, struct ntk_err *err)
     }
     stack->bytes = bytes;
     stack->reserved_bytes = wanted;
-    (void)madvise(bytes, wanted, MADV_DONTDUMP); /* a core file of 32 GiB is useless */
+    (void)madvise(bytes, wanted, MADV_DONTDUMP); /* a core file of 32 GiB would be useless */
     return 0;
 }
 
@@ -372,7 +376,7 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
     return 0;
 }
 
-/* Hardware state and microcode of one logical core. */
+/* Sets up the hardware state and microcode of one logical core. */
 static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err)
 {
     struct core_nc *nc = &core->ncs[nc_index];
@@ -392,7 +396,7 @@ static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err
             ret = ntk_engine_core_create(core->row->facts.generation, &nc->engines[i], err);
         }
         if (ret == 0) {
-            /* Cores round differently. */
+            /* Each core rounds differently. */
             ntk_engine_core_seed(nc->engines[i],
                                  core->options.rounding_seed + physical * CORE_SEED_STEP);
             struct core_memory_request request = { .physical_core = physical,
@@ -504,7 +508,7 @@ static void core_free(struct ntk_core *core)
     pthread_mutex_destroy(&core->comm_lock);
     ntk_vec_fini(&core->weights);
     pthread_mutex_destroy(&core->weights_lock);
-    ntk_core_soft_close(core->soft); /* last: frees the cores for others */
+    ntk_core_soft_close(core->soft); /* must be last: frees the cores for other processes */
     free(core);
 }
 
@@ -520,7 +524,8 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     if (ret == 0) {
         ret = machine_open(&options->machine, &soft, &row, err);
     }
-    /* From here on, core_free() cannot end hooks and traces of another machine of this process. */
+    /* Allocated after the machine was opened: the process then has no other machine that
+     * core_free() could stop hooks and traces of. */
     struct ntk_core *core = ret == 0 ? calloc(1, sizeof *core) : NULL;
     if (!core) {
         ntk_core_faults_destroy(faults);
@@ -608,8 +613,8 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
     }
     ntk_core_soft_forget(core->soft);
     core->soft = NULL;
-    /* The rest is a snapshot of the parent's state, with locks that may be held by missing threads.
-     * It only stays reachable. */
+    /* The rest is a snapshot of the parent's state, with locks that missing threads may hold. It
+     * only stays reachable. */
     forgotten_core = core;
 }
 

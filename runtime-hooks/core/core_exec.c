@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One execution: walks over the steps of a model, on its cores and in the calling thread.
+ * core_exec - runs an execution: walks through a model's steps, on its cores and in the calling
+ * thread.
  */
 #include "runtime-hooks/core/core_model.h"
 
@@ -29,19 +30,19 @@ static const char *const engine_names[] = {
 
 struct execution {
     struct ntk_core_model *model;
-    struct core_tensor_view *views; /* by io */
-    struct core_context *context;   /* NULL without intermediate data */
-    char *between;                  /* its buffer */
-    struct core_capture *capture;   /* NULL if not recorded */
+    struct core_tensor_view *views; /* indexed like the model's inputs and outputs */
+    struct core_context *context;   /* NULL if there is no intermediate data */
+    char *between;                  /* buffer of the context */
+    struct core_capture *capture;   /* NULL if it is not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
-    uint64_t code_bytes;               /* not yet sent to the device */
-    uint16_t queue;                    /* of the front */
-    uint64_t parts_ticks;              /* on cores, in earlier steps */
-    uint64_t device_ns;                /* likewise */
-    enum ntk_core_outcome outcome;     /* of these */
-    struct ntk_core_trace_span traced; /* the whole */
-    struct ntk_core_trace_span phase;  /* the current EXEC_* phase; zeroed: none */
+    uint64_t code_bytes;               /* bytes of code not yet sent to the device */
+    uint16_t queue;                    /* number of the front's queue */
+    uint64_t parts_ticks;              /* host time on cores in earlier steps */
+    uint64_t device_ns;                /* device time in earlier steps */
+    enum ntk_core_outcome outcome;     /* outcome of earlier steps */
+    struct ntk_core_trace_span traced; /* span of the whole execution */
+    struct ntk_core_trace_span phase;  /* current EXEC_* phase; zeroed: none */
     struct ntk_err *err;
 };
 
@@ -74,7 +75,8 @@ static uint64_t slot_device_address(const struct execution *execution, uint32_t 
     return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].device_address : 0;
 }
 
-/* The core's execution lock is held: scratchpad and bindings belong to this execution. */
+/* The caller holds the core's execution lock, so scratchpad and bindings belong to this
+ * execution. */
 static void bindings_fill(const struct execution *execution, struct core_subgraph *subgraph,
                           const struct core_allocation *scratchpad)
 {
@@ -154,7 +156,7 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
     return outcome;
 }
 
-/* Which of two outcomes of an execution's cores to report. */
+/* Selects which of two outcomes of an execution's cores is reported. */
 static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_core_outcome b)
 {
     if (a == NTK_CORE_COMPLETED || (a == NTK_CORE_NUMERICAL_ERROR && b != NTK_CORE_COMPLETED)) {
@@ -205,7 +207,7 @@ static uint64_t host_ns_since(uint64_t start_ticks)
     return ntk_hooks_ticks_to_ns(ntk_hooks_now() - start_ticks);
 }
 
-/* The core hangs until the limit; the rest of its work is not done. */
+/* Makes the core hang until the limit; the rest of its work is not done. */
 static uint64_t hang_last(const struct ntk_core_model *model, const struct core_step *step,
                           struct ntk_engine_result *results)
 {
@@ -285,8 +287,8 @@ static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t cal
         &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
 }
 
-/* Another model or node takes the core: clears what the last one left in its memories. The
- * execution lock is held. */
+/* Gives the core to another model or node: clears the data that the last one left in its memories.
+ * The caller holds the execution lock. */
 static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
                          const struct ntk_core_model *model, uint32_t node)
 {
@@ -334,7 +336,7 @@ static void trace_phase_end(struct execution *execution)
     execution->phase = (struct ntk_core_trace_span){ 0 };
 }
 
-/* The phase ends when the next starts, at the same moment unless the next is on another core. */
+/* Ends a phase and starts the next, at the same moment unless the next phase is on another core. */
 static void trace_phase_next(struct execution *execution, enum ntk_core_trace_kind kind,
                              uint32_t nc)
 {
@@ -353,7 +355,7 @@ static void trace_phase_next(struct execution *execution, enum ntk_core_trace_ki
     ntk_core_trace_moment(nc, &data, notes, 2);
 }
 
-/* The current phase ends with the execution: the last one, or the first if it never ran. */
+/* Ends the execution and its current phase: the last phase, or the first if it never ran. */
 static void trace_execution_end(struct execution *execution)
 {
     const struct ntk_core_trace_note notes[] = {
@@ -365,7 +367,7 @@ static void trace_execution_end(struct execution *execution)
     ntk_core_trace_moment(execution->model->nc, &data, notes, 2);
 }
 
-/* The core is held. One span per physical core, and both clocks at its start. */
+/* The caller holds the core. Starts one span per physical core, with both clocks at its start. */
 static void trace_running_begin(const struct execution *execution, const struct core_step *step,
                                 struct ntk_core_trace_span *spans)
 {
@@ -378,7 +380,8 @@ static void trace_running_begin(const struct execution *execution, const struct 
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         bool is_switch = i == 0 && nc->traced_model != execution->model->id;
         const struct ntk_core_trace_note notes[] = {
-            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL }, /* later events depend on it */
+            /* first, because later events depend on it */
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
             { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
             { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SWITCH, NULL },
         };
@@ -389,7 +392,7 @@ static void trace_running_begin(const struct execution *execution, const struct 
     nc->traced_model = execution->model->id;
 }
 
-/* Each physical core stops at its own time on the device. */
+/* Ends the spans: each physical core stops at a different device time. */
 static void trace_running_end(const struct execution *execution, const struct core_step *step,
                               const struct ntk_core_trace_span *spans,
                               const struct ntk_engine_result *results)
@@ -409,7 +412,7 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
-/* Items without a client or space are dropped. */
+/* Takes printed items; they are dropped if there is no client or no space. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;
@@ -417,7 +420,8 @@ static void printed(const struct ntk_engine_print_event *event, void *ctx)
     (void)ntk_core_debug_push(step->nc, event);
 }
 
-/* The core is held. All physical cores of the logical one run in parallel in device time. */
+/* The caller holds the core. All physical cores of the logical core run in parallel in device
+ * time. */
 static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t step_index,
                                            const struct core_step_record *record,
                                            const struct core_slowness *slowness,
@@ -476,7 +480,7 @@ static void bit_flip(const struct execution *execution, const struct core_step *
     }
 }
 
-/* One step on its core, from taking to releasing the core. */
+/* A step on its core, from taking to releasing the core. */
 struct run {
     struct execution *execution;
     struct core_step *step;
@@ -490,7 +494,8 @@ struct run {
     struct ntk_core_trace_span running[NTK_CORE_LNC_MAX];
 };
 
-/* Takes the core exclusively; false, with nothing held, if it cannot be cleared for the model. */
+/* Takes the core exclusively; returns false, with nothing held, if it cannot be cleared for the
+ * model. */
 static bool core_take(const struct run *run)
 {
     struct execution *execution = run->execution;
@@ -541,7 +546,7 @@ static void run_begin(struct run *run)
     }
 }
 
-/* The work of all its physical cores, including the effects of faults. */
+/* Does the work of all physical cores, including the effects of faults. */
 static void run_work(struct run *run, const struct core_slowness *slowness)
 {
     struct execution *execution = run->execution;
@@ -565,7 +570,7 @@ static void run_work(struct run *run, const struct core_slowness *slowness)
     core_step_record_end(&record, run->device_ns, run->outcome != NTK_CORE_COMPLETED);
 }
 
-/* Stretches host time to device time: for a hanging core, and for all if requested. */
+/* Extends host time to device time: for a hanging core, and for all cores if requested. */
 static void run_pace(struct run *run, uint64_t start_ns)
 {
     const struct ntk_core_model *model = run->execution->model;
@@ -581,7 +586,7 @@ static void run_pace(struct run *run, uint64_t start_ns)
     }
 }
 
-/* Counts it, and records its end. */
+/* Counts the step, and records its end. */
 static void run_end(struct run *run)
 {
     struct execution *execution = run->execution;
@@ -596,7 +601,7 @@ static void run_end(struct run *run)
     run->nc->device_clock_ns += run->device_ns;
     exec->core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec->core_end_ticks - exec->core_start_ticks);
-    /* A part that continues elsewhere is counted there, as one execution. */
+    /* If the execution continues on another core, it counts there. */
     exec->is_part = run->step_index < model->last_core_step && continues(run->outcome);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         core_exec_core_fill(&run->per_core[i], &run->results[i], host_ns);
@@ -681,7 +686,7 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     return NTK_CORE_COMPLETED;
 }
 
-/* An execution on the host only: counted at the model's core, which was not busy. */
+/* Counts an execution that ran only on the host, at the model's core, which was not busy. */
 static void hosted_tell(const struct execution *execution, enum ntk_core_outcome outcome)
 {
     struct ntk_core_model *model = execution->model;
@@ -701,7 +706,7 @@ static void hosted_tell(const struct execution *execution, enum ntk_core_outcome
     pthread_mutex_unlock(&nc->execution_lock);
 }
 
-/* Runs every step until one fails; NaN does not stop it. */
+/* Runs the steps until one fails; NaN does not count as a failure. */
 static enum ntk_core_outcome steps_run(struct execution *execution)
 {
     struct ntk_core_model *model = execution->model;
@@ -714,7 +719,7 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
 
         execution->outcome = outcome_worse(execution->outcome, now);
         if (step->is_cpu && !continues(now) && i < model->last_core_step) {
-            /* No core reports its end. */
+            /* No core reports the end of the execution. */
             refused_tell(model, execution->id, execution->call_start_ticks, now);
         }
     }
@@ -739,7 +744,7 @@ static bool lies_well(const struct ntk_core_model *model, const struct core_tens
            (model->is_for_stack && ncs[view->nc].stack == ncs[model->nc].stack);
 }
 
-/* Takes and checks a view of every tensor; on failure none is held. */
+/* Takes and checks a view of every tensor; on failure, all are released. */
 static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                       size_t tensor_count, struct core_tensor_view *views, struct ntk_err *err)
 {

@@ -23,8 +23,8 @@ enum when {
 };
 
 enum scope {
-    SCOPE_ALL,  /* one count for all cores */
-    SCOPE_EACH, /* a count per core */
+    SCOPE_ALL,  /* all cores are counted together */
+    SCOPE_EACH, /* each core is counted separately */
     SCOPE_ONE,
 };
 
@@ -32,13 +32,13 @@ struct rule {
     struct ntk_core_fault fault;
     enum when when;
     enum scope scope;
-    uint32_t core;      /* SCOPE_ONE */
-    uint64_t n;         /* WHEN_AT, WHEN_EVERY, WHEN_FROM */
-    uint64_t threshold; /* WHEN_PROBABILITY: a smaller random number strikes */
-    bool always;        /* probability 1 */
+    uint32_t core;      /* for SCOPE_ONE */
+    uint64_t n;         /* for WHEN_AT, WHEN_EVERY, WHEN_FROM */
+    uint64_t threshold; /* for WHEN_PROBABILITY: a random number below it strikes */
+    bool always;        /* the probability is 1 */
     uint64_t seed;
     bool has_seed, has_core, has_amount;
-    _Atomic uint64_t executions[NTK_SEGMENT_CORES]; /* per core for SCOPE_EACH, else [0] */
+    _Atomic uint64_t executions[NTK_SEGMENT_CORES]; /* by core for SCOPE_EACH, else only [0] */
 };
 
 struct ntk_core_faults {
@@ -48,7 +48,7 @@ struct ntk_core_faults {
 
 enum measure { MEASURE_AMOUNT, MEASURE_FACTOR, MEASURE_TIME };
 
-/* The name of the counter shows whether there is one. */
+/* The names of the faults' counters; none: no counter. */
 static const struct {
     const char *name;
     const char *counter;
@@ -71,7 +71,7 @@ static bool has_counter(enum ntk_core_fault_kind kind)
     return strcmp(kinds[kind].counter, "none") != 0;
 }
 
-/* "what" and a text of the user, truncated to the size of a message. */
+/* Sets the message: `what` and a user's text, truncated to the size of a message. */
 static int refuse(struct ntk_err *err, const char *text, const char *what)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.60s' %s", text, what);
@@ -223,7 +223,7 @@ static int kind_parse(struct rule *rule, const char *text, struct ntk_err *err)
     return refuse(err, text, names);
 }
 
-/* text is changed. */
+/* Parses a rule; text is modified. */
 static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
 {
     char copy[FAULT_BYTES_MAX];
@@ -324,7 +324,7 @@ void ntk_core_faults_destroy(struct ntk_core_faults *faults)
     free(faults);
 }
 
-/* splitmix64: the n-th number of a seed, computed directly. */
+/* splitmix64: computes the n-th number of a seed directly. */
 static uint64_t draw(uint64_t seed, uint64_t n)
 {
     uint64_t z = seed + n * UINT64_C(0x9e3779b97f4a7c15);
@@ -334,7 +334,8 @@ static uint64_t draw(uint64_t seed, uint64_t n)
     return z ^ (z >> 31);
 }
 
-/* *out_n: the number of the execution among those that the rule counts. */
+/* Whether the rule strikes. *out_n is the number of the execution among those that the rule
+ * counts. */
 static bool rule_strikes(struct rule *rule, uint32_t core, uint64_t *out_n)
 {
     if (rule->scope == SCOPE_ONE && rule->core != core) {
@@ -359,7 +360,7 @@ static bool rule_strikes(struct rule *rule, uint32_t core, uint64_t *out_n)
     return false;
 }
 
-/* Uses the second of two random numbers of an execution. */
+/* The random delay, from the second of an execution's two random numbers. */
 static uint64_t jitter_ns(const struct rule *rule, uint32_t core, uint64_t n)
 {
     uint64_t counter = rule->scope == SCOPE_EACH ? core % NTK_SEGMENT_CORES : 0;

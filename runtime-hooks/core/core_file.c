@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * General information from a NEFF, even if it is not or cannot be loaded.
+ * core_file - reads general information from a NEFF, even if it is not or cannot be loaded.
  */
 #include "runtime-hooks/core/core.h"
 

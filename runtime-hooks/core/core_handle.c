@@ -11,7 +11,7 @@ static size_t chunk_objects(size_t chunk)
     return (size_t)FIRST_CHUNK_OBJECTS << chunk;
 }
 
-/* NULL if pointer is not the start of an object of the pool. */
+/* Returns NULL if the pointer is not the start of an object in the pool. */
 static struct ntk_core_handle *object_find(struct ntk_core_handle_pool *pool, const void *pointer)
 {
     uintptr_t address = (uintptr_t)pointer;
@@ -38,7 +38,7 @@ static struct ntk_core_handle *object_find(struct ntk_core_handle_pool *pool, co
     return NULL;
 }
 
-/* The pool's lock is held. */
+/* The caller holds the pool's lock. */
 static void free_list_add(struct ntk_core_handle_pool *pool, struct ntk_core_handle *object)
 {
     object->next_free = NULL;
@@ -50,7 +50,7 @@ static void free_list_add(struct ntk_core_handle_pool *pool, struct ntk_core_han
     pool->last_free = object;
 }
 
-/* The pool's lock is held. */
+/* The caller holds the pool's lock. */
 static bool pool_grow(struct ntk_core_handle_pool *pool)
 {
     for (size_t i = 0; i < NTK_CORE_HANDLE_CHUNKS; i++) {
@@ -112,7 +112,7 @@ void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool)
 
 void ntk_core_handle_show(void *object)
 {
-    /* Pairs with the acquire in ntk_core_handle_take(): a thread that sees it open sees it
+    /* Pairs with the acquire in ntk_core_handle_take(): a thread that sees the object open sees it
      * complete. */
     atomic_store_explicit(&((struct ntk_core_handle *)object)->is_open, 1, memory_order_release);
 }
@@ -155,7 +155,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
                                                    memory_order_acq_rel, memory_order_relaxed)) {
             continue;
         }
-        /* The memory is never returned, so this read is safe without a reference. */
+        /* Chunks are never freed, so this read is safe without a reference. */
         if (!atomic_load_explicit(&handle->is_open, memory_order_acquire)) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_broadcast(&pool->dropped);
@@ -164,7 +164,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
         return;
     }
     /* The only reference is ours, but another thread may be reading the pointer: it either
-     * increments the count before this and drops last, or finds 0. */
+     * increments the count before this exchange and drops the last reference, or finds 0. */
     if (!atomic_compare_exchange_strong_explicit(&handle->references, &references, 0,
                                                  memory_order_acq_rel, memory_order_relaxed)) {
         ntk_core_handle_drop(pool, object);
@@ -177,7 +177,8 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Returns whether this call closed it; waits: until no other thread holds it. */
+/* Closes the object and returns whether this call did it. waits: until no other thread holds a
+ * reference. */
 static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer, bool waits)
 {
     struct ntk_core_handle *object = ntk_core_handle_take(pool, pointer);
@@ -185,10 +186,10 @@ static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer,
     if (!object) {
         return false;
     }
-    /* Of several closers one succeeds. */
+    /* If several threads close it, one of them succeeds. */
     bool won = atomic_exchange_explicit(&object->is_open, 0, memory_order_acq_rel) == 1;
     if (won) {
-        ntk_core_handle_drop(pool, object); /* the creator's */
+        ntk_core_handle_drop(pool, object); /* drops the creator's reference */
     }
     if (won && waits) {
         pthread_mutex_lock(&pool->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Effects of hardware faults: on an execution, on its core, on the counters that a driver would
- * have.
+ * core_hardware - applies the effects of hardware faults to an execution, its core, and the
+ * counters that a driver would have.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -10,7 +10,7 @@
 
 #include "shared/base/clock.h"
 
-/* "none" in the table maps to a counter without a reader. */
+/* "none" in the table refers to a counter that is never read. */
 struct device_counters {
     struct ntk_soft_device device;
     uint64_t none;
@@ -49,8 +49,8 @@ static void sentence_set(const struct ntk_core *core, enum ntk_core_text text,
     }
 }
 
-/* Updates the driver's counter and writes the record. The outcome of the execution has a separate
- * class, to which this record adds nothing. */
+/* Updates the driver's counter and writes the record. This record has no class, because the
+ * execution's outcome has one. */
 static void fault_count(struct ntk_core *core, const struct core_nc *nc, uint32_t device_index,
                         const struct core_hardware_subject *subject,
                         const struct ntk_core_fault *fault)
@@ -75,7 +75,7 @@ static void fault_count(struct ntk_core *core, const struct core_nc *nc, uint32_
     ntk_hooks_error(&event);
 }
 
-/* Several of one kind add up. */
+/* Adds the effect of a fault; several faults of one kind add up. */
 static void slowness_add(const struct ntk_core_fault *fault, struct core_slowness *slowness)
 {
     if (fault->kind == NTK_CORE_FAULT_SLOW_CORE) {
@@ -121,8 +121,8 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
             continue;
         }
         fault_count(core, nc, facts.device, subject, &faults[i]);
-        /* The first fault that ends the execution determines its outcome; the others are still
-         * counted. */
+        /* The first fault that ends the execution determines its outcome; the other faults are
+         * still counted. */
         if (outcome == NTK_CORE_COMPLETED) {
             outcome = effects[faults[i].kind].outcome;
             sentence_set(core, (enum ntk_core_text)faults[i].kind, &facts,

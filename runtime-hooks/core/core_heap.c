@@ -28,7 +28,7 @@ void ntk_core_heap_fini(struct ntk_core_heap *heap)
     ntk_vec_fini(&heap->free_ranges);
 }
 
-/* Puts a range at index; 0 or -ENOMEM. */
+/* Inserts a range at index. Returns 0 or -ENOMEM. */
 static int range_insert(struct ntk_core_heap *heap, size_t index, struct range range)
 {
     if (!ntk_vec_add(&heap->free_ranges)) {
@@ -113,7 +113,7 @@ void ntk_core_heap_give_back(struct ntk_core_heap *heap, uint64_t offset, uint64
         after->offset = offset;
         after->bytes += bytes;
     } else {
-        /* Without memory for the entry, the range stays taken until the process exits. */
+        /* If out of memory for the entry, the range stays taken until the process exits. */
         (void)range_insert(heap, low, (struct range){ .offset = offset, .bytes = bytes });
     }
 }

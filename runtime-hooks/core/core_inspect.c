@@ -17,13 +17,13 @@
 #include "shared/base/host.h"
 #include "shared/formats/ntrace/ntrace.h"
 
-#define SAMPLES_MAX 86400U /* a day; later ones are omitted */
+#define SAMPLES_MAX 86400U /* one day; later samples are omitted */
 #define CPUS_MAX 1024U
 
 /* --- system trace ----------------------------------------------------------------------------- */
 
-/* Writes the texts of names from *inout_named + 1 to the last one in the events, before these, so
- * that a truncated file can resolve its names. */
+/* Writes the names from *inout_named + 1 to the last one used in the events, before these events,
+ * so that a truncated file can resolve its names. */
 static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_event *events,
                      size_t count, uint32_t *inout_named, struct ntk_err *err)
 {
@@ -49,13 +49,14 @@ static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_e
     return ret;
 }
 
-/* At least one piece per core, so that the file lists each. */
+/* Writes at least one piece per core, so that the file lists each core. */
 static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink sink,
                     const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events,
                     uint32_t *inout_named, struct ntk_err *err)
 {
     uint64_t position = 0;
-    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
+    /* bounded, so that it does not block on a core that still records */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX;
     size_t count = CORE_INSPECT_PIECE_EVENTS;
     int ret = 0;
 
@@ -101,7 +102,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
         ret = core_add(&writer, sink, core, nc, events, &named, err);
     }
     if (ret < 0 && writer.bytes == 0) {
-        ntk_ntrace_writer_abort(&writer); /* not even the head fits: no file */
+        ntk_ntrace_writer_abort(&writer); /* not even the head fits, so there is no file */
     } else if (ret == 0 || writer.full) {
         ret = ntk_ntrace_writer_commit(&writer, err);
     } else {
@@ -139,7 +140,7 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
 /* --- the host --------------------------------------------------------------------------------- */
 
 struct cpu_times {
-    uint64_t busy, total; /* jiffies since boot */
+    uint64_t busy, total; /* in jiffies, since boot */
 };
 
 struct ntk_core_sampler {
@@ -147,15 +148,17 @@ struct ntk_core_sampler {
     bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t stop;
-    bool is_stopped; /* under lock; the rest belongs to the thread until it has ended */
+    /* protected by lock; the other members belong to the thread until it has ended */
+    bool is_stopped;
     uint32_t cpu_count;
     struct cpu_times before[CPUS_MAX];
-    struct ntk_vec times;   /* of uint64_t */
-    struct ntk_vec percent; /* of double, cpu_count per time */
-    struct ntk_vec memory;  /* of uint64_t: total, used, process; per time */
+    struct ntk_vec times;   /* elements are uint64_t */
+    struct ntk_vec percent; /* elements are double, cpu_count per time */
+    struct ntk_vec memory;  /* elements are uint64_t: total, used, process; per time */
 };
 
-/* "cpu3 10 20 ..." of /proc/stat; user, nice, system, idle, iowait, irq, softirq, steal. */
+/* Parses "cpu3 10 20 ..." lines of /proc/stat: user, nice, system, idle, iowait, irq, softirq,
+ * steal. */
 static uint32_t cpus_read(struct cpu_times *cpus)
 {
     FILE *file = fopen("/proc/stat", "re");
@@ -169,7 +172,7 @@ static uint32_t cpus_read(struct cpu_times *cpus)
             break;
         }
         if (*at < '0' || *at > '9') {
-            continue; /* the sum */
+            continue; /* skip the sum over all CPUs */
         }
         (void)strtoul(at, &at, 10);
         struct cpu_times cpu = { 0 };
@@ -187,7 +190,7 @@ static uint32_t cpus_read(struct cpu_times *cpus)
     return count;
 }
 
-/* Total, used and this process's resident bytes. */
+/* Reads the total, the used, and this process's resident bytes. */
 static void memory_read(uint64_t *out)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -214,7 +217,8 @@ static void memory_read(uint64_t *out)
     }
 }
 
-/* The share of a processor since the last sample; if out of memory, the sample is skipped. */
+/* Adds the share of each processor since the last sample; if out of memory, the sample is
+ * skipped. */
 static void sample(struct ntk_core_sampler *sampler)
 {
     struct cpu_times now[CPUS_MAX] = { 0 };
@@ -292,7 +296,7 @@ static void sampler_stop(struct ntk_core_sampler *sampler)
         pthread_mutex_unlock(&sampler->lock);
         pthread_join(sampler->thread, NULL);
         sampler->has_thread = false;
-        sample(sampler); /* also at the end, however soon */
+        sample(sampler); /* also at the end, even if that is soon */
     }
 }
 

@@ -18,7 +18,7 @@
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define MODELS_MAX 65536U
 #define RING_OF_CORE 4U
-#define OWN_TYPES 1000U /* ids of types that the vendor lacks */
+#define OWN_TYPES 1000U /* first id for types that the vendor lacks */
 
 static const struct {
     const char *name, *usage;
@@ -33,8 +33,8 @@ static const struct {
 struct stream {
     struct ntk_fs_replace replace;
     struct ntk_buf buf;
-    uint64_t written; /* whole records */
-    int full;         /* -errno */
+    uint64_t written; /* bytes of complete records */
+    int full;         /* 0 or -errno */
 };
 
 static int stream_begin(struct stream *stream, const char *path, struct ntk_err *err)
@@ -43,7 +43,7 @@ static int stream_begin(struct stream *stream, const char *path, struct ntk_err 
     return ntk_fs_replace_begin(&stream->replace, path, err);
 }
 
-/* Called between records. */
+/* Writes the buffer if it has at least this many bytes; called between records. */
 static void stream_step(struct stream *stream, size_t bytes_min)
 {
     FILE *file = stream->replace.file;
@@ -91,14 +91,15 @@ struct saving {
     struct stream stream;
     const char *const *kind_names;
     struct ntk_core_vendor_trace *trace;
-    struct ntk_map model_names; /* ids that are in the table */
+    struct ntk_map model_names; /* ids that are already in the table */
     struct ntk_map open;        /* number of the start record, by our tracking id */
     uint64_t type_of_kind[NTK_CORE_TRACE_KINDS];
     uint32_t nc, worker;
-    uint64_t device;                    /* of the core */
-    int64_t ahead_ns[NTK_CORE_LNC_MAX]; /* offset of the host's clock to each physical core's */
-    uint64_t number;                    /* of the last record of the core */
-    uint64_t total_bytes;               /* of the core */
+    uint64_t device; /* device of the core */
+    /* offset from the host's clock to the clock of each physical core */
+    int64_t ahead_ns[NTK_CORE_LNC_MAX];
+    uint64_t number;      /* number of the core's last record */
+    uint64_t total_bytes; /* total bytes of the core */
     uint64_t usage_bytes[sizeof usages / sizeof *usages];
     int failed;
 };
@@ -156,7 +157,8 @@ static const char *vendor_usage(size_t usage)
     return usages[usage].usage[0] ? usages[usage].usage : "generic";
 }
 
-/* Several of our uses map to one of the vendor's, with one total: that of the first of them. */
+/* Finds the usage that has the total: several of our usages map to one of the vendor's; the first
+ * of them has its total. */
 static size_t usage_of_total(size_t usage)
 {
     size_t first = 0;
@@ -167,7 +169,7 @@ static size_t usage_of_total(size_t usage)
     return first;
 }
 
-/* The start has the request, the stop the result. */
+/* Adds the data of a memory event: the start has the request, the stop the result. */
 static void put_memory(struct saving *saving, const struct ntk_ntrace_event *event, bool is_start)
 {
     struct ntk_buf *buf = &saving->stream.buf;
@@ -226,7 +228,7 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     if (event->kind != NTK_CORE_TRACE_SCHEDULE && (is_start || is_collective)) {
         put_number(saving, "exec_id", event->execution_id);
     }
-    if (is_device) { /* a clock may start at any number, including 0 */
+    if (is_device) { /* needed because a clock may start at any number, including 0 */
         ntk_vendor_trace_put_pair_number(buf, "nc_timestamp_ns", event->device_ns);
     }
     if (is_start || event->kind == NTK_CORE_TRACE_LOAD) {
@@ -240,7 +242,7 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     if (!is_start) {
         return;
     }
-    if (event->kind == NTK_CORE_TRACE_SYNC) { /* its order identifies the core: that of the runs */
+    if (event->kind == NTK_CORE_TRACE_SYNC) { /* the runs that follow it identify its core */
         ntk_vendor_trace_put_pair_number(buf, "cpu_timestamp_ns", event->time_ns);
     } else if (is_device) {
         ntk_vendor_trace_put_pair_number(buf, "device_core_idx", event->device_core);
@@ -250,9 +252,10 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     put_texts(saving, event);
 }
 
-/* Events of a run have the time of the core's clock, converted to the host's with the preceding
- * sync point, because the host notices their end late. The run also starts at that moment if the
- * filter excludes sync points. Collectives have host times: the core's clock stops then. */
+/* The time of an event. Events of a run have the core's time, converted to host time with the
+ * preceding sync point, because the host detects their end late. If the filter excludes sync
+ * points, the start of the run is used. Collectives have host times, because the core's clock stops
+ * during them. */
 static uint64_t time_of(struct saving *saving, const struct ntk_ntrace_event *event)
 {
     int64_t *ahead_ns = &saving->ahead_ns[event->device_core % NTK_CORE_LNC_MAX];
@@ -306,13 +309,13 @@ static void event_put(struct saving *saving, const struct ntk_ntrace_event *even
         }
         break;
     case NTK_NTRACE_STOP:
-        /* If its start was overwritten, the number before the first in the ring. */
+        /* If the start was overwritten, use the number before the first one in the ring. */
         start = (uintptr_t)ntk_map_remove_number(&saving->open, event->tracking_id);
         put_record(saving, event, NTK_VENDOR_TRACE_STOP,
                    start ? start : saving->number >> 48 << 48);
         break;
     default:
-        /* The vendor's allocations are spans. */
+        /* In the vendor's trace, allocations are spans. */
         put_record(saving, event, is_memory ? NTK_VENDOR_TRACE_START : NTK_VENDOR_TRACE_INSTANT,
                    start);
         if (is_memory) {
@@ -328,7 +331,8 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
                      const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events)
 {
     uint64_t position = 0;
-    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
+    /* bounded, so that it does not block on a core that still records */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX;
     size_t count = CORE_INSPECT_PIECE_EVENTS;
     bool is_first = true;
 
@@ -346,7 +350,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
 
         count = ntk_core_trace_copy(sink, nc, &position, events, CORE_INSPECT_PIECE_EVENTS, &lost);
         room -= count;
-        saving->number += is_first ? lost : 0; /* readers count missing numbers */
+        saving->number += is_first ? lost : 0; /* readers count missing numbers as lost */
         is_first = false;
         for (size_t i = 0; i < count && !saving->failed; i++) {
             event_put(saving, &events[i]);
@@ -461,7 +465,7 @@ int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core
     int ret = failed || !ntk_buf_ok(&buf) ? ntk_err_no_memory(err)
                                           : ntk_fs_write(path, buf.bytes, buf.bytes_count, err);
     for (size_t t = 0; t < NTK_VENDOR_TRACE_TABLES; t++) {
-        ntk_vec_fini(&message.tables[t]); /* texts are borrowed */
+        ntk_vec_fini(&message.tables[t]); /* the texts are borrowed */
     }
     ntk_buf_fini(&buf);
     return ret;

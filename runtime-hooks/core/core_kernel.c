@@ -11,22 +11,22 @@
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
-/* The shortest run on the device: its start and the report of its end. */
+/* The shortest run on the device: it starts and reports its end. */
 #define LAUNCH_NS 1000U
 
 struct ntk_core_kernel {
     struct ntk_core *core;
-    _Atomic uint32_t turn; /* where the next search for cores starts */
+    _Atomic uint32_t turn; /* core at which the next search starts */
     uint32_t nc;
     uint32_t id;
     uint32_t name_id;
     uint64_t code_bytes;
     struct ntk_hooks_model_ref hook;
-    struct core_allocation code; /* counted */
+    struct core_allocation code; /* accounted memory */
     char name[NTK_CORE_NAME_BYTES];
 };
 
-/* One run, with its cores held. */
+/* A run that holds its cores. */
 struct running {
     struct ntk_core_kernel *kernel;
     uint32_t first_nc, width;
@@ -93,7 +93,7 @@ void ntk_core_kernel_drop(struct ntk_core_kernel *kernel)
 
 /* --- cores ------------------------------------------------------------------------------------ */
 
-/* Locks in ascending order, like all users of several cores. */
+/* Locks the cores in ascending order, like all users of several cores. */
 static bool cores_lock(struct ntk_core *core, uint32_t first, uint32_t width, bool waits)
 {
     for (uint32_t i = 0; i < width; i++) {
@@ -134,7 +134,7 @@ static uint32_t cores_hold(struct ntk_core_kernel *kernel, const struct ntk_core
 
 /* --- time on the device ----------------------------------------------------------------------- */
 
-/* a / b seconds in nanoseconds, rounded up. */
+/* Returns amount / per_second as nanoseconds, rounded up. */
 static uint64_t ns_of(double amount, double per_second)
 {
     double ns = amount / per_second * 1e9;
@@ -143,7 +143,7 @@ static uint64_t ns_of(double amount, double per_second)
                      : UINT64_C(1000000000000000000);
 }
 
-/* The work of one physical core, as a run of its engines. */
+/* Describes the work of one physical core as a run of its engines. */
 static void result_fill(const struct ntk_core *core, const struct ntk_core_kernel_work *work,
                         uint32_t core_count, double share, const struct core_slowness *slowness,
                         struct ntk_engine_result *out_result)
@@ -166,7 +166,7 @@ static void result_fill(const struct ntk_core *core, const struct ntk_core_kerne
     result.busy_ns[NTK_ENGINE_PE] = ns_of((double)result.flops, spec->tensor_peak_flops * share);
     result.busy_ns[NTK_ENGINE_DVE] =
         ns_of((double)work->vector_elements / core_count, lanes_per_second * share);
-    /* Cores that run together share their memory bandwidth. */
+    /* Cores that run at the same time share their memory bandwidth. */
     result.busy_ns[NTK_ENGINE_DMA] = ns_of((double)(work->read_bytes + work->written_bytes),
                                            spec->hbm_bytes_per_second / slowness->hbm);
     result.instruction_count[NTK_ENGINE_PE] = work->flops > 0 ? 1 : 0;
@@ -237,7 +237,7 @@ static enum ntk_core_outcome faults_check(const struct running *running,
     return outcome;
 }
 
-/* The cores are held. */
+/* The caller holds the cores. */
 static enum ntk_core_outcome run_held(const struct running *running,
                                       const struct ntk_core_kernel_run *run)
 {
@@ -246,7 +246,7 @@ static enum ntk_core_outcome run_held(const struct running *running,
     uint32_t physical_count = running->width * core->lnc;
     struct ntk_hooks_exec_core per_core[NTK_SEGMENT_CORES];
     struct ntk_core_kernel_work work = { 0 };
-    struct ntk_engine_result results[NTK_CORE_LNC_MAX] = { { 0 } }; /* all the same */
+    struct ntk_engine_result results[NTK_CORE_LNC_MAX] = { { 0 } }; /* all with the same content */
     const struct ntk_engine_result *result = &results[0];
     struct ntk_core_trace_span span = { 0 };
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;

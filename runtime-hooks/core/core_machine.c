@@ -58,7 +58,7 @@ static const struct {
     uint32_t devices;
     enum ntk_core_topology topology;
     uint32_t vcpus;
-    uint32_t number; /* of the family */
+    uint32_t number; /* number of the family */
     bool is_ultraserver;
 } machines[] = {
 #define NTK_MACHINE(instance, family, devices, topology, vcpus, number, ultraserver)                 \
@@ -70,7 +70,7 @@ static const struct {
 
 #define MACHINE_COUNT (sizeof machines / sizeof *machines)
 
-/* Rows combine three tables; the constant ones above are authoritative. */
+/* Combines three tables into a row; the constant tables above are authoritative. */
 static void row_fill(size_t index, struct ntk_core_machine_row *row)
 {
     const struct family *family = &families[machines[index].family];
@@ -161,7 +161,8 @@ static size_t line_neighbours(uint32_t count, bool is_ring, bool east_first, uin
 size_t ntk_core_machine_neighbours(const struct ntk_core_machine_row *row, uint32_t device,
                                    uint32_t out_devices[4])
 {
-    /* The driver's output for a 4 x 4 torus of the third generation; the order follows no rule. */
+    /* The driver's output for a 4 x 4 torus of the third generation, which is in no regular
+     * order. */
     static const uint8_t torus_3[16][4] = {
         { 12, 1, 3, 4 },  { 0, 13, 5, 2 },  { 14, 3, 1, 6 },   { 2, 15, 7, 0 },
         { 8, 5, 7, 0 },   { 4, 9, 1, 6 },   { 10, 7, 5, 2 },   { 6, 11, 3, 4 },
@@ -207,7 +208,7 @@ bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t 
     uint32_t neighbours[4];
     size_t count = row ? ntk_core_machine_neighbours(row, a, neighbours) : 0;
 
-    /* With a switch, each device reaches every other. */
+    /* With a switch, each device can reach every other device. */
     if (row && row->topology == NTK_CORE_TOPOLOGY_SWITCH) {
         return a != b;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_machine - the catalogue of shared/abi/machine.def as structs. Static data, any thread.
+ * core_machine - the catalogue of shared/abi/machine.def as structs. Threads: any; static data.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MACHINE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MACHINE_H
@@ -23,7 +23,7 @@ enum ntk_core_topology {
 
 struct ntk_core_machine_row {
     struct ntk_core_machine facts;
-    const char *family; /* "TRN1" */
+    const char *family; /* such as "TRN1" */
     enum ntk_core_topology topology;
     uint32_t vcpu_count;
     bool is_ultraserver;
@@ -31,15 +31,15 @@ struct ntk_core_machine_row {
     uint64_t tensor_clock_mhz;
     const char *device_arch, *sysfs_instance, *device_name;
     uint32_t pci_device_id;
-    bool has_hardware_leaves; /* stats/hardware, tensor_engine */
-    bool has_health_leaves;   /* the leaves of driver 2.30 */
+    bool has_hardware_leaves; /* the tree has stats/hardware and tensor_engine */
+    bool has_health_leaves;   /* the tree has the leaves of driver 2.30 */
 };
 
-/* NULL for an unknown instance type. */
+/* Returns NULL for an unknown instance type. */
 const struct ntk_core_machine_row *ntk_core_machine_row_find(const char *instance);
-/* "trn1.2xlarge, ..." for messages. */
+/* Lists the names for messages: "trn1.2xlarge, ...". */
 void ntk_core_machine_names(char *text, size_t bytes);
-/* Neighbours of a device in driver order; the count, at most 4. */
+/* Gets a device's neighbours in the driver's order; returns their number, at most 4. */
 size_t ntk_core_machine_neighbours(const struct ntk_core_machine_row *row, uint32_t device,
                                    uint32_t out_devices[4]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory log: keeps the newest allocations and releases in the process, and writes files and
- * reports to the front when memory runs out (docs/formats/memory-log.md).
+ * core_memlog - the memory log: keeps the newest allocations and releases of the process; when
+ * memory runs out, writes files and reports to the front (docs/formats/memory-log.md).
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -32,11 +32,12 @@ struct entry {
 
 struct core_memlog {
     pthread_mutex_t lock;
-    struct entry *entries; /* a ring that grows to its capacity on use */
+    struct entry *entries; /* a ring that grows up to its capacity */
     uint64_t capacity;
     uint64_t allocated;
-    uint64_t count;                  /* ever added */
-    struct ntk_hooks_memory counted; /* the ring itself, counted as host memory of the process */
+    uint64_t count; /* number of entries added so far */
+    /* the ring's own memory, counted as host memory of the process */
+    struct ntk_hooks_memory counted;
     ntk_hooks_row row;
 };
 
@@ -68,7 +69,7 @@ static void ring_uncount(struct core_memlog *memlog)
     }
 }
 
-/* Counts the ring as memory of the runtime. */
+/* Counts the ring as host memory of the runtime. */
 static void ring_count(struct core_memlog *memlog)
 {
     ring_uncount(memlog);
@@ -92,7 +93,7 @@ void core_memlog_finish(struct core_memlog *memlog)
     }
 }
 
-/* Makes room for one more entry, or keeps the ring as large as it is. memlog->lock is held. */
+/* Makes room for another entry, or keeps the ring at its size. The caller holds memlog->lock. */
 static void ring_grow(struct core_memlog *memlog)
 {
     if (memlog->count < memlog->allocated || memlog->allocated >= memlog->capacity) {
@@ -136,7 +137,7 @@ void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, 
     pthread_mutex_unlock(&memlog->lock);
 }
 
-/* A name as one field of CSV. */
+/* Writes a name as one CSV field. */
 static void field_write(FILE *file, const char *name)
 {
     if (!strpbrk(name, ",\"\r\n")) {
@@ -156,7 +157,7 @@ static void field_write(FILE *file, const char *name)
 #define MEMLOG_HEADING \
     "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,address,model_id,name"
 
-/* Writes the entry without the end of its line. */
+/* Writes the entry, without the end of its line. */
 static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
 {
     static const char *const categories[] = {
@@ -174,7 +175,7 @@ static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
     field_write(file, entry->name);
 }
 
-/* Entries of one stack, or all of them with ALL_STACKS. */
+/* Selects all stacks instead of one. */
 #define ALL_STACKS UINT32_MAX
 static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
@@ -197,8 +198,8 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
     pthread_mutex_unlock(&memlog->lock);
 }
 
-/* Creates a file with this name in the dump folder, replacing one left by an earlier process of
- * ours. */
+/* Creates a file with this name in the dump folder; replaces a file that one of our earlier
+ * processes left. */
 static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
                        enum ntk_core_text name, const struct core_text_facts *facts)
 {
@@ -227,7 +228,7 @@ static void table_dump(struct ntk_core *core, const struct core_usage_view *view
     }
 }
 
-/* Writes the files of a shortage; out_path is the log of the device, "" if it could not be
+/* Writes the files about a shortage. out_path is the log of the device, or "" if it could not be
  * written. */
 static void files_dump(struct ntk_core *core, const struct core_usage_view *view, uint32_t local,
                        char *out_path, size_t path_bytes)
@@ -262,7 +263,7 @@ static void files_dump(struct ntk_core *core, const struct core_usage_view *view
     }
 }
 
-/* "LNC size is 1. Neuron Cores using this HBM: NC 4 and NC 5" */
+/* Writes "LNC size is 1. Neuron Cores using this HBM: NC 4 and NC 5". */
 static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *text, size_t bytes)
 {
     uint32_t count = core->row->cores_per_stack;
@@ -280,7 +281,7 @@ static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *te
     }
 }
 
-/* Reports the table and cores of one stack to the front. log_path: "" none. */
+/* Reports the table and cores of one stack to the front. log_path is "" if there is no log. */
 static void stack_tell(struct ntk_core *core, const struct core_usage_view *view, const char *cause,
                        const char *log_path)
 {
@@ -329,7 +330,8 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
     }
     struct core_usage_view view =
         stack_view(core, physical_core / per_device, local / core->row->cores_per_stack);
-    /* The first shortage of a process explains more than later ones: files are written once. */
+    /* Files are written only once, because a process's first shortage explains more than later
+     * ones. */
     if (!atomic_exchange(&core->has_dumped, true)) {
         files_dump(core, &view, local, path, sizeof path);
     }
@@ -353,17 +355,17 @@ void ntk_core_memory_report(struct ntk_core *core)
     }
 }
 
-/* An entry of the log with its running number. */
+/* An entry of the log and its sequence number. */
 struct numbered {
     const struct entry *entry;
     uint64_t seq;
 };
 
-/* By address, then by time. */
+/* Sorts by address, then by time. */
 NTK_ORDER(numbered_compare, struct numbered, NTK_UP(entry->address) NTK_UP(seq));
 
-/* The last entry of an address, if not a release: the allocations known to the log. memlog->lock is
- * held. -ENOMEM. */
+/* Writes the allocations known to the log: the last entry of an address, if it is not a release.
+ * The caller holds memlog->lock. Returns -ENOMEM if out of memory. */
 static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of stacks and the host, allocated and counted in one place, so that soft.state, the
- * segment and the memory log always agree.
+ * core_memory - allocates and counts memory of stacks and the host in one place, so that
+ * soft.state, the segment and the memory log always agree.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -25,7 +25,7 @@ static const char *const category_names[] = {
 #undef NTK_MEMORY
 };
 
-/* Free memory of a stack is zero; large ranges are returned to the system. */
+/* Zeroes freed memory of a stack; large ranges are returned to the system. */
 static void stack_zero(char *address, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -55,7 +55,8 @@ static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_co
     return NULL;
 }
 
-/* "model constants": the name in the tables in lower case, or ours if they have none. */
+/* The name of a usage, such as "model constants": from the tables in lower case, or our name if
+ * they have none. */
 static const char *usage_name(enum ntk_memory_category category, char *text, size_t bytes)
 {
     static const char *const names[] = {
@@ -75,7 +76,7 @@ static const char *usage_name(enum ntk_memory_category category, char *text, siz
     return text;
 }
 
-/* The reports of the memory log, the table and the error. */
+/* Reports a shortage: the memory log's reports, the table and the error. */
 static int shortage(struct ntk_core *core, const struct core_memory_request *request,
                     const struct core_stack *stack, struct ntk_err *err)
 {
@@ -140,7 +141,7 @@ void core_memory_unreserve(struct ntk_core *core, struct core_allocation *alloca
 {
     struct core_stack *stack = allocation->stack;
 
-    /* Ranges without data (rings, microcode) were never touched: freeing one costs one
+    /* Ranges without data (rings, microcode) were never touched, so freeing one costs only one
      * madvise(). */
     stack_zero(allocation->address, allocation->bytes);
     pthread_mutex_lock(&stack->lock);
@@ -187,7 +188,7 @@ static int host_take(const struct core_memory_request *request, struct core_allo
     return 0;
 }
 
-/* Counts it in the segment, soft.state and the memory log. */
+/* Counts the memory in the segment, soft.state and the memory log. */
 static void count_in(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *allocation)
 {
@@ -219,7 +220,7 @@ static void count_in(struct ntk_core *core, const struct core_memory_request *re
                     allocation, request->name);
 }
 
-/* Reports changes of a stack's memory for the logical core that uses it. */
+/* Reports changes of a stack's memory to the trace of the logical core that uses it. */
 static void trace_memory(const struct ntk_core *core, enum ntk_core_trace_kind kind,
                          const struct core_allocation *allocation)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading and unloading of models: their placement, shared resources of a core, reports to
+/* core_model - loads and unloads models: their placement, shared resources of a core, reports to
  * monitors. */
 #include "runtime-hooks/core/core_model.h"
 
@@ -17,8 +17,8 @@
 
 /* --- checks of a file ------------------------------------------------------------------------- */
 
-/* All reasons against a file in one message: code is that of the first reason, 0 if there is
- * none. */
+/* Collects all reasons against a file in one message; code is that of the first reason, 0 if there
+ * is none. */
 struct refusal {
     int code;
     struct ntk_err *err;
@@ -136,8 +136,8 @@ static uint64_t scratchpad_page(const struct ntk_core *core)
                                                : core->options.scratchpad_page_bytes;
 }
 
-/* The scratchpad sizes that models on one physical core share: the maximum of each. core->lock is
- * held. */
+/* The scratchpad size that a physical core needs: the maximum over its models. The caller holds
+ * core->lock. */
 static uint64_t scratchpad_need(const struct ntk_core *core, uint32_t nc, uint32_t index)
 {
     uint64_t need = 0;
@@ -155,7 +155,7 @@ static uint64_t scratchpad_need(const struct ntk_core *core, uint32_t nc, uint32
     return need > 0 ? core_round_up(need, scratchpad_page(core)) : 0;
 }
 
-/* Resizes the scratchpads of a core for its models. Waits for running executions. */
+/* Resizes a core's scratchpads for its models. Waits for running executions. */
 static int scratchpad_fit(struct ntk_core *core, uint32_t nc, struct ntk_err *err)
 {
     struct core_nc *place = &core->ncs[nc];
@@ -178,7 +178,7 @@ static int scratchpad_fit(struct ntk_core *core, uint32_t nc, struct ntk_err *er
             ret = core_memory_take(core, &request, &place->scratchpad[i], err);
         }
         if (ret < 0 && had > 0) {
-            /* Restores the old size, which was available a moment ago. */
+            /* Restore the old size, which was just released. */
             request.bytes = had;
             (void)core_memory_take(core, &request, &place->scratchpad[i], NULL);
         }
@@ -214,7 +214,8 @@ static void models_remove(struct ntk_core_model *model)
     pthread_mutex_unlock(&core->lock);
 }
 
-/* The core with the fewest models, or the lowest of equals, with room for count cores. */
+/* Chooses the core with the fewest models (of equal ones the lowest) that has room for count
+ * cores. */
 static uint32_t nc_choose(const struct ntk_core *core, uint32_t count)
 {
     uint32_t best = 0;
@@ -227,7 +228,7 @@ static uint32_t nc_choose(const struct ntk_core *core, uint32_t count)
     return best;
 }
 
-/* The place of a model's copies: count of them, needed cores each, consecutive from nc on. */
+/* Where a model's copies are: `count` copies with `needed` cores each, consecutive from nc on. */
 struct placement {
     uint32_t nc;
     uint32_t needed;
@@ -235,8 +236,8 @@ struct placement {
     bool takes_turns;
 };
 
-/* A guess of the model's core before the file is read; wrong if it needs more cores than the
- * options specify, or another model is loaded meanwhile. */
+/* Guesses the model's core before the file is read. The guess is wrong if the model needs more
+ * cores than the options specify, or if another model is loaded in the meantime. */
 static uint32_t nc_expect(const struct ntk_core *core, const struct ntk_core_load_options *options)
 {
     if (options->nc < core->core_count) {
@@ -251,7 +252,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
 {
     uint32_t nc = options->nc;
     uint32_t needed = 0;
-    uint32_t longest = 1; /* pipeline */
+    uint32_t longest = 1; /* length of the longest pipeline */
     const char *longest_name = "";
     bool takes_turns = false;
     char why[NTK_ERR_TEXT_BYTES] = "";
@@ -269,7 +270,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         (void)snprintf(why, sizeof why, " (node '%.200s' has %u subgraphs, and each requires one)",
                        longest_name, longest);
     }
-    /* A model that only runs on the host still gets a core. */
+    /* A model that runs only on the host also gets a core. */
     needed = needed > 0 ? needed : 1;
     if (options->core_limit > 0 && needed > options->core_limit) {
         takes_turns = options->nodes_may_take_turns && longest <= options->core_limit;
@@ -310,7 +311,7 @@ static void model_counts_add(struct ntk_core_model *model, uint32_t amount)
     }
 }
 
-/* Device memory held by the model itself. */
+/* The device memory that the model itself holds. */
 static uint64_t model_device_bytes(const struct ntk_core_model *model)
 {
     uint64_t bytes = 0;
@@ -347,7 +348,7 @@ static void hooks_model_begin(struct ntk_core_model *model,
         .neff_path = model->name,
         .core = (uint16_t)core->ncs[model->nc].first_physical,
         .core_count = (uint16_t)(model->nc_count * core->lnc),
-        /* The result of an opaque program is unknown. */
+        /* The operations of an opaque program are unknown. */
         .flags = model->is_opaque ? NTK_PROCESS_ESTIMATED : NTK_PROCESS_MODEL_FLOPS,
         .rank = options->rank_count > 0 ? &rank : NULL,
     };
@@ -374,7 +375,7 @@ static void trace_load_end(const struct ntk_core_trace_span *span,
     ntk_core_trace_span_end(span, &data);
 }
 
-/* Everything of a model that depends on its file and place; the caller frees it on failure. */
+/* Fills the parts of a model that depend on its file and place; the caller frees it on failure. */
 static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
                       bool *out_is_listed, struct ntk_err *err)
 {
@@ -454,7 +455,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     return 0;
 }
 
-/* Unloads one copy; its replicas are left to the caller. */
+/* Unloads one copy; the caller handles the other copies. */
 static void model_unload_one(struct ntk_core_model *model)
 {
     uint64_t start = ntk_hooks_now();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_model - a loaded model: the steps of its graph, their programs and memory. Placed, loaded
- * and unloaded in core_model.c, built and freed in core_model_build.c, run in core_exec.c, recorded
- * in core_profile.c.
+ * core_model - a loaded model: the steps of its graph, their programs and memory. core_model.c
+ * places, loads and unloads models, core_model_build.c builds and frees them, core_exec.c runs
+ * them, core_profile.c records them.
  *
- * Owner:   the core owns models; core_model_free() frees one with its contexts. Takers return what
- *          they take.
+ * Owner:   the core owns models; core_model_free() frees one with its contexts. Callers return the
+ *          contexts that they take.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
@@ -17,33 +17,33 @@
 
 #define CORE_SLOT_NONE UINT32_MAX
 
-/* A tensor of the graph: an output of a node, or one passed between the subgraphs of a node
+/* A tensor of the graph: a node's output, or a tensor passed between a node's subgraphs
  * (core_pipeline.h). */
 struct core_slot {
-    uint32_t io; /* index in ios of a network input or output, else CORE_SLOT_NONE */
+    uint32_t io; /* index in ios for a network input or output, else CORE_SLOT_NONE */
     bool is_passed;
-    const struct core_param *param; /* NULL: it is none */
+    const struct core_param *param; /* NULL if it is not a parameter */
     uint64_t bytes;
-    uint64_t offset;                  /* in a context's buffer, if it is neither */
-    struct ntk_neff_cpu_tensor shape; /* dtype and dimensions; no data */
-    char *name;                       /* for passed tensors: */
-    uint32_t physical_core;           /* its memory is that of this core */
+    uint64_t offset;                  /* otherwise, offset in a context's buffer */
+    struct ntk_neff_cpu_tensor shape; /* only dtype and dimensions, without data */
+    char *name;                       /* only for passed tensors */
+    uint32_t physical_core;           /* core with the memory that holds a passed tensor */
 };
 
-/* The binding of a program's variable. */
+/* How a program's variable is bound to memory. */
 struct core_variable {
     enum core_variable_kind {
         CORE_VARIABLE_NONE,
-        CORE_VARIABLE_FIXED, /* memory of the model */
+        CORE_VARIABLE_FIXED, /* in memory of the model */
         CORE_VARIABLE_SLOT,
-        CORE_VARIABLE_SCRATCHPAD, /* offset in the core's shared scratchpad */
+        CORE_VARIABLE_SCRATCHPAD, /* at an offset in the core's shared scratchpad */
     } kind;
     uint32_t slot;
     uint64_t offset;
     uint64_t bytes;
     struct core_allocation allocation;
-    struct core_weight *weight; /* owner of the memory, if models share it */
-    uint32_t physical_core;     /* on which they do */
+    struct core_weight *weight; /* owner of the memory if models share it */
+    uint32_t physical_core;     /* core on which they share it */
 };
 
 struct core_queue_set {
@@ -51,24 +51,25 @@ struct core_queue_set {
     uint32_t type; /* enum ntk_neff_queue_type */
 };
 
-/* A parameter of the graph: its value in device memory. */
+/* A parameter of the graph, with its value in device memory. */
 struct core_param {
     struct core_allocation allocation;
-    struct core_weight *weight; /* see struct core_variable */
+    struct core_weight *weight; /* owner of the memory if models share it */
     uint32_t physical_core;
 };
 
-/* The program of one physical core in one step. */
+/* The program of a physical core in one step. */
 struct core_subgraph {
-    char *name; /* "sg00" */
+    char *name; /* such as "sg00" */
     struct ntk_engine_program *program;
     uint32_t variable_count;
-    struct core_variable *variables;     /* by var_id */
-    struct ntk_engine_binding *bindings; /* by var_id; filled under the core's execution lock */
-    uint64_t scratchpad_bytes;           /* of the shared scratchpad */
-    /* Accounted to the device; the code itself is only for captures. */
+    struct core_variable *variables; /* indexed by var_id */
+    /* indexed by var_id; filled under the core's execution lock */
+    struct ntk_engine_binding *bindings;
+    uint64_t scratchpad_bytes; /* size in the shared scratchpad */
+    /* Memory accounted to the device; the code itself is only used for captures. */
     struct core_allocation code, rings_io, rings_spill;
-    /* this struct's arrays and the program, accounted to host memory */
+    /* This struct's arrays and the program, accounted to host memory. */
     struct core_allocation host;
     uint64_t code_offset[NTK_ISA_ENGINE_COUNT], code_bytes[NTK_ISA_ENGINE_COUNT];
     uint32_t queue_set_count;
@@ -77,26 +78,26 @@ struct core_subgraph {
 
 struct core_step {
     bool is_cpu;
-    bool is_empty; /* no subgraph has an instruction: the outputs are zero */
+    bool is_empty; /* no subgraph has an instruction, so the outputs are zero */
     bool returns;  /* a later step runs on the same core */
-    uint32_t nc;   /* of the process */
-    uint32_t node; /* of the file */
+    uint32_t nc;   /* core of the process */
+    uint32_t node; /* index of the node in the file */
     uint32_t subgraph_count;
     struct core_subgraph subgraphs[NTK_CORE_LNC_MAX];
     ntk_neff_cpu_function *function;
     char name[NTK_CORE_NAME_BYTES];
     uint32_t input_count, output_count;
-    uint32_t *inputs, *outputs; /* slots */
+    uint32_t *inputs, *outputs; /* indices of slots */
 };
 
-/* A shared object of the file. */
+/* A shared object from the file. */
 struct core_library {
     char *member;
     void *handle;
-    int fd; /* stays open: the loader identifies the object by this path */
+    int fd; /* stays open, because the loader identifies the object by this descriptor's path */
 };
 
-/* Buffers between the steps of one execution. */
+/* The buffers between the steps of one execution. */
 struct core_context {
     struct core_context *next;
     struct core_allocation buffer;
@@ -112,20 +113,19 @@ static inline uint64_t core_round_up(uint64_t value, uint64_t unit)
 
 struct ntk_core_model {
     struct ntk_core *core;
-    struct core_constants *constants; /* during loading */
+    struct core_constants *constants; /* only set during loading */
     uint32_t id;
     char name[NTK_CORE_NAME_BYTES];
     uint8_t uuid[16];
     bool is_opaque; /* nothing is computed, durations are estimates */
     bool is_hosted; /* no step runs on a core */
     uint32_t nc, nc_count;
-    bool takes_turns; /* its nodes all start on nc, else each has its own cores */
-    /* Copies of a model on neighbouring cores: the front holds the first one, and they take
-     * turns. */
+    bool takes_turns; /* all its nodes start on nc; otherwise each has separate cores */
+    /* Copies of a model on adjacent cores: the front has the first one, and they take turns. */
     struct ntk_core_model *next_replica;
-    uint32_t replica_count;            /* further copies; 0 in the copies */
-    uint32_t group_nc, group_nc_count; /* of all copies */
-    bool is_for_stack;                 /* its tensors may be on any core with the same memory */
+    uint32_t replica_count;            /* number of further copies; 0 in the copies */
+    uint32_t group_nc, group_nc_count; /* cores of all copies */
+    bool is_for_stack;                 /* its tensors may be on any core next to the same memory */
     _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
     uint64_t stop_ticks; /* time of the pending stop request; 0: none */
@@ -138,42 +138,43 @@ struct ntk_core_model {
     uint32_t slot_count;
     struct core_param *params;
     uint32_t param_count;
-    uint32_t first_passed; /* this slot and later ones are in device memory of a context */
-    uint32_t *node_slots;  /* first slot of each node of the file */
+    uint32_t first_passed; /* slots from here on are in a context's device memory */
+    uint32_t *node_slots;  /* first slot of each node in the file */
     struct core_step *steps;
     uint32_t step_count;
-    uint32_t last_core_step;     /* executions are counted there */
+    uint32_t last_core_step;     /* step at which executions are counted */
     struct core_allocation host; /* this struct and its arrays, accounted to host memory */
-    struct ntk_vec libraries;    /* of struct core_library */
-    uint64_t context_bytes;      /* on the host */
-    uint32_t depth;              /* contexts allocated at load */
+    struct ntk_vec libraries;    /* elements are struct core_library */
+    uint64_t context_bytes;      /* size of a context on the host */
+    uint32_t depth;              /* number of contexts allocated at load */
     pthread_mutex_t context_lock;
-    struct core_context *contexts;          /* free ones; under context_lock */
-    _Atomic(struct core_capture *) capture; /* taken by the execution that records */
+    struct core_context *contexts;          /* list of free contexts; protected by context_lock */
+    _Atomic(struct core_capture *) capture; /* the execution that records takes it */
 };
 
-/* The copy of the model to use next. */
+/* The copy of the model to use for the next execution. */
 struct ntk_core_model *core_model_turn(struct ntk_core_model *model);
 
 /* --- core_model_build.c --- */
 
-/* Tensors, programs and steps of a model with a place and name. On failure free the model with
- * core_model_free(). -EBADMSG, -ENOTSUP, -ENOMEM, ... */
+/* Builds tensors, programs and steps of a model that has a place and name. On failure, free the
+ * model with core_model_free(). Returns -EBADMSG, -ENOTSUP, -ENOMEM and others. */
 int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
                      struct ntk_err *err);
-/* Frees everything; no execution may run, and no list may contain it. */
+/* Frees a model; no execution may run, and no list may contain it. */
 void core_model_free(struct ntk_core_model *model);
-/* A free or new context of a model; NULL if out of memory, or if it needs none (*out_ok). */
+/* Takes a free or new context of a model. NULL if out of memory, or (*out_ok) if the model needs
+ * none. */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
                                        struct ntk_err *err);
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context);
 
 /* --- core_profile.c --- */
 
-/* The capture for the steps of one execution; NULL if it is not recorded. */
+/* Takes the capture for the steps of one execution; NULL if it is not recorded. */
 struct core_capture *core_capture_take(struct ntk_core_model *model);
 void core_capture_give_back(struct core_capture *capture);
-/* The model is unloaded; its recording can still be written. */
+/* Called when the model is unloaded; its recording can still be written. */
 void core_capture_finish(struct ntk_core_model *model);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds a model from its file: tensors between nodes, programs and their memory, libraries,
- * steps. */
+/* core_model_build - builds a model from its file: tensors between nodes, programs and their
+ * memory, libraries, steps. */
 #include "runtime-hooks/core/core_model.h"
 
 #include <dlfcn.h>
@@ -67,7 +67,7 @@ static int ios_make(struct ntk_core_model *model, const struct ntk_neff *neff, s
     return 0;
 }
 
-/* Slots for every output of every node; those of inputs and outputs refer to ios. */
+/* Makes a slot for every output of every node; slots of network inputs and outputs refer to ios. */
 static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                       struct ntk_err *err)
 {
@@ -120,7 +120,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return 0;
 }
 
-/* Values of parameters, next to the first core. */
+/* Places the values of parameters in memory next to the first core. */
 static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                        struct ntk_err *err)
 {
@@ -171,7 +171,7 @@ static int memory_take(struct ntk_core_model *model, uint32_t physical,
     return bytes > 0 ? core_memory_take(model->core, &request, out_allocation, err) : 0;
 }
 
-/* The slot of the node's input or output with this name; CORE_SLOT_NONE if it has none. */
+/* Finds the slot of the node's input or output with this name; CORE_SLOT_NONE if there is none. */
 static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_neff *neff,
                           uint32_t node_index, const char *name, bool is_output)
 {
@@ -192,7 +192,7 @@ static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_n
     return CORE_SLOT_NONE;
 }
 
-/* Whether a variable may be in the shared scratchpad; else it is private. */
+/* Whether a variable may be in the shared scratchpad; otherwise it is private. */
 static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_var *var)
 {
     uint64_t page = core->options.scratchpad_page_bytes;
@@ -201,15 +201,15 @@ static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_
            (page > 0 && var->backing_offset % page + var->bytes_count <= page);
 }
 
-/* The origin of the subgraphs of a step. */
+/* Where the subgraphs of a step come from. */
 struct step_source {
     const struct ntk_neff *neff;
     uint32_t node;
     struct core_pipeline pipeline;
 };
 
-/* Tensors between nodes are as large as the largest variable; the caller's buffers have known
- * sizes. */
+/* Grows a slot: tensors between nodes are as large as the largest variable; the caller's buffers
+ * have known sizes. */
 static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgraph,
                      const struct ntk_neff_var *var, struct ntk_err *err)
 {
@@ -366,7 +366,7 @@ static int subgraph_make(struct ntk_core_model *model, const struct step_source 
     return ret < 0 ? ret : code_place(model, physical, subgraph, from, err);
 }
 
-/* The common part of all kinds of steps. */
+/* Makes the common part of all kinds of steps. */
 static int step_begin(struct ntk_core_model *model, const struct step_source *source,
                       struct core_step *step, struct ntk_err *err)
 {
@@ -397,7 +397,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
 
 /* --- nodes that run on the host --------------------------------------------------------------- */
 
-/* The bytes as a file for the loader: anonymous if supported. */
+/* Makes a file with these bytes for the loader: anonymous if supported. */
 static int library_file(const struct ntk_neff_member *member, char *path, size_t path_bytes,
                         bool *out_is_named)
 {
@@ -509,7 +509,8 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The subgraphs [first, first + count) of a node in parallel on one logical core. */
+/* Makes a step of the node's subgraphs [first, first + count), which run in parallel on one logical
+ * core. */
 static int core_step_make(struct ntk_core_model *model, const struct step_source *source,
                           uint32_t nc, uint32_t first, uint32_t count, struct ntk_err *err)
 {
@@ -603,7 +604,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return ret;
 }
 
-/* Buffers between steps, after all variables have set the sizes. */
+/* Lays out the buffers between steps, after all variables have set the sizes. */
 static void context_plan(struct ntk_core_model *model)
 {
     for (uint32_t i = 0; i < model->first_passed; i++) {
@@ -679,7 +680,7 @@ struct core_context *core_context_take(struct ntk_core_model *model, bool *out_o
     return context;
 }
 
-/* Allocates the contexts of a model at load. */
+/* Allocates contexts when the model is loaded. */
 static int contexts_reserve(struct ntk_core_model *model, struct ntk_err *err)
 {
     if (!context_is_needed(model)) {
@@ -708,7 +709,7 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Memory of the model in addition to its subgraphs, which are counted separately. */
+/* Counts the model's memory without its subgraphs, which are counted separately. */
 static void model_count(struct ntk_core_model *model, uint32_t node_count)
 {
     uint64_t bytes =

@@ -10,7 +10,7 @@
 
 struct ntk_core_notifier {
     struct ntk_core_crew *crew;
-    struct ntk_core_placement *latest; /* NULL: never placed */
+    struct ntk_core_placement *latest; /* NULL if it was never placed */
 };
 
 void ntk_core_placement_drop(struct ntk_core_placement *placement)
@@ -63,7 +63,7 @@ int ntk_core_notifier_place(struct ntk_core_notifier *notifier, struct ntk_core_
         return -ENOMEM;
     }
     placement->item.kind = NTK_CORE_ITEM_PLACEMENT;
-    placement->holders = 2; /* references: the queue and the notifier */
+    placement->holders = 2; /* references of the queue and the notifier */
     pthread_cond_init(&placement->reached, NULL);
     pthread_mutex_lock(&notifier->crew->lock);
     int ret = ntk_core_queue_append(queue, &placement->item, NULL);
@@ -88,7 +88,8 @@ int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier)
 
 int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_ns)
 {
-    struct ntk_core_crew *crew = notifier->crew; /* the notifier may be destroyed during the wait */
+    /* copied, because the notifier may be destroyed during the wait */
+    struct ntk_core_crew *crew = notifier->crew;
     uint64_t until_ns = ntk_cond_until(timeout_ns);
     int ret = 0;
 
@@ -128,7 +129,7 @@ int ntk_core_notifier_queue_wait(struct ntk_core_notifier *notifier, struct ntk_
         placement->holders++;
         ret = ntk_core_queue_append(queue, &wait->item, NULL);
         if (ret == 0) {
-            wait = NULL; /* the queue's now */
+            wait = NULL; /* the queue owns it now */
         } else {
             ntk_core_placement_drop(placement);
         }

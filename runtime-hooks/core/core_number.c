@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of executions: assigns them, and tracks which have ended for waiters. */
+/* core_number - assigns numbers to executions, and tracks for waiting threads which have ended. */
 #include "runtime-hooks/core/core_state.h"
 
 uint64_t core_execution_begin(struct ntk_core *core)

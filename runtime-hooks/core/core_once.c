@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #define MARK "neuron-software-machine"
-#define MARK_BYTES 1 /* of address space, so a page; never accessed */
+#define MARK_BYTES 1 /* address space of a mark, rounded up to a page; never accessed */
 
-/* Marks that the kernel did not remove, for example when out of memory: they do not affect this
- * copy. */
+/* Number of marks that the kernel did not remove, for example when out of memory: they do not
+ * affect this copy. */
 static _Atomic size_t stuck;
 
 static size_t marks_count(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_once - one software machine per process, even if several libraries contain a copy of this
- * code.
+ * core_once - ensures one software machine per process, even if several libraries contain a copy of
+ * this code.
  *
  * File locks and the slot of a process belong to the process, not to a library: a second copy would
  * take the first one's cores, and would drop all locks of both when it closes. Copies do not share
  * variables, so the mark is one that the kernel lists for all of them: a page without memory that
- * has its name in /proc/self/maps. It disappears at exec and in the child of a fork. Two
- * simultaneous copies may both be rejected, but never both accepted; if the kernel cannot list
+ * has its name in /proc/self/maps. It disappears at exec and in the child of a fork. If two copies
+ * start at the same time, both may be rejected, but never both accepted. If the kernel cannot list
  * mappings, none is rejected.
  *
  * Owner:   the claimant owns the mark, until ntk_core_once_release().
@@ -18,9 +18,9 @@
 
 #include "shared/base/err.h"
 
-/* -EALREADY: the process has a machine. *out_mark may be NULL. */
+/* Returns -EALREADY if the process has a machine. out_mark may be NULL. */
 int ntk_core_once_claim(void **out_mark, struct ntk_err *err);
-/* NULL is fine. Not for the child of a fork, which has no mark. */
+/* Accepts NULL. Not for the child of a fork, which has no mark. */
 void ntk_core_once_release(void *mark);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The result of a call: errors as outcomes, outcomes as the numbers of records.
+ * core_outcome - the result of a call: maps errors to outcomes, and outcomes to the numbers in
+ * records.
  */
 #include "runtime-hooks/core/core_state.h"
 

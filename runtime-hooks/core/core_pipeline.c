@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tensors each subgraph of a node passes to later ones. */
+/* core_pipeline - finds the tensors that each subgraph of a node passes to later ones. */
 #include "runtime-hooks/core/core_pipeline.h"
 
 #include <errno.h>
@@ -8,22 +8,22 @@
 
 struct core_writer {
     const struct ntk_neff_var *var;
-    uint32_t subgraph; /* in the kelf */
+    uint32_t subgraph; /* index in the kelf */
     uint32_t slot;
     bool is_passed; /* not an output of the node: only later subgraphs use it */
     bool is_read;
 };
 
-/* A node during planning. */
+/* A node while it is planned. */
 struct plan {
     struct ntk_core_model *model;
     const struct ntk_neff_node *node;
     const struct ntk_neff_kelf *kelf;
-    uint32_t first_slot; /* of the node's outputs */
-    uint32_t nc;         /* of its first subgraph */
+    uint32_t first_slot; /* first slot of the node's outputs */
+    uint32_t nc;         /* core of its first subgraph */
     struct core_pipeline *pipeline;
-    struct ntk_map inputs;  /* of the node, by name */
-    struct ntk_map outputs; /* by name; the value is the tensor in node->outputs */
+    struct ntk_map inputs;  /* the node's inputs by name */
+    struct ntk_map outputs; /* from name to the tensor in node->outputs */
     struct ntk_err *err;
 };
 
@@ -62,7 +62,7 @@ static int tensors_list(struct plan *plan, const struct ntk_neff *neff)
     return 0;
 }
 
-/* A separate slot for a tensor, in memory of the core that writes it. */
+/* Adds a separate slot for a tensor, in memory of the core that writes it. */
 static int slot_add(const struct plan *plan, struct core_writer *writer)
 {
     struct ntk_core_model *model = plan->model;
@@ -141,7 +141,7 @@ static int reader_check(const struct plan *plan, uint32_t subgraph, const struct
     struct core_writer *writer = ntk_map_get(&plan->pipeline->writers, var->name);
     bool is_input = ntk_map_get(&plan->inputs, var->name) != NULL;
 
-    /* A tensor without a writer is an input of the node, or rejected with its variable. */
+    /* A tensor without a writer is either an input of the node, or rejected with its variable. */
     if (!writer || (is_input && writer->subgraph >= subgraph)) {
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures: engine activity in the first execution after a start, written as NTFF
+ * core_profile - captures: writes the engine activity of the first execution after a start as NTFF
  * (docs/decisions/captures.md: executions of a software core are alike, so one is enough).
  */
 #include "runtime-hooks/core/core_record.h"
@@ -20,7 +20,7 @@ enum capture_state {
 
 struct core_capture {
     char *path;
-    struct ntk_core_model *model; /* NULL once it is unloaded */
+    struct ntk_core_model *model; /* NULL after the model was unloaded */
     struct ntk_hooks_model_ref hook;
     uint16_t physical_core;
     uint64_t session;
@@ -28,10 +28,10 @@ struct core_capture {
     uint32_t name;
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    enum capture_state state;       /* under lock */
-    struct ntk_ntff_writer *writer; /* of the recording execution */
-    uint64_t offset_ps;             /* of the current step on the capture's clock */
-    uint32_t first_subgraph[64];    /* index in the file, by step */
+    enum capture_state state;       /* protected by lock */
+    struct ntk_ntff_writer *writer; /* used by the execution that records */
+    uint64_t offset_ps;             /* start of the current step on the capture's clock */
+    uint32_t first_subgraph[64];    /* index of each step's first subgraph in the file */
 };
 
 static _Atomic uint64_t next_session = 1;
@@ -40,8 +40,8 @@ struct core_capture *core_capture_take(struct ntk_core_model *model)
 {
     struct core_capture *capture = NULL;
 
-    /* The first check is without the lock; the second, under the lock, keeps it from being
-     * freed. */
+    /* The first check is made without the lock; the second one under the lock, which keeps the
+     * capture from being freed. */
     if (!atomic_load_explicit(&model->capture, memory_order_relaxed)) {
         return NULL;
     }
@@ -117,8 +117,8 @@ static void capture_free(struct core_capture *capture)
     }
 }
 
-/* Removes the empty file of a start, if still in place. Anything that is not a regular file existed
- * before and is not ours: a terminal, a pipe, a device. */
+/* Removes the empty file that a start created, if it is still there. A terminal, pipe or device
+ * existed before and is not ours. */
 static void empty_file_remove(const char *path)
 {
     struct stat status;
@@ -161,7 +161,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
         }
     }
     if (ret == 0) {
-        /* An old capture must not be mistaken for this one. */
+        /* Truncate the file, so that an old capture is not mistaken for this one. */
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
 
         if (fd < 0) {

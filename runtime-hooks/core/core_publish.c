@@ -18,19 +18,20 @@
 #include "shared/base/cond.h"
 #include "shared/base/fs.h"
 
-#define POWER_SAMPLES_MIN 55 /* per minute; fewer are not enough */
+#define POWER_SAMPLES_MIN 55 /* minimum samples per minute */
 #define POWER_ENGINES 5
-#define LOOKS_NS 1000000   /* polling interval for a tree that another process creates */
-#define FAULTS_NS 20000000 /* between two writes for faults, for a device that fails all the time */
-/* A larger tree (several devices) is not created while the opening process waits: it sees devices
- * and cores, and counters follow soon. */
+#define LOOKS_NS 1000000 /* polling interval while another process creates the tree */
+/* minimum interval between two writes because of faults, for a device that fails all the time */
+#define FAULTS_NS 20000000
+/* A larger tree (several devices) is not written completely while the opening process waits: at
+ * first it sees devices and cores, and counters follow soon. */
 #define LEAVES_AT_ONCE 2048
 
 struct power {
-    uint64_t busy_ns; /* of the device's engines, at the last sample */
+    uint64_t busy_ns; /* busy time of the device's engines at the last sample */
     uint64_t sampled_ns;
     uint64_t samples;
-    uint64_t min, max, sum; /* 1/100 percent */
+    uint64_t min, max, sum; /* in 1/100 percent */
     uint64_t minute;
 };
 
@@ -38,11 +39,11 @@ struct ntk_core_publisher {
     struct core_tree tree;
     struct power power[NTK_SOFT_DEVICES];
     bool is_publisher;
-    bool is_open;  /* the tree */
+    bool is_open;  /* the tree is open */
     bool is_whole; /* all leaves have been written */
     pthread_t thread;
-    bool stop;       /* atomic */
-    uint32_t faults; /* of the header, at the last write of the tree */
+    bool stop;       /* accessed atomically */
+    uint32_t faults; /* `faults` of the header at the last write of the tree */
 };
 
 /* --- a round ---------------------------------------------------------------------------------- */
@@ -84,7 +85,7 @@ static void power_update(const struct core_tree *tree, struct power *power, uint
     power->sampled_ns = now_ns;
 }
 
-/* Writes every changed leaf, after handling writes of other processes. */
+/* Handles writes by other processes, then writes every changed leaf. */
 static int tree_round(struct core_tree *tree, struct power *power)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
@@ -108,8 +109,8 @@ static int tree_complete(struct core_tree *tree, struct power *power, struct ntk
     return ntk_core_tree_finish(tree, err);
 }
 
-/* 1: this process is the publisher; 0: another one is, and its tree exists. A new tree is created
- * aside first. */
+/* Waits for a publisher. Returns 1 if this process is the publisher, or 0 if another one is and its
+ * tree exists. A new tree is first created under another name. */
 static int publisher_wait(struct core_tree *tree, struct ntk_err *err)
 {
     struct ntk_core_soft *soft = tree->soft;
@@ -161,7 +162,8 @@ int ntk_core_publish_remove(struct ntk_err *err)
         return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
                            "the path of the device tree is too long");
     }
-    /* Readers find the complete machine or none; it is removed with the folder. */
+    /* Rename the folder before removing it, so that readers find either the complete machine or
+     * none. */
     (void)snprintf(aside, sizeof aside, "%s.old", root);
     (void)rename(root, aside);
     *strrchr(root, '/') = '\0';
@@ -170,7 +172,7 @@ int ntk_core_publish_remove(struct ntk_err *err)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* We hold the publisher's lock. Opens the tree, or continues with it. */
+/* Opens the tree, or continues with it. The caller holds the publisher's lock. */
 static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;
@@ -185,8 +187,8 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = ntk_core_tree_enter(tree);
     }
     if (ret == 0 && publisher->is_whole) {
-        /* A process that exits before its second round leaves writes of others to the next
-         * publisher. */
+        /* A process that exits before its second round leaves the writes of other processes to the
+         * next publisher. */
         if (!is_last || tree->listens) {
             ntk_core_tree_listen(tree);
         }
@@ -195,7 +197,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = tree_complete(tree, publisher->power, err);
         publisher->is_whole = ret == 0;
     }
-    if (ret < 0) { /* retried after a second: another process may have removed the tree */
+    if (ret < 0) { /* retried after a second, because another process may have removed the tree */
         ntk_core_tree_close(tree);
         publisher->is_open = false;
     } else {
@@ -204,7 +206,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
     return ret;
 }
 
-/* One round of the publisher, or an attempt to become it. */
+/* Does one round as the publisher, or tries to become the publisher. */
 static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
 {
     if (!publisher->is_publisher) {
@@ -216,17 +218,18 @@ static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
     (void)publisher_write(publisher, is_last, NULL);
 }
 
-/* Between two rounds: writes what a fault changed. Heartbeat and power are only in rounds. */
+/* Between two rounds, writes what a fault changed. Heartbeat and power are only written in
+ * rounds. */
 static void publisher_fault(struct ntk_core_publisher *publisher)
 {
     struct core_tree *tree = &publisher->tree;
 
     if (!publisher->is_publisher || !publisher->is_open || !publisher->is_whole) {
-        return; /* the next round writes all */
+        return; /* the next round writes everything */
     }
     int ret = ntk_core_tree_enter(tree);
     if (ret == 0) {
-        ntk_core_tree_listen(tree); /* do not overwrite what others wrote */
+        ntk_core_tree_listen(tree); /* so that other processes' writes are not overwritten */
         ntk_core_tree_sum(tree);
         ret = ntk_core_tree_write(tree, true);
     }
@@ -266,8 +269,8 @@ static void *publisher_run(void *argument)
     }
     uint64_t next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
     for (;;) {
-        /* Read the word first: conditions checked below change before it does. Pairs with
-         * wake_all(). */
+        /* Read the word first, because the conditions checked below change before it does. Pairs
+         * with wake_all(). */
         uint32_t wake = ntk_abi_load_acquire(&header->wake);
         uint32_t faults = ntk_abi_load_acquire(&header->faults);
 
@@ -294,8 +297,8 @@ void ntk_core_publish_fault(struct ntk_core_soft *soft)
     wake_all(&soft->state->header);
 }
 
-/* Before this returns, writes what tools need to find the machine: a whole small tree; for a large
- * new one devices and cores. The thread updates an existing tree. */
+/* Before this returns, writes what tools need to find the machine: a small tree completely; for a
+ * large new tree, devices and cores. The thread updates an existing tree. */
 static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_publish - the device tree of the software machine: files shaped like the driver's sysfs,
- * written from soft.state.
+ * core_publish - writes the software machine's device tree, files in the form of the driver's
+ * sysfs, from soft.state.
  *
  * One process at a time publishes: the holder of the lock on byte NTK_SOFT_LOCK_PUBLISHER of
  * soft.lock. Every process has a thread that tries to get it once per second, so that another
@@ -20,22 +20,22 @@
 struct ntk_core_publisher;
 
 /* Builds the tree if it is missing or belongs to an older machine, and starts the thread, which
- * updates an existing one. -errno with a message if the tree cannot be written: the machine works
- * without it. */
+ * updates an existing one. Returns -errno with a message if the tree cannot be written; the machine
+ * works without it. */
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
-/* Writes a last round if it is the publisher. NULL is fine. */
+/* Writes a last round if this process is the publisher. Accepts NULL. */
 void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
-/* Builds or updates the tree once, without a thread, or waits while another process creates it:
+/* Builds or updates the tree once, without a thread, or waits while another process creates it;
  * -EBUSY after NTK_CORE_SOFT_WAIT_NS. */
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
-/* Call it after a fault changed counters of a device: the publisher then writes the tree at once.
- * Any process, any thread; never waits. */
+/* Called after a fault changed a device's counters: the publisher then writes the tree at once.
+ * From any process and thread; never waits. */
 void ntk_core_publish_fault(struct ntk_core_soft *soft);
-/* The version of the driver that the tree shows; static storage. */
+/* The driver version that the tree shows; static storage. */
 const char *ntk_core_publish_driver(const struct ntk_core_soft *soft);
-/* Removes the tree. */
+/* Removes the device tree. */
 int ntk_core_publish_remove(struct ntk_err *err);
 
 #endif

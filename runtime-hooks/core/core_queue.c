@@ -26,7 +26,7 @@ void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core
     pthread_cond_broadcast(&queue->changed);
 }
 
-/* One step of ntk_core_queue_advance(): false if the queue is blocked. */
+/* Does one step of ntk_core_queue_advance(); returns false if the queue is blocked. */
 static bool step(struct ntk_core_queue *queue, struct ntk_core_queue **also)
 {
     struct ntk_core_queue_item *item = queue->first;
@@ -62,7 +62,7 @@ static bool step(struct ntk_core_queue *queue, struct ntk_core_queue **also)
 
 void ntk_core_queue_advance(struct ntk_core_queue *queue)
 {
-    /* Iterative instead of recursive: a chain may be as long as there are queues. */
+    /* Iterative instead of recursive, because a chain may be as long as the number of queues. */
     queue->next = NULL;
     while (queue) {
         struct ntk_core_queue *also = queue->next;
@@ -104,7 +104,8 @@ void ntk_core_queue_destroy(struct ntk_core_queue *queue)
     free(queue);
 }
 
-/* 0 if there is room for one more item. The lock is held, but released while waiting. */
+/* Returns 0 if there is room for another item. The caller holds the lock, which is released while
+ * waiting. */
 static int room_get(struct ntk_core_queue *queue)
 {
     for (;;) {
@@ -190,7 +191,7 @@ int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number)
     return ret;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns)
 {
     uint64_t until_ns = ntk_cond_until(timeout_ns);
@@ -200,7 +201,7 @@ static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64
         if (ret < 0 || ntk_core_crew_is_worker()) {
             return ret < 0 ? ret : -EDEADLK;
         }
-        /* For several items, a worker is awake anyway. */
+        /* If there are several items, a worker is awake anyway. */
         if (timeout_ns == NTK_CORE_QUEUE_FOREVER && queue->helps && queue->first == queue->last &&
             ntk_core_crew_help(queue->crew, queue)) {
             continue;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_queue - queues of items, each processed in order by a common crew of workers.
+ * core_queue - queues of items that a common crew of workers processes, each queue in order.
  *
  * Items of one queue are numbered from 1, and run and complete in that order, one at a time. Queues
  * with runnable items wait in line: a worker takes the first, runs one item of it and puts the
  * queue at the end. A crew starts workers on demand; their maximum number limits parallel items. If
  * items wait for items of other queues, it needs one worker per queue.
  *
- * Owner:   items are the caller's structs that start with ntk_core_queue_item; from submission
+ * Owner:   items are structs of the caller that begin with ntk_core_queue_item; from its submission
  *          until its destroy function is called, an item belongs to the queue. Destroy all queues
  *          of a crew before it.
  * Threads: any; stop and destroy from one at a time, and not from a worker. run and destroy are
- *          called in a worker, or a thread that counts as one meanwhile, with nothing locked.
+ *          called in a worker, or in a thread that acts as one, with nothing locked.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
@@ -30,13 +30,13 @@ struct ntk_core_crew;
 struct ntk_core_queue;
 
 struct ntk_core_queue_item {
-    /* Does the work. is_broken: an earlier item broke the queue, so inform the caller and do
-     * nothing. False if this one broke it. Its writes are visible to all that see the item
+    /* Does the work. is_broken: an earlier item broke the queue, so only inform the caller. Returns
+     * false if this item breaks the queue. Its writes are visible to all that see the item
      * complete. */
     bool (*run)(struct ntk_core_queue_item *item, bool is_broken);
-    /* After completion; frees the item. */
+    /* Called after completion; frees the item. */
     void (*destroy)(struct ntk_core_queue_item *item);
-    /* Set by the queue, in CLOCK_MONOTONIC: start before run, end before destroy. */
+    /* Set by the queue. Times are CLOCK_MONOTONIC: start before run, end before destroy. */
     uint64_t number;
     uint64_t submit_ns, start_ns, end_ns;
     struct ntk_core_queue_item *next;
@@ -46,52 +46,53 @@ struct ntk_core_queue_item {
 /* What a submission to a full queue does. */
 enum ntk_core_queue_full { NTK_CORE_QUEUE_REFUSES, NTK_CORE_QUEUE_WAITS };
 
-/* NULL if out of memory. Starts no thread. */
+/* Returns NULL if out of memory. Starts no thread. */
 struct ntk_core_crew *ntk_core_crew_create(uint32_t worker_count_max);
-/* All queues reject further items from now on. */
+/* Makes all queues reject further items from now on. */
 void ntk_core_crew_shut(struct ntk_core_crew *crew);
 /* Shuts down, then waits until every queue is empty and every worker has ended. */
 void ntk_core_crew_stop(struct ntk_core_crew *crew);
-/* Stops it first. */
+/* Stops the crew first. */
 void ntk_core_crew_destroy(struct ntk_core_crew *crew);
-/* Whether the calling thread is a worker of any crew: it must not wait for queues. */
+/* Whether the calling thread is a worker of any crew, which must not wait for queues. */
 bool ntk_core_crew_is_worker(void);
 
-/* depth: maximum number of incomplete items; not 0. NULL if out of memory. */
+/* depth is the maximum number of incomplete items, not 0. Returns NULL if out of memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
-/* From now on, a thread that waits without a timeout runs the last item of the queue itself if no
- * worker has taken it, which saves two hand-overs: run and destroy are called in that thread.
- * Before the first submission. */
+/* Lets a thread that waits without a timeout run the queue's last item itself if no worker has
+ * taken it, which saves two hand-overs: run and destroy are then called in that thread. To be
+ * called before the first submission. */
 void ntk_core_queue_let_help(struct ntk_core_queue *queue);
-/* Rejects submissions of its own items, waits until it is empty, and frees it. No other thread may
- * use it. */
+/* Rejects further submissions of the queue's own items, waits until it is empty, and frees it. No
+ * other thread may use it. */
 void ntk_core_queue_destroy(struct ntk_core_queue *queue);
 
-/* -EAGAIN full and rejecting, -EDEADLK full and called by a worker that would wait,
- * -ENOTRECOVERABLE broken, -ESHUTDOWN shut, -ENOMEM no thread for it: the caller still owns the
- * item. Else sets *out_number (may be NULL) before run is called. */
+/* Submits an item. Returns -EAGAIN if the queue is full and rejects; -EDEADLK if it is full and the
+ * caller is a worker that would have to wait; -ENOTRECOVERABLE if it is broken; -ESHUTDOWN if it is
+ * shut; -ENOMEM if no thread could be started. On failure, the caller still owns the item.
+ * Otherwise sets *out_number (may be NULL) before run is called. */
 int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);
 
-/* The number of the latest complete item, 0 before the first. */
+/* The number of the latest complete item; 0 before the first. */
 uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue);
-/* 1 complete, 0 not yet, -EINVAL never submitted. */
+/* Returns 1 if complete, 0 if not yet, -EINVAL if never submitted. */
 int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number);
-/* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK if called by a
- * worker that would wait. */
+/* Waits until the item is complete. Returns -EINVAL if it was never submitted, -ETIMEDOUT, or
+ * -EDEADLK if called by a worker that would have to wait. */
 int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns);
-/* Whether everything that was submitted is complete. */
+/* Whether all submitted items are complete. */
 bool ntk_core_queue_is_idle(struct ntk_core_queue *queue);
-/* Returns when everything submitted before is complete. -EDEADLK if called by a worker that would
- * wait. */
+/* Waits until all items submitted before are complete. Returns -EDEADLK if called by a worker that
+ * would have to wait. */
 int ntk_core_queue_sync(struct ntk_core_queue *queue);
 
-/* Adds 1 to the eventfd when the item completes, or now if it has; -1 cancels the request for this
- * number. The descriptor is duplicated. -EINVAL never submitted or not an eventfd, -ENOSPC too
- * many. */
+/* Adds 1 to the eventfd when the item completes, or now if it has; fd -1 cancels the request for
+ * this number. The descriptor is duplicated. Returns -EINVAL if the item was never submitted or fd
+ * is not an eventfd, -ENOSPC if there are too many. */
 int ntk_core_queue_watch(struct ntk_core_queue *queue, uint64_t number, int fd);
-/* Same, for every completion from now on; one descriptor per queue, -1 cancels it. */
+/* Same, for every completion from now on; one descriptor per queue, fd -1 cancels it. */
 int ntk_core_queue_watch_all(struct ntk_core_queue *queue, int fd);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions signalled by eventfds.
+ * core_queue_watch - signals completions through eventfds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "runtime-hooks/core/core_queue_private.h"
 
-#define WATCHES_MAX 4096U /* of one queue */
+#define WATCHES_MAX 4096U /* maximum watches of one queue */
 
 struct watch {
     uint64_t number;
@@ -58,8 +58,8 @@ void ntk_core_queue_watches_signal(struct ntk_core_queue *queue, uint64_t comple
     }
 }
 
-/* A duplicate of the caller's eventfd, which the caller may close at any time. Other files could
- * block the worker. */
+/* Duplicates the caller's eventfd, because the caller may close it at any time. Rejects other
+ * files, which could block the worker. */
 static int event_dup(int fd)
 {
     static const char expected[] = "anon_inode:[eventfd]";
@@ -75,7 +75,7 @@ static int event_dup(int fd)
     return own < 0 ? -errno : own;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void watches_remove(struct ntk_core_queue *queue, uint64_t number)
 {
     for (size_t i = 0; i < queue->watches.count;) {

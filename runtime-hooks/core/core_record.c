@@ -22,7 +22,7 @@ static void on_instruction(const struct ntk_engine_instruction_event *event, voi
 
         instruction.start_ps = sink->offset_ps + event->start_ps;
         instruction.end_ps = sink->offset_ps + event->end_ps;
-        /* The writer counts what cannot be stored, and reports it when written. */
+        /* The writer counts records that cannot be stored, and reports them when it writes. */
         (void)ntk_ntff_writer_add_instruction(sink->writer, sink->subgraph, &instruction);
     }
 }
@@ -161,7 +161,7 @@ void core_step_record_end(struct core_step_record *record, uint64_t device_ns, b
 
 /* --- the head of a capture -------------------------------------------------------------------- */
 
-/* The current memory of one physical core, of this process only. */
+/* The current memory of one physical core, only that of this process. */
 static void memory_fill(const struct ntk_core *core, uint32_t physical,
                         const struct core_subgraph *subgraph, uint64_t *memory_bytes)
 {
@@ -197,7 +197,8 @@ static void memory_fill(const struct ntk_core *core, uint32_t physical,
     }
 }
 
-/* One entry per DMA engine and queue set; an engine's queue number is that of its set. */
+/* Makes one entry per DMA engine and queue set; an engine's queue number is that of the queue
+ * set. */
 static int queues_make(const struct core_subgraph *subgraph, uint32_t dma_engine_count,
                        uint32_t stack, struct ntk_ntff_capture_subgraph *to)
 {

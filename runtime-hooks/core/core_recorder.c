@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorders: captures of everything that runs on a core. All models of a session are in one
- * capture, each as a separate graph; times are on the core's clock.
+ * core_recorder - recorders: captures of everything that runs on a core. All models of a session
+ * are in one capture, each as a separate graph; times are on the core's clock.
  */
 #include "runtime-hooks/core/core_record.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step of a model that the capture knows. */
+/* A step of a model that is already in the capture. */
 struct known_step {
     uint32_t model_id;
     uint32_t step;
@@ -21,16 +21,17 @@ struct ntk_core_recording {
     uint64_t first_execution, execution_count;
     char *folder;
     struct ntk_ntff_bounds bounds;
-    struct ntk_ntff_writer *writer; /* NULL: nothing has run */
-    struct ntk_vec known;           /* of struct known_step */
-    bool is_held;                   /* KEEPS_FAILED: waits to be saved */
+    struct ntk_ntff_writer *writer; /* NULL until something has run */
+    struct ntk_vec known;           /* elements are struct known_step */
+    bool is_held;                   /* for KEEPS_FAILED: the content waits to be saved */
     bool has_warned;
-    uint8_t uuid[16];               /* of the last execution's program */
-    uint64_t execution_id;          /* of the last execution */
-    uint64_t lowest_id, highest_id; /* of those in it; 0: none */
-    uint64_t begin_ns;              /* on the clock of the core */
+    uint8_t uuid[16];               /* uuid of the last execution's program */
+    uint64_t execution_id;          /* number of the last execution */
+    uint64_t lowest_id, highest_id; /* numbers of the executions in the recording; 0: none */
+    uint64_t begin_ns;              /* start on the core's clock */
     uint64_t duration_ns;
-    struct core_allocation buffers[NTK_CORE_LNC_MAX]; /* recording buffers of hardware, per core */
+    /* per core: memory for the recording buffers that hardware would use */
+    struct core_allocation buffers[NTK_CORE_LNC_MAX];
 };
 
 void ntk_core_recording_destroy(struct ntk_core_recording *recording)
@@ -50,9 +51,9 @@ static void forget(struct ntk_core_recording *recorder)
     ntk_vec_clear(&recorder->known);
 }
 
-/* --- while the engines run; the execution lock is held ---------------------------------------- */
+/* --- while the engines run; the caller holds the execution lock ------------------------------- */
 
-/* Another execution than the last: clears per-execution data. */
+/* Begins another execution: clears the data of the last one. */
 static void execution_begin(struct ntk_core_recording *recorder, const struct ntk_core_model *model,
                             uint32_t step_index, uint64_t device_clock_ns)
 {
@@ -155,8 +156,7 @@ static void buffers_release(struct ntk_core *core, struct ntk_core_recording *re
     }
 }
 
-/* Hardware records into device memory. Here the records are elsewhere, but the memory is
- * accounted. */
+/* Accounts the memory into which hardware would record. Here the records are stored elsewhere. */
 static int buffers_take(struct ntk_core *core, uint32_t nc, struct ntk_core_recording *recorder,
                         struct ntk_err *err)
 {
@@ -204,7 +204,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
                                   .dma_bytes = options->bounds.dma_bytes_max,
                                   .throttle_bytes = options->bounds.throttle_bytes_max };
     ntk_vec_init(&recorder->known, sizeof(struct known_step));
-    /* Requested while a job runs: it takes no device memory from the job. */
+    /* A trigger comes while a job runs, so it takes no device memory from the job. */
     int ret = slot == NTK_CORE_RECORDER_TRIGGER ? 0 : buffers_take(core, nc, recorder, err);
     if (ret < 0) {
         ntk_core_recording_destroy(recorder);
@@ -215,7 +215,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     pthread_mutex_lock(&on->execution_lock);
     bool is_free = !on->recorders[slot];
     uint64_t last = on->last_execution;
-    /* While waiting for the lock, it may have missed its first execution. */
+    /* The recorder may have missed its first execution while it waited for the lock. */
     bool is_late = recorder->execution_count > 0 && last >= recorder->first_execution;
     if (is_free && !is_late) {
         recorder->begin_ns = on->device_clock_ns;
@@ -275,7 +275,7 @@ int ntk_core_recording_save(struct ntk_core_recording *recording, const char *pa
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for '%s'",
                            path);
     }
-    /* On the core's clock, by which traces find the execution. */
+    /* Uses the core's clock, by which traces find the execution. */
     ntk_ntff_writer_set_execution(recording->writer, recording->begin_ns * 1000,
                                   (recording->begin_ns + recording->duration_ns) * 1000);
     return ntk_ntff_writer_save(recording->writer, path, err);

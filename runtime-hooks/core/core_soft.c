@@ -18,7 +18,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-/* The part that every process accesses; a slot is reserved when it is taken. */
+/* Size of the part that every process accesses; a process slot is reserved when it is taken. */
 #define COMMON_BYTES offsetof(struct ntk_soft_state, process)
 #define NEW_STATE_NAME NTK_SOFT_STATE_NAME ".new"
 #define SETUP_PAUSE_MIN_NS UINT64_C(500000)
@@ -42,7 +42,8 @@ static int lock_change(int fd, short type, uint32_t byte)
     }
 }
 
-/* Pid of a process that holds a lock in the range, 0 for none; our own locks are ignored. */
+/* The pid of a process that holds a lock in the range; 0 if there is none. Locks of this process
+ * are ignored. */
 static int lock_holder(int fd, uint32_t first, uint32_t count)
 {
     struct flock lock = {
@@ -52,7 +53,8 @@ static int lock_holder(int fd, uint32_t first, uint32_t count)
     if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK) {
         return 0;
     }
-    return lock.l_pid != 0 ? (int)lock.l_pid : -1; /* 0: in another PID namespace */
+    /* l_pid 0: the holder is in another PID namespace */
+    return lock.l_pid != 0 ? (int)lock.l_pid : -1;
 }
 
 int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte)
@@ -72,7 +74,7 @@ int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte)
 
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants)
 {
-    /* A shared lock: several processes may wait for a core. */
+    /* A shared lock, because several processes may wait for a core. */
     struct flock lock = { .l_type = wants ? F_RDLCK : F_UNLCK,
                           .l_whence = SEEK_SET,
                           .l_start = NTK_SOFT_LOCK_WANTED + first,
@@ -126,7 +128,7 @@ bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
     return found;
 }
 
-/* A regular file of this user or root, not a link; -ENOENT if it is missing and create is not
+/* Opens a regular file of this user or root, not a link; -ENOENT if it is missing and create is not
  * set. */
 static int file_open(const struct ntk_core_soft *soft, const char *name, bool create,
                      struct ntk_err *err)
@@ -196,7 +198,7 @@ static void uncount_memory(struct ntk_soft_memory *memory, uint64_t bytes)
     ntk_abi_store(&memory->present, bytes);
 }
 
-/* The two counters of the tree for a category of a core. */
+/* Finds the tree's two counters for a memory category of a core. */
 static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uint32_t category,
                                 struct ntk_soft_memory *out_counters[2])
 {
@@ -211,7 +213,7 @@ static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uin
     }
 }
 
-/* Returns the resources of a dead process. SETUP is locked. */
+/* Returns the resources of a dead process. The caller has locked SETUP. */
 static void process_reclaim(struct ntk_soft_state *state, struct ntk_soft_process *process)
 {
     const struct ntk_core_machine_row *row = ntk_core_machine_row_find(state->header.instance_type);
@@ -275,7 +277,7 @@ static int space_reserve(const struct ntk_core_soft *soft, int fd, uint64_t offs
                     : 0;
 }
 
-/* Returns the resources of dead processes and takes a slot. SETUP is locked. */
+/* Returns the resources of dead processes and takes a slot. The caller has locked SETUP. */
 static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_err *err)
 {
     struct ntk_soft_state *state = soft->state;
@@ -288,7 +290,7 @@ static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_er
         if (lock_holder(soft->lock_fd, NTK_SOFT_LOCK_PROCESS + i, 1) != 0) {
             continue;
         }
-        /* Not through the mapping: its pages may be missing. */
+        /* Not read through the mapping, because pages of the slot may be missing. */
         ssize_t got = pread(state_fd, &pid, sizeof pid, (off_t)slot_offset(i));
         if (got == (ssize_t)sizeof pid && pid != 0) {
             process_reclaim(state, &state->process[i]);
@@ -341,8 +343,8 @@ static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
     return 0;
 }
 
-/* Replaces an existing file by a new one: a process that still has the old one mapped, unnoticed,
- * keeps it. The descriptor or -errno. */
+/* Replaces an existing file by a new one: a process that still has the old one mapped keeps it
+ * without noticing. Returns the descriptor or -errno. */
 static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                         uint64_t generation, struct ntk_err *err)
 {
@@ -352,7 +354,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
 
     (void)snprintf(path, sizeof path, "%s/%s", soft->folder, NTK_SOFT_STATE_NAME);
     (void)snprintf(new_path, sizeof new_path, "%s/%s", soft->folder, NEW_STATE_NAME);
-    (void)unlink(new_path); /* left by a killed process */
+    (void)unlink(new_path); /* left behind by a killed process */
     int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s': %s", new_path,
@@ -376,8 +378,8 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     return ret < 0 ? ret : fd;
 }
 
-/* Maps the state, (re)building it if it does not match the request. SETUP is locked. The descriptor
- * or -errno. */
+/* Maps the state, and (re)builds it if it does not match the request. The caller has locked SETUP.
+ * Returns the descriptor or -errno. */
 static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                       struct ntk_err *err)
 {
@@ -423,7 +425,7 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
     return state_create(soft, options, generation, err);
 }
 
-/* Locks SETUP, which is held for milliseconds unless its holder was stopped or hangs. */
+/* Locks SETUP. It is held only for milliseconds unless the holder was stopped or hangs. */
 static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_now_ns(soft->clock) + NTK_CORE_SOFT_WAIT_NS;
@@ -446,7 +448,7 @@ static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
                    : 0;
 }
 
-/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile does not count. */
+/* Opens soft.lock and locks SETUP; retries if the lock file was removed in the meantime. */
 static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     struct stat status;
@@ -470,7 +472,8 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
                        "soft.lock in %s appears and disappears repeatedly", soft->folder);
 }
 
-/* The folder, created if missing. One where all users can create files must belong to the user. */
+/* Creates the folder if it is missing. If all users can create files where the folder is, it must
+ * belong to this user. */
 static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     const char *named = ntk_paths_hooks_dir_variable();
@@ -494,7 +497,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     return ret;
 }
 
-/* Sets up this user's machine below a given folder that has the machine of another user. */
+/* Sets up this user's machine below a given folder that contains another user's machine. */
 static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     char folder[NTK_PATH_BYTES];
@@ -563,12 +566,12 @@ void ntk_core_soft_close(struct ntk_core_soft *soft)
     if (!soft) {
         return;
     }
-    /* Without the lock the next process reclaims the slot, as after a kill. */
+    /* If the lock cannot be taken, the next process reclaims the slot, as after a kill. */
     if (soft->process && setup_wait(soft, NULL) == 0) {
         process_reclaim(soft->state, soft->process);
     }
     if (soft->lock_fd >= 0) {
-        close(soft->lock_fd); /* drops every lock */
+        close(soft->lock_fd); /* this drops every lock */
     }
     if (soft->state) {
         munmap(soft->state, sizeof *soft->state);
@@ -588,7 +591,7 @@ void ntk_core_soft_forget(struct ntk_core_soft *soft)
 
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
 {
-    /* Also those of earlier versions. */
+    /* The files, also those of earlier versions. */
     static const char *const names[] = { NTK_SOFT_STATE_NAME, NEW_STATE_NAME, "soft.state",
                                          NTK_SOFT_LOCK_NAME };
     char path[NTK_PATH_BYTES + 32];

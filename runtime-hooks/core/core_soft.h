@@ -21,58 +21,60 @@
 #include "shared/base/err.h"
 
 struct ntk_core_soft {
-    void *mark; /* core_once.h */
+    void *mark; /* mark of core_once.h */
     int lock_fd;
     struct ntk_soft_state *state;
-    struct ntk_soft_process *process; /* the slot of this process, NULL without one */
+    struct ntk_soft_process *process; /* slot of this process; NULL if it has none */
     uint32_t slot;
-    bool is_new;   /* this open built the state: an old tree is invalid */
-    bool is_aside; /* files of another user prevent using the requested folder */
+    bool is_new;   /* this open built the state, so an old tree is invalid */
+    bool is_aside; /* another user's files prevent the use of the requested folder */
     char folder[NTK_PATH_BYTES];
     const struct ntk_clock *clock;
 };
 
-/* The instance type of the machine in this hooks folder; false if there is none. */
+/* Gets the instance type of the machine in this hooks folder; false if there is none. */
 bool ntk_core_soft_peek(char *instance, size_t instance_bytes);
 
 struct ntk_core_soft_options {
-    const char *instance;          /* of the catalogue; NULL: the existing one, else the default */
-    bool new_tree;                 /* for a new state: the newer layout of the device tree */
-    bool as_process;               /* takes a slot */
-    const struct ntk_clock *clock; /* for waiting; borrowed; NULL: the system's */
+    /* a name in the catalogue; NULL: the existing machine, else the default */
+    const char *instance;
+    bool new_tree;                 /* use the newer layout of the device tree for a new state */
+    bool as_process;               /* take a slot for this process */
+    const struct ntk_clock *clock; /* clock for waiting; borrowed; NULL: the system's */
 };
 
-/* Opens the machine, building or rebuilding its state. -EEXIST if another instance is requested
- * while processes use the machine, -EBUSY if processes use it with a state unknown to this version,
- * or if one of them holds the setup lock for NTK_CORE_SOFT_WAIT_NS. -EALREADY: already open in this
- * process. */
+/* Opens the machine, building or rebuilding its state. Returns -EEXIST if another instance is
+ * requested while processes use the machine; -EBUSY if processes use it with a state unknown to
+ * this version, or if one of them holds the setup lock for NTK_CORE_SOFT_WAIT_NS; -EALREADY if it
+ * is open in this process. */
 #define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,
                        struct ntk_err *err);
 void ntk_core_soft_close(struct ntk_core_soft *soft);
-/* In a forked child: frees memory without changing locks or state. */
+/* In the child of a fork: frees memory without changing locks or state. */
 void ntk_core_soft_forget(struct ntk_core_soft *soft);
 /* Removes state and lock file; -EBUSY while a process uses the machine. */
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err);
 
-/* 1 if this process now has the byte of soft.lock, 0 if another one has it, -errno. */
+/* Returns 1 if this process now has the lock on the byte of soft.lock, 0 if another process has it,
+ * or -errno. */
 int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte);
 void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte);
-/* Pid of another process that holds the byte, 0 if none. */
+/* The pid of another process that locks the byte; 0 if there is none. */
 int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
 /* Announces, or withdraws, that this process waits for these physical cores: processes that give
- * way leave them and take none. */
+ * way release them and take none. */
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants);
-/* Whether a process that gives way holds one of them. */
+/* Whether a process that gives way holds one of these cores. */
 bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count);
 
 /* Counts memory of a category for a physical core; the category determines the location. Device
- * memory must have been reserved. */
+ * memory must have been reserved before. */
 void ntk_core_soft_memory_add(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
                               uint64_t bytes);
 void ntk_core_soft_memory_remove(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
                                  uint64_t bytes);
-/* Reserves bytes of a stack on this machine: false if it is full. */
+/* Reserves bytes of a stack of this machine; false if it is full. */
 bool ntk_core_soft_stack_reserve(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
                                  uint64_t bytes, uint64_t limit_bytes);
 void ntk_core_soft_stack_release(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,

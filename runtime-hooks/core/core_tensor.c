@@ -10,7 +10,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/str.h"
 
-/* Common to a tensor, its slices and running executions. */
+/* Memory shared by a tensor, its slices and running executions. */
 struct core_storage {
     _Atomic uint32_t references;
     struct ntk_core *core;
@@ -18,22 +18,22 @@ struct core_storage {
     uint32_t nc;
     char *address;
     uint64_t bytes;
-    struct core_allocation allocation; /* of device and host placement */
-    void *owned;                       /* of virtual placement, freed with free() */
+    struct core_allocation allocation; /* for device and host placement */
+    void *owned;                       /* for virtual placement, freed with free() */
 };
 
 struct ntk_core_tensor {
     struct ntk_core *core;
-    pthread_mutex_t lock;         /* storage, offset, bytes only change in attach */
+    pthread_mutex_t lock; /* protects storage, offset and bytes, which change only in attach */
     struct core_storage *storage; /* NULL while empty */
     uint64_t offset;
     uint64_t bytes;
-    uint32_t name; /* of the hooks */
+    uint32_t name; /* name id in the hooks */
     _Atomic uint64_t completed_writes;
-    char text[]; /* its name */
+    char text[]; /* the tensor's name */
 };
 
-/* Waiting for outputs is rare: one condition variable for all tensors. */
+/* Waiting for outputs is rare, so one condition variable serves all tensors. */
 static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static _Atomic uint32_t waiter_count;
@@ -48,7 +48,7 @@ void core_tensor_forget(void)
     atomic_store(&waiter_count, 0);
 }
 
-/* Memory without a core is reported on the first one. */
+/* Begins a span. Memory that belongs to no core is reported on the first core. */
 static void trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                         uint32_t nc, uint64_t bytes, const char *name)
 {
@@ -64,7 +64,7 @@ static void trace_end(const struct ntk_core_trace_span *span, uint64_t bytes, co
     ntk_core_trace_span_end(span, &data);
 }
 
-/* memcpy(), reported as a copy to or from the device if it is one. */
+/* Same as memcpy(), but a copy to or from the device is reported. */
 static void copy_traced(struct core_storage *storage, enum ntk_core_trace_kind kind, void *to,
                         const void *from, uint64_t bytes, const char *name)
 {
@@ -203,7 +203,7 @@ int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
     return tensor_make(core, NULL, 0, 0, name, out_tensor, err);
 }
 
-/* Fails unless offset and bytes are inside size. */
+/* Returns an error unless the range of `bytes` at offset is inside size. */
 static int bounds_check(const char *what, uint64_t offset, uint64_t bytes, uint64_t size,
                         struct ntk_err *err)
 {
@@ -300,7 +300,7 @@ void core_tensor_view_drop(struct core_tensor_view *view)
     view->storage = NULL;
 }
 
-/* A view of bytes at offset, or -EINVAL. */
+/* Takes a view of `bytes` at offset; -EINVAL if it exceeds the tensor. */
 static int view_checked(struct ntk_core_tensor *tensor, const char *what, uint64_t offset,
                         uint64_t bytes, struct core_tensor_view *view, struct ntk_err *err)
 {
@@ -403,7 +403,7 @@ int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_
     return 0;
 }
 
-/* is_near: two device tensors must be on one core. */
+/* is_near: two device tensors must be on the same core. */
 static int copy(struct ntk_core_tensor *from, uint64_t from_offset, struct ntk_core_tensor *to,
                 uint64_t to_offset, uint64_t bytes, bool is_near, struct ntk_err *err)
 {
@@ -487,8 +487,8 @@ void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor, struct ntk_core_te
 
 void core_tensor_written(struct ntk_core_tensor *tensor)
 {
-    /* Sequentially consistent with waiter_count: either the waiter sees the new count, or we see
-     * the waiter. */
+    /* Sequentially consistent with waiter_count: either the waiter sees the new count, or this
+     * thread sees the waiter. */
     atomic_fetch_add(&tensor->completed_writes, 1);
     if (atomic_load(&waiter_count) > 0) {
         pthread_mutex_lock(&written_lock);

@@ -33,14 +33,14 @@ static const char *const plain[NTK_CORE_TEXTS] = {
     [NTK_CORE_TEXT_LIVE_OF_STACK] = "memory_live_device_$device_stack_$stack_$pid.csv",
 };
 
-/* The fact at the start of a template, and the length of its name; NULL: none. */
+/* Finds the fact that a template begins with, and the length of its name; NULL if there is none. */
 static const char *fact_get(const char *name, const struct core_text_facts *facts, char number[24],
                             size_t *out_bytes)
 {
     const struct {
         const char *name;
         const char *text;
-        const char *format; /* of the number, when it is not a text */
+        const char *format; /* format of a number; NULL for a text */
         uint64_t number;
     } rows[] = {
         { "device", NULL, "%llu", facts->device },

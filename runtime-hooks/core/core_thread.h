@@ -2,9 +2,9 @@
 /*
  * core_thread - threads of this library in a user's process.
  *
- * They block all signals, which are for the process's own threads.
+ * They block all signals, so that the process's other threads get them.
  *
- * Owner:   the thread that starts one joins it.
+ * Owner:   the caller joins the thread.
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_THREAD_H
@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int ntk_core_thread_start(pthread_t *out_thread, void *(*run)(void *ctx), void *ctx);
 
 #endif

@@ -16,11 +16,11 @@
 static_assert(sizeof(struct ntk_ntrace_event) == 64, "one cache line");
 static_assert(NTK_CORE_TRACE_KINDS <= 64, "a filter is one word");
 
-/* Protected by the lane of its core. */
+/* Protected by the lane of the core. */
 struct ring {
-    struct ntk_ntrace_event *events; /* a mapping; NULL: the core is not traced */
-    uint64_t head, tail;             /* total written; total taken or lost */
-    uint64_t next;                   /* head % capacity */
+    struct ntk_ntrace_event *events; /* a mapping; NULL if the core is not traced */
+    uint64_t head, tail;             /* events written; events taken or lost */
+    uint64_t next;                   /* always head % capacity */
     uint64_t lost;
 };
 
@@ -35,23 +35,23 @@ struct sink {
 
 _Atomic uint32_t ntk_core_trace_sinks_on;
 
-#define LANE_COUNT 16U /* the thread sanitizer follows no more than 64 locks of a thread */
+#define LANE_COUNT 16U /* the thread sanitizer supports at most 64 locks per thread */
 #define LANE_NAMES 8U
 
-/* A lane is the cores with one remainder of LANE_COUNT. Its lock guards their rings in all sinks;
- * sinks change only while all lanes are held. */
+/* A lane is the set of cores with the same remainder modulo LANE_COUNT. Its lock protects their
+ * rings in all sinks; sinks change only while all lanes are locked. */
 static struct lane {
     _Alignas(128) pthread_mutex_t lock;
-    /* A cache of names by address of their text, valid if the text is equal. */
+    /* A cache of names by the address of their text; an entry is valid if the text is equal. */
     struct {
-        const char *key; /* in names */
+        const char *key; /* key in names */
         uint32_t number;
     } names[LANE_NAMES];
 } lanes[LANE_COUNT] = { [0 ... LANE_COUNT - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
 static struct sink sinks[NTK_CORE_TRACE_SINKS];
 static uint64_t serial;
 static _Atomic uint64_t next_tracking_id = 1;
-/* Names by number, from 1, while a sink is on. Locked inside a lane, or alone. */
+/* Protects names, by number from 1, while a sink is on. Locked inside a lane, or alone. */
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_map names;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
@@ -76,7 +76,7 @@ static void lanes_unlock(void)
     }
 }
 
-/* All lanes are held, or no other thread exists. */
+/* The caller has locked all lanes, or no other thread exists. */
 static void names_forget(void)
 {
     ntk_map_fini(&names);
@@ -96,7 +96,7 @@ static void sink_fini(struct sink *sink)
     *sink = (struct sink){ 0 };
 }
 
-/* No thread is in the middle of a call. */
+/* Ensures that no thread is inside a call. */
 static void fork_prepare(void)
 {
     lanes_lock();
@@ -119,7 +119,7 @@ static void fork_child(void)
     names_forget();
     atomic_store_explicit(&ntk_core_trace_sinks_on, 0, memory_order_relaxed);
     thread_id = 0;
-    /* Reinitialised instead of unlocked: waiting threads of the parent do not exist here. */
+    /* Reinitialised instead of unlocked, because the parent's waiting threads do not exist here. */
     names_lock = fresh;
     for (size_t i = 0; i < LANE_COUNT; i++) {
         lanes[i].lock = fresh;
@@ -146,7 +146,7 @@ static int sink_init(struct sink *sink, const struct ntk_core_trace_options *opt
         if (options->core_enabled && !options->core_enabled[i]) {
             continue;
         }
-        /* Untouched pages cost nothing. */
+        /* Pages that are never used cost nothing. */
         void *events =
             mmap(NULL, made.capacity * sizeof *made.rings[i].events, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -212,7 +212,7 @@ int ntk_core_trace_stop(enum ntk_core_trace_sink sink)
 
 uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink)
 {
-    struct lane *lane = lane_of(0); /* any will do */
+    struct lane *lane = lane_of(0); /* any lane is sufficient */
 
     pthread_mutex_lock(&lane->lock);
     uint32_t count = sinks[sink].core_count;
@@ -220,7 +220,7 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink)
     return count;
 }
 
-/* From *inout_position on; takes them when it is NULL. */
+/* Copies events from *inout_position on, or takes them if it is NULL. */
 static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
                          struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost)
 {
@@ -269,13 +269,13 @@ const char *ntk_core_trace_name(uint32_t name)
 
     pthread_mutex_lock(&names_lock);
     if (name > 0 && name <= names.count) {
-        text = names.entries[name - 1].key; /* does not move while the map grows */
+        text = names.entries[name - 1].key; /* the key does not move when the map grows */
     }
     pthread_mutex_unlock(&names_lock);
     return text;
 }
 
-/* The lane is held. */
+/* The caller has locked the lane. */
 static uint32_t name_number(struct lane *lane, const char *text)
 {
     uint32_t number = 0;
@@ -294,7 +294,7 @@ static uint32_t name_number(struct lane *lane, const char *text)
         number = (uint32_t)names.count;
     }
     if (number > 0) {
-        lane->names[place].key = names.entries[number - 1].key; /* stays where it is */
+        lane->names[place].key = names.entries[number - 1].key; /* the key does not move */
         lane->names[place].number = number;
     }
     pthread_mutex_unlock(&names_lock);
@@ -312,7 +312,7 @@ static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_ntra
     ring->next = ring->next + 1 < capacity ? ring->next + 1 : 0;
 }
 
-/* Adds it to every sink started up to span_serial. The lane is held. */
+/* Adds the event to every sink started up to span_serial. The caller has locked the lane. */
 static void event_add(uint32_t nc, uint64_t span_serial, struct ntk_ntrace_event *event,
                       const char *name)
 {
@@ -367,7 +367,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
                                                   .kind = (uint32_t)notes[i].kind };
         } else if (notes[i].phase == NTK_NTRACE_STOP) {
             if (span->tracking_id == 0) {
-                continue; /* no sink was on at its start */
+                continue; /* no sink was on when it started */
             }
             event.tracking_id = span->tracking_id;
             event.kind = (uint8_t)span->kind;

@@ -106,7 +106,8 @@ static void format_unhealthy(const struct core_tree_leaf *leaf, char *text, size
 
 /* --- the list of leaves ----------------------------------------------------------------------- */
 
-/* Longer paths than CORE_TREE_PATH_BYTES are truncated here and rejected by leaf_add(). */
+/* Formats a path. Paths longer than CORE_TREE_PATH_BYTES are truncated here and rejected by
+ * leaf_add(). */
 static void path_format(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void path_format(char *path, const char *format, ...)
@@ -118,7 +119,7 @@ static void path_format(char *path, const char *format, ...)
     va_end(args);
 }
 
-/* The leaf, or NULL; the list is checked at its end. */
+/* Adds a leaf and returns it, or NULL; the list is checked at its end. */
 static struct core_tree_leaf *leaf_add(struct core_tree *tree, core_tree_format *format,
                                        const void *source, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
@@ -134,7 +135,8 @@ static struct core_tree_leaf *leaf_add(struct core_tree *tree, core_tree_format 
         return NULL;
     }
     leaf->format = format;
-    leaf->source = (void *)(uintptr_t)source; /* only counters are written to */
+    /* the cast is safe, because only counters are written */
+    leaf->source = (void *)(uintptr_t)source;
     va_start(args, path);
     int length = vsnprintf(leaf->path, sizeof leaf->path, path, args);
     va_end(args);
@@ -192,7 +194,7 @@ static bool is_first_of_folder(size_t category)
     return true;
 }
 
-/* One folder per group of categories below stats_folder. */
+/* Adds one folder per group of categories below stats_folder. */
 static void groups_add(struct core_tree *tree, struct ntk_soft_memory *memory, bool is_host,
                        const char *stats_folder)
 {
@@ -222,7 +224,7 @@ static void groups_add(struct core_tree *tree, struct ntk_soft_memory *memory, b
         }
         tree->group_count++;
     }
-    /* The driver's tree also has this folder under host_mem. */
+    /* The driver's tree also has this folder below host_mem. */
     if (is_host) {
         path_format(folder, "%s/uncategorized", stats_folder);
         memory_add(tree, &tree->nothing, folder);
@@ -272,7 +274,7 @@ static void core_leaves_add(struct core_tree *tree, uint32_t device, uint32_t lo
     }
 }
 
-/* Text that lives as long as the tree. */
+/* Keeps a text for the life of the tree. */
 static const char *text_keep(struct core_tree *tree, const char *text);
 
 static void effect_set(struct core_tree_leaf *leaf, enum core_tree_effect effect, uint32_t index)
@@ -339,7 +341,7 @@ static void device_leaves_add(struct core_tree *tree, uint32_t index, const char
     groups_add(tree, device->host_memory, true, host_folder);
 }
 
-/* CPUs and NUMA node of the simulated machine. */
+/* Adds the CPUs and NUMA node of the simulated machine. */
 static void pci_leaves_add(struct core_tree *tree, uint32_t index)
 {
     uint32_t n = tree->row->vcpu_count;
@@ -422,7 +424,7 @@ static int folder_of(struct core_tree *tree, struct ntk_map *folders, uint32_t i
     return 0;
 }
 
-/* Sets the folder of every leaf and chains the leaves of each. */
+/* Sets the folder of every leaf, and chains the leaves of each folder. */
 static int folders_add(struct core_tree *tree)
 {
     struct ntk_map folders = { 0 };
@@ -474,7 +476,7 @@ int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
     *tree = (struct core_tree){
         .soft = soft, .row = row, .root_fd = -1, .folder_fd = -1, .watch_fd = -1
     };
-    /* A modification time that no other write has. */
+    /* A modification time that no write by another process can set. */
     tree->mark.tv_sec = (time_t)(soft->state->header.created_realtime_ns / NTK_NS_PER_SECOND) - 1;
     ntk_vec_init(&tree->leaves, sizeof(struct core_tree_leaf));
     ntk_vec_init(&tree->folders, sizeof(struct core_tree_folder));
@@ -511,7 +513,7 @@ bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* The values of a group's folder: the sum, and the change of the changed member. */
+/* Sets the values of a group's folder: the sum, and the change of the member that changed. */
 static void group_update(struct core_tree_group *group)
 {
     uint64_t total = 0;
@@ -556,14 +558,14 @@ static void group_clear(struct core_tree_group *group, const uint64_t *shown)
             strcmp(categories[i].folder, group->folder) == 0) {
             ntk_abi_store((uint64_t *)(void *)((char *)&group->memory[i] + field), 0);
             if (field == offsetof(struct ntk_soft_memory, total)) {
-                group->last_total[i] = 0; /* no change of a member */
+                group->last_total[i] = 0; /* so that no member counts as changed */
             }
         }
     }
     *(uint64_t *)(void *)((char *)&group->shown + field) = 0;
 }
 
-/* A device is open while a process owns one of its cores. */
+/* Whether a device is open: a process owns one of its cores. */
 static bool device_is_open(const struct core_tree *tree, uint32_t device)
 {
     uint32_t cores = tree->row->facts.cores_per_device;
@@ -578,7 +580,7 @@ static bool device_is_open(const struct core_tree *tree, uint32_t device)
     return false;
 }
 
-/* Like the driver: every core is checked, and a device in use is silently skipped. */
+/* Resets a device. Like the driver, it checks every core and silently skips a device in use. */
 static void device_reset(struct core_tree *tree, uint32_t device)
 {
     struct ntk_soft_state *state = tree->soft->state;

@@ -4,10 +4,10 @@
  * its text (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c decides when to
  * write.
  *
- * Every file of the tree has the same modification time, a second before the machine was created.
- * Another time means that a process has written to it to request an action: to clear a counter or
- * reset a device. The publisher is notified by inotify; without it, it checks a part of the files
- * in each round.
+ * All files of the tree have the same modification time, a second before the machine was created. A
+ * file with another time was written by a process to request an action: to clear a counter or reset
+ * a device. The publisher is notified by inotify; without it, it checks a part of the files in each
+ * round.
  *
  * A new tree is written to `sys.new` and renamed when complete, so that readers never find half a
  * machine.
@@ -33,30 +33,30 @@
 struct core_tree_leaf;
 typedef void core_tree_format(const struct core_tree_leaf *leaf, char *text, size_t bytes);
 
-/* The effect of writing to a leaf, in addition to restoring its text. */
+/* What a write to a leaf causes, in addition to restoring the leaf's text. */
 enum core_tree_effect {
     CORE_TREE_EFFECT_NONE,
-    CORE_TREE_EFFECT_CLEAR,       /* source becomes 0 */
-    CORE_TREE_EFFECT_CLEAR_GROUP, /* also for that field of all members of the group */
+    CORE_TREE_EFFECT_CLEAR,       /* sets the source to 0 */
+    CORE_TREE_EFFECT_CLEAR_GROUP, /* also sets that field of all members of the group to 0 */
     CORE_TREE_EFFECT_RESET,
     CORE_TREE_EFFECT_NOTIFY, /* 0 and -1 are accepted */
 };
 
 struct core_tree_leaf {
-    char path[CORE_TREE_PATH_BYTES]; /* below the root */
+    char path[CORE_TREE_PATH_BYTES]; /* path below the root */
     core_tree_format *format;
     void *source; /* in soft.state, or static text, which is never modified */
-    char *last;   /* as in the file; NULL: unknown */
+    char *last;   /* text in the file; NULL: unknown */
     uint32_t folder;
-    uint32_t next; /* of the same folder; CORE_TREE_NONE: the last */
-    uint16_t name; /* its offset in path */
+    uint32_t next; /* next leaf in the same folder; CORE_TREE_NONE: the last */
+    uint16_t name; /* offset of its name in path */
     uint8_t effect;
-    uint32_t index; /* of the group or device */
+    uint32_t index; /* index of the group or device */
 };
 
-/* Several categories that share a folder. */
+/* Several categories that share one folder. */
 struct core_tree_group {
-    struct ntk_soft_memory *memory; /* table by category */
+    struct ntk_soft_memory *memory; /* table indexed by category */
     const char *folder;
     bool is_host;
     struct ntk_soft_memory shown;
@@ -64,67 +64,67 @@ struct core_tree_group {
 };
 
 struct core_tree_folder {
-    uint32_t first, last; /* leaves */
+    uint32_t first, last; /* range of its leaves */
 };
 
 struct core_tree {
     struct ntk_core_soft *soft;
     const struct ntk_core_machine_row *row;
     char root[NTK_PATH_BYTES];
-    struct ntk_vec leaves;  /* of struct core_tree_leaf */
-    struct ntk_vec folders; /* of struct core_tree_folder */
-    struct ntk_vec texts;   /* of char *, the texts of leaves */
+    struct ntk_vec leaves;  /* elements are struct core_tree_leaf */
+    struct ntk_vec folders; /* elements are struct core_tree_folder */
+    struct ntk_vec texts;   /* elements are char *: the texts of leaves */
     struct core_tree_group *groups;
     size_t group_count, group_limit;
-    struct ntk_soft_memory nothing; /* a folder that is always 0 */
+    struct ntk_soft_memory nothing; /* source of folders that are always 0 */
     bool is_short;                  /* the list is incomplete */
-    /* on disk */
-    int root_fd, folder_fd; /* -1: not open; closed between rounds: see watch_fd */
-    dev_t root_device;      /* device of root_fd, or its last one */
+    /* Descriptors of the tree on disk. */
+    int root_fd, folder_fd; /* -1 if not open; closed between rounds, see watch_fd */
+    dev_t root_device;      /* device of root_fd, also after it was closed */
     ino_t root_file;
     uint32_t open_folder;
     struct timespec mark; /* modification time of our writes */
     bool is_new;          /* create files and folders without looking for existing ones */
     bool is_staged;       /* root_fd is not yet visible to readers */
-    bool is_wider;        /* new files that readers may not know */
-    bool adopts;          /* writes found now were made before this process */
+    bool is_wider;        /* has files that earlier readers may not know */
+    bool adopts;          /* writes that are found now were made before this process */
     bool listens;         /* watch_fd was initialised */
-    /* inotify, -1: none. The program may close all descriptors and reuse their numbers, so it is
-     * checked before each use. */
+    /* An inotify descriptor, or -1. The program may close all descriptors and reuse their numbers,
+     * so it is checked before each use. */
     int watch_fd;
-    struct ntk_vec watches; /* of uint32_t by watch descriptor: folder */
-    uint32_t next_look;     /* without inotify: the next leaf to check */
+    struct ntk_vec watches; /* elements are uint32_t: the folder of each watch descriptor */
+    uint32_t next_look;     /* without inotify: the leaf to check next */
 };
 
-/* The list for the machine. */
+/* Makes the list for the machine. */
 int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
                        const struct ntk_core_machine_row *row, struct ntk_err *err);
 void ntk_core_tree_fini(struct core_tree *tree);
 /* Whether the text of the leaf can change. */
 bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf);
-/* The sums in folders of several categories. */
+/* Updates the sums in folders of several categories. */
 void ntk_core_tree_sum(struct core_tree *tree);
 /* Performs the action of writing `text` to the leaf. */
 void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *leaf,
                         const char *text);
 
-/* Whether the existing tree is of this machine, by the time of its files. */
+/* Whether the existing tree belongs to this machine, according to the time of its files. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
-/* Opens the root. An existing tree of this machine is adopted: current texts stay, and writes of
- * others are handled. Otherwise a new one is created, invisible to readers. */
+/* Opens the root. An existing tree of this machine is adopted: its texts stay, and writes by other
+ * processes are handled. Otherwise a new tree is created, still invisible to readers. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
-/* Writes changed leaves; with counters false only the others. Stops at the first error. */
+/* Writes changed leaves; with counters false, only the other leaves. Stops at the first error. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);
 /* Closes the descriptors until ntk_core_tree_enter(). */
 void ntk_core_tree_leave(struct core_tree *tree);
-/* Reopens the root for a round. -ESTALE: it is a different folder now. */
+/* Reopens the root for a round. Returns -ESTALE if it is another folder now. */
 int ntk_core_tree_enter(struct core_tree *tree);
-/* Makes the links of class/neuron_device, notifies readers of a changed tree, and moves a new tree
- * into place. */
+/* Creates the links in class/neuron_device, notifies readers of a changed tree, and moves a new
+ * tree into place. */
 int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err);
-/* Handles writes of others since the last call. The first call starts watching. */
+/* Handles other processes' writes since the last call. The first call starts watching. */
 void ntk_core_tree_listen(struct core_tree *tree);
-/* Closes the root: the next open starts from the existing tree. */
+/* Closes the root; the next open starts from the existing tree. */
 void ntk_core_tree_close(struct core_tree *tree);
 
 #endif

@@ -15,7 +15,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
 
-#define LOOKS_PER_ROUND 1024 /* without inotify */
+#define LOOKS_PER_ROUND 1024 /* leaves checked per round without inotify */
 #define VERSION_PATH "module/neuron/version"
 #define DEVICES_PATH "devices/virtual/neuron_device"
 #define STAGE_SUFFIX ".new"
@@ -34,7 +34,8 @@ static bool is_ours(const struct core_tree *tree, const struct stat *status)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-/* Creates the folder and missing parents, from the bottom up, because usually one is missing. */
+/* Creates the folder and missing parents, starting with the folder itself, because usually only one
+ * is missing. */
 static int folder_make(int root_fd, char *path)
 {
     char *slash;
@@ -96,8 +97,8 @@ static int text_put(const struct core_tree *tree, int fd, const char *text, bool
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, tree->mark };
     size_t bytes = strlen(text);
 
-    /* In place: a reader in between sees the new text, or the new text followed by the end of a
-     * longer old one. */
+    /* Written in place: a reader at the same time sees the new text, or the new text followed by
+     * the rest of a longer old text. */
     return pwrite(fd, text, bytes, 0) == (ssize_t)bytes &&
                    (is_fresh || ftruncate(fd, (off_t)bytes) == 0) && futimens(fd, times) == 0
                ? 0
@@ -136,7 +137,8 @@ static int leaf_write(struct core_tree *tree, const struct core_tree_leaf *leaf,
     return ret;
 }
 
-/* Readers cache what they found; a new time of the device folder shows them that there is more. */
+/* Sets a new time on the device folder, which shows readers that there is more than what they have
+ * cached. */
 static void tell_readers(struct core_tree *tree)
 {
     if (tree->is_wider && utimensat(tree->root_fd, DEVICES_PATH, NULL, 0) == 0) {
@@ -172,7 +174,7 @@ int ntk_core_tree_write(struct core_tree *tree, bool counters)
 
 /* --- writes by other programs ----------------------------------------------------------------- */
 
-/* The text of a file without its newline; false if unreadable. */
+/* Reads the text of a file without its newline; false if it is unreadable. */
 static bool text_get(const struct core_tree *tree, const char *path, char *text, size_t bytes,
                      struct stat *status)
 {
@@ -190,7 +192,7 @@ static bool text_get(const struct core_tree *tree, const char *path, char *text,
     return got >= 0;
 }
 
-/* Checks whether another process has written to the leaf, and performs the action. */
+/* Checks whether another process has written to the leaf, and performs the requested action. */
 static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
 {
     char text[CORE_TREE_TEXT_BYTES];
@@ -204,7 +206,7 @@ static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
         text[strcspn(text, "\n")] = '\0';
         ntk_core_tree_take(tree, leaf, text);
     }
-    free(leaf->last); /* the next round restores its text */
+    free(leaf->last); /* so that the next round restores the text */
     leaf->last = NULL;
 }
 
@@ -234,7 +236,7 @@ static void watch_begin(struct core_tree *tree)
                 watch = -1;
             }
         }
-        if (watch < 0) { /* the user's limit, for example */
+        if (watch < 0) { /* for example because of the user's limit */
             close(tree->watch_fd);
             tree->watch_fd = -1;
             break;
@@ -295,16 +297,17 @@ void ntk_core_tree_listen(struct core_tree *tree)
     if (!tree->listens) {
         tree->listens = true;
         watch_begin(tree);
-        look_at_some(tree, (uint32_t)tree->leaves.count); /* before watching started */
+        /* check writes from before watching started */
+        look_at_some(tree, (uint32_t)tree->leaves.count);
         return;
     }
     if (!watch_is_ours(tree)) {
-        tree->watch_fd = -1; /* not ours to close */
+        tree->watch_fd = -1; /* the descriptor is not ours, so do not close it */
         look_at_some(tree, LOOKS_PER_ROUND);
         return;
     }
-    /* Our own writes also make events, at most a few per leaf; those of a user in a loop are
-     * handled in the next round. */
+    /* Our own writes also cause events, at most a few per leaf. The events of a user who writes in
+     * a loop are handled in the next round. */
     for (size_t round = 0; round <= tree->leaves.count; round++) {
         got = read(tree->watch_fd, events, sizeof events);
         if (got <= 0) {
@@ -348,7 +351,7 @@ static int root_open(struct core_tree *tree, const char *path)
     return 0;
 }
 
-/* The parent of the root must belong to us, because the default place is in /tmp. */
+/* Prepares the root. Its parent must belong to us, because the default place is in /tmp. */
 static int root_prepare(struct core_tree *tree, struct ntk_err *err)
 {
     char path[CORE_TREE_STAGE_BYTES];
@@ -366,7 +369,7 @@ static int root_prepare(struct core_tree *tree, struct ntk_err *err)
             "%s is not a folder owned by this user; the device tree is not published", path);
     }
     stage_path(tree, path);
-    ret = ntk_fs_remove_tree(path, err); /* left by a killed process */
+    ret = ntk_fs_remove_tree(path, err); /* left behind by a killed process */
     if (ret < 0) {
         return ret;
     }
@@ -403,7 +406,7 @@ void ntk_core_tree_leave(struct core_tree *tree)
     }
 }
 
-/* This machine's tree, left by an earlier publisher. */
+/* Adopts this machine's tree, which an earlier publisher left. */
 static void tree_adopt(struct core_tree *tree)
 {
     char text[CORE_TREE_TEXT_BYTES];
@@ -434,8 +437,8 @@ int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err)
     return ret;
 }
 
-/* Replaces an old tree atomically: readers find one or the other. Without support for exchange in
- * the file system, there is none for a moment. */
+/* Replaces an old tree atomically, so that readers find one or the other. If the file system does
+ * not support the exchange, there is no tree for a moment. */
 static int stage_show(struct core_tree *tree, struct ntk_err *err)
 {
     char path[CORE_TREE_STAGE_BYTES];
@@ -471,7 +474,7 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
                                tree->root, path, strerror(errno));
         }
     }
-    /* A thread that has checked meanwhile checks again. */
+    /* A thread that has checked in the meantime then checks again. */
     (void)utimensat(tree->root_fd, DEVICES_PATH, NULL, 0);
     int ret = tree->is_staged ? stage_show(tree, err) : 0;
     if (ret == 0) {

@@ -24,14 +24,15 @@ struct row {
 
 struct core_usage {
     pthread_mutex_t lock;
-    struct ntk_vec rows; /* of struct row, only with bytes; by core, then model */
+    /* elements are struct row, only those with bytes; sorted by core, then model */
+    struct ntk_vec rows;
 };
 
-/* The columns after TOTAL: the vendor's, with a heading of two lines. */
+/* The columns after TOTAL: the same as the vendor's, with a heading of two lines. */
 static const struct {
-    const char *name; /* of memory.def; "" a column that is always 0 here */
+    const char *name; /* name in memory.def; "": always 0 here */
     const char *heading[2];
-    bool is_of_models; /* else a model's cell says n/a */
+    bool is_of_models; /* false: a model's cell contains n/a */
 } columns[] = {
     { "Model Code", { "Model", "Code" }, true },
     { "Model Constants", { "Model", "Constants" }, true },
@@ -75,7 +76,7 @@ void core_usage_destroy(struct core_usage *usage)
     }
 }
 
-/* By core and model; NULL if there is none. The lock is held. */
+/* Finds the row of a core and model; NULL if there is none. The caller holds the lock. */
 static struct row *row_find(struct core_usage *usage, uint32_t core, uint32_t model)
 {
     ntk_vec_each(struct row, row, &usage->rows) {
@@ -105,7 +106,7 @@ void core_usage_take(struct core_usage *usage, const struct core_usage_holder *h
         if (model_name) {
             (void)ntk_str_copy(fresh.model_name, sizeof fresh.model_name, model_name);
         }
-        /* Without memory the table lacks a row. */
+        /* If out of memory, the table lacks the row. */
         if (ntk_vec_push(&usage->rows, &fresh) == 0) {
             qsort(usage->rows.items, usage->rows.count, sizeof fresh, row_order);
         }

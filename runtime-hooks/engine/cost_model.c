@@ -34,11 +34,11 @@ static const struct {
 #undef X
 };
 
-/* The tensor engine: the shortest interval between matmuls, and the passes of an fp32 product. */
+/* The tensor engine's shortest interval between matmuls, and the passes of an fp32 product. */
 #define PE_MIN_COLUMNS 64
 #define PE_FP32_PASSES 4
-/* Efficiency of a DMA by its contiguous run: full from 4 KiB, a tenth up to 256 bytes, linear
- * between. */
+/* Efficiency of a DMA, depending on its contiguous run: full from 4 KiB on, a tenth up to 256
+ * bytes, linear in between. */
 #define DMA_FULL_RUN_BYTES 4096
 #define DMA_POOR_RUN_BYTES 256
 #define DMA_POOR_PERMILLE 100
@@ -85,8 +85,8 @@ uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns)
 
 uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes)
 {
-    /* n / C, C = ((28 + t e) / (t e)) / min(4 / size, e) with t = 4; min(...) = min(4, e size) /
-     * size. */
+    /* The result is n / C with C = ((28 + t e) / (t e)) / min(4 / size, e) and t = 4; min(...) =
+     * min(4, e size) / size. */
     uint64_t steps = 4 * width;
     uint64_t numerator = n * steps * smaller(4, width * bytes);
     uint64_t denominator = bytes * (28 + steps);
@@ -111,10 +111,11 @@ uint64_t ntk_cost_dma_ps(const struct ntk_engine_core_spec *spec, uint64_t bytes
     uint64_t permille = DMA_POOR_PERMILLE + (1000 - DMA_POOR_PERMILLE) *
                                                 (run - DMA_POOR_RUN_BYTES) /
                                                 (DMA_FULL_RUN_BYTES - DMA_POOR_RUN_BYTES);
-    /* bytes / (rate x efficiency) in ps: 10^9 ps per ms, rate in bytes per us. */
+    /* Computes bytes / (rate x efficiency) in ps: there are 10^9 ps per ms, and the rate is in
+     * bytes per us. */
     uint64_t bytes_per_ms = (uint64_t)spec->dma_bytes_per_us * permille;
 
-    /* Split so that 2^63 bytes do not overflow. */
+    /* Split into quotient and remainder, so that 2^63 bytes do not overflow. */
     return bytes / bytes_per_ms * 1000000000ULL +
            (bytes % bytes_per_ms * 1000000000ULL + bytes_per_ms - 1) / bytes_per_ms;
 }

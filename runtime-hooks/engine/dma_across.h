@@ -2,8 +2,8 @@
 /*
  * dma_across - transposes planes of two-byte elements.
  *
- * Loading the innermost dimension of a tensor onto partitions, or storing it from there, moves
- * single elements on each side; here blocks of eight by eight go through registers.
+ * Loading the innermost dimension of a tensor onto partitions, or storing it from there, would move
+ * single elements on each side; here blocks of eight by eight are transposed in registers.
  *
  * Threads: any; only accesses the caller's memory.
  */
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Element (i, k) is at from + i * 2 + k * from_step and goes to to + i * to_step + k * 2, for i
+/* Copies element (i, k) from `from` + i * 2 + k * from_step to `to` + i * to_step + k * 2, for i
  * below rows and k below columns. */
 void ntk_dma_across(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
                     uint64_t rows, uint64_t columns);

@@ -81,11 +81,11 @@ uint64_t ntk_dma_walk_run_bytes(const struct ntk_dma_walk *walk)
     return walk->step[0] == (int64_t)width ? width * walk->count[0] : width;
 }
 
-/* The state of a walk: the next element and the number left in its innermost run. */
+/* The state of a walk: the next element, and the number of elements left in its innermost run. */
 struct place {
     const struct ntk_dma_walk *walk;
     uint64_t index[NTK_DMA_DIMS_MAX];
-    int64_t offset; /* of the next element */
+    int64_t offset; /* offset of the next element */
     uint64_t left;
 };
 
@@ -102,7 +102,7 @@ static void place_seek(struct place *place, uint64_t index)
     const struct ntk_dma_walk *walk = place->walk;
 
     if (index == 0) {
-        return; /* already there after place_init() */
+        return; /* place_init() has set the position */
     }
     place->left = walk->count[0] - index % walk->count[0];
     place->offset = (int64_t)(index % walk->count[0]) * walk->step[0];
@@ -114,7 +114,7 @@ static void place_seek(struct place *place, uint64_t index)
     }
 }
 
-/* n <= left. */
+/* n must not exceed left. */
 static inline void place_advance(struct place *place, uint64_t n)
 {
     const struct ntk_dma_walk *walk = place->walk;
@@ -124,7 +124,8 @@ static inline void place_advance(struct place *place, uint64_t n)
         place->offset += (int64_t)n * walk->step[0];
         return;
     }
-    place->offset += ((int64_t)n - (int64_t)walk->count[0]) * walk->step[0]; /* start of the run */
+    /* offset of the run's start */
+    place->offset += ((int64_t)n - (int64_t)walk->count[0]) * walk->step[0];
     place->left = walk->count[0];
     for (unsigned i = 1; i < walk->dim_count; i++) {
         place->offset += walk->step[i];
@@ -168,7 +169,7 @@ static inline void copy_elements(uint8_t *to, int64_t to_step, const uint8_t *fr
     }
 }
 
-/* Dense rows of equal length on both sides: the usual load and store. */
+/* Copies dense rows of equal length on both sides, as in most loads and stores. */
 static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
                       const struct ntk_dma_walk *from_walk, const uint8_t *from, size_t width)
 {
@@ -181,7 +182,7 @@ static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
         return false;
     }
     if (to_walk->count[0] != from_walk->count[0]) {
-        /* One side is a single run: split it into the rows of the other. */
+        /* If one side is a single run, split it into the rows of the other side. */
         if (from_walk->dim_count == 1 && to_walk->dim_count == 2) {
             from_step = (int64_t)bytes;
         } else if (to_walk->dim_count == 1 && from_walk->dim_count == 2) {
@@ -200,8 +201,8 @@ static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
     return true;
 }
 
-/* The outermost dimension of one side is the innermost of the other: for example between channels
- * that are adjacent in memory and channels on the partitions. */
+/* Handles walks where one side's outermost dimension is the other side's innermost, for example
+ * between channels that are adjacent in memory and channels on the partitions. */
 static bool copy_across(const struct ntk_dma_walk *to_walk, uint8_t *to,
                         const struct ntk_dma_walk *from_walk, const uint8_t *from, size_t width)
 {
@@ -343,7 +344,7 @@ static inline int64_t fold_i64(enum ntk_dma_fold fold, int64_t x, int64_t y)
     }
 }
 
-/* Reads n <= PIECE elements into one of the two buffers, from as many runs as needed. */
+/* Reads n (at most PIECE) elements into one of the two buffers, from as many runs as needed. */
 static void gather(struct place *place, const uint8_t *from, uint64_t n, float *f32, int64_t *i64)
 {
     uint64_t done = 0;
@@ -442,7 +443,7 @@ void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
     size_t width = ntk_dtype_bytes(from_walk->dtype);
     struct ntk_dma_walk dense = { .dtype = from_walk->dtype, .dim_count = 1 };
     struct ntk_dma_walk permuted = { .dtype = from_walk->dtype, .dim_count = 5 };
-    int64_t stride[4]; /* of each dimension in the dense copy */
+    int64_t stride[4]; /* stride of each dimension in the dense copy */
 
     ntk_dma_walk_elements(from_walk, &dense.count[0]);
     dense.step[0] = (int64_t)width;
@@ -455,7 +456,7 @@ void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
         permuted.count[d] = shape[order[3 - d]];
         permuted.step[d] = stride[order[3 - d]];
     }
-    permuted.step[4] = stride[0] * shape[0]; /* from tile to tile */
+    permuted.step[4] = stride[0] * shape[0]; /* distance from tile to tile */
     permuted.count[4] = dense.count[0] * width / (uint64_t)permuted.step[4];
     ntk_dma_walk_normalise(&permuted);
     ntk_dma_copy(to_walk, to, &permuted, scratch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine - one software NeuronCore, its programs, and their execution.
+ * engine - a software NeuronCore, its programs, and their execution.
  *
  * A program is decoded and checked completely when it is created, so that a run never finds an
  * unknown operation or accesses other memory. A run is a discrete-event loop in device time: an
@@ -11,10 +11,10 @@
  * This module is independent of machines, tensors and models: the caller provides host memory for
  * every variable and adds up the results.
  *
- * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). Destroy a program when no run
+ * Owner:   *_create() allocates, *_destroy() frees and accepts NULL. Destroy a program when no run
  *          uses it, and a core when it runs nothing. The caller owns bound memory.
- * Threads: a program is immutable after its creation: any number of cores may run it at once. One
- *          core is used by one thread at a time. It has no global mutable state.
+ * Threads: a program is immutable after its creation: any number of cores may run it at the same
+ *          time. A core is used by one thread at a time. There is no global mutable state.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
@@ -32,8 +32,8 @@ extern "C" {
 
 struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 
-/* Core generations: NC-v1 (Inferentia) .. NC-v4 (Trainium3), and two of machines with other cores,
- * which include the operations of the earlier ones (shared/abi/machine.def). */
+/* Core generations: NC-v1 (Inferentia) to NC-v4 (Trainium3), and two generations of machines with
+ * other cores, which include the operations of the earlier ones (shared/abi/machine.def). */
 #define NTK_ENGINE_GENERATION_MIN 1
 #define NTK_ENGINE_GENERATION_MAX 6
 
@@ -48,26 +48,28 @@ struct ntk_engine_core;
 /* The properties of a core generation; static storage, NULL for an unknown generation. */
 struct ntk_engine_core_spec {
     unsigned generation;
-    const char *name; /* "NC-v2" */
+    const char *name; /* such as "NC-v2" */
     uint32_t pe_rows, pe_columns;
-    uint32_t clock_mhz[NTK_ENGINE_SEQUENCER_COUNT]; /* of each engine; SP is the base clock */
+    /* clock of each engine; SP has the base clock */
+    uint32_t clock_mhz[NTK_ENGINE_SEQUENCER_COUNT];
     uint32_t partition_count;
     uint32_t sbuf_partition_bytes, psum_partition_bytes;
     uint32_t dma_engine_count;
-    uint32_t dma_bytes_per_us; /* of one DMA engine */
+    uint32_t dma_bytes_per_us; /* rate of one DMA engine */
     double tensor_peak_flops;  /* 2 x rows x columns x PE clock */
     double hbm_bytes_per_second;
 };
 const struct ntk_engine_core_spec *ntk_engine_core_spec_get(unsigned generation);
 
-/* State buffer and PSUM use host memory only where a program has touched them. -ENOMEM, -EINVAL. */
+/* Creates a core. State buffer and PSUM use host memory only where a program has touched them.
+ * Returns -ENOMEM or -EINVAL. */
 int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_core,
                            struct ntk_err *err);
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
 /* Sets the seed of stochastic rounding; initially 0. */
 void ntk_engine_core_seed(struct ntk_engine_core *core, uint32_t seed);
-/* Zeroes state buffer and PSUM; returns their host memory if programs may have written more than
- * half of it. 0 or -ENOMEM. */
+/* Zeroes state buffer and PSUM; frees their host memory if programs may have written more than half
+ * of it. Returns 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
 
 /* --- program ---------------------------------------------------------------------------------- */
@@ -75,9 +77,9 @@ int ntk_engine_core_reset(struct ntk_engine_core *core);
 struct ntk_engine_program;
 
 /* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one
- * subgraph for one core generation. Keeps no reference to the subgraph. -EBADMSG with a message
- * that names engine and slot (err->offset: byte in the engine binary) for an invalid program,
- * -ENOTSUP for binaries in another encoding (a vendor's), -ENOMEM. */
+ * subgraph for one core generation. Keeps no reference to the subgraph. Returns -EBADMSG with a
+ * message that names engine and slot (err->offset: byte in the engine binary) for an invalid
+ * program, -ENOTSUP for binaries in another encoding (a vendor's), or -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                               struct ntk_engine_program **out_program, struct ntk_err *err);
 /* Same, for binaries that cannot be decoded: a run computes nothing, fills the outputs with
@@ -87,24 +89,25 @@ int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_
 void ntk_engine_program_destroy(struct ntk_engine_program *program);
 
 struct ntk_engine_program_info {
-    uint32_t variable_count; /* bindings a run needs: one per var_id, dense from 0 */
-    uint32_t queue_count;    /* queue sets, in the order of def.json */
-    uint32_t slot_count[NTK_ENGINE_SEQUENCER_COUNT];        /* 64-byte slots of the binary */
-    uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
-    uint64_t descriptor_count;                              /* DMA descriptors of all groups */
-    uint64_t host_bytes;                                    /* size of the decoded program */
-    bool needs_partner; /* exchanges with or signals the other core: only runs on a pair */
-    bool is_empty;      /* no engine has an instruction */
-    bool is_opaque;     /* not decoded; is_empty is also set */
+    uint32_t variable_count; /* number of bindings that a run needs: one per var_id, dense from 0 */
+    uint32_t queue_count;    /* number of queue sets, in the order of def.json */
+    uint32_t slot_count[NTK_ENGINE_SEQUENCER_COUNT]; /* number of 64-byte slots in the binary */
+    uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* number of decoded instructions */
+    uint64_t descriptor_count; /* number of DMA descriptors in all groups */
+    uint64_t host_bytes;       /* size of the decoded program */
+    /* exchanges data with the other core or signals it, so it only runs on a pair */
+    bool needs_partner;
+    bool is_empty;  /* no engine has an instruction */
+    bool is_opaque; /* not decoded; is_empty is also set */
 };
 void ntk_engine_program_info_get(const struct ntk_engine_program *program,
                                  struct ntk_engine_program_info *out_info);
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* Memory of one variable for one run, indexed by var_id. Entries of the state buffer, of pointers
- * and tables are ignored. If a used variable is NULL or shorter than in def.json, the run ends with
- * NTK_RUN_BAD_INPUT before computing anything. */
+/* The memory of a variable for one run, indexed by var_id. Entries for the state buffer, for
+ * pointers and for tables are ignored. If a used variable is NULL or shorter than in def.json, the
+ * run ends with NTK_RUN_BAD_INPUT before computing anything. */
 struct ntk_engine_binding {
     void *bytes;
     uint64_t size;
@@ -114,71 +117,73 @@ struct ntk_engine_binding {
 enum ntk_engine_outcome {
     NTK_RUN_OK = 0,
     NTK_RUN_NUMERICAL_ERROR, /* completed with valid outputs, but an engine wrote a NaN */
-    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable, without a skip mode */
+    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access exceeded its variable, without a skip mode */
     NTK_RUN_DEADLOCK,        /* no engine can ever continue: detected at once */
     NTK_RUN_TIMEOUT,         /* exceeded the caller's limit in device time */
     NTK_RUN_BAD_INPUT,       /* bindings do not fit the program */
-    NTK_RUN_NO_MEMORY,       /* of the host */
+    NTK_RUN_NO_MEMORY,       /* the host is out of memory */
 };
 const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome);
 
-/* Sums of one run; all times in device time. */
+/* Sums over one run; all times are device time. */
 struct ntk_engine_result {
     enum ntk_engine_outcome outcome;
-    uint64_t duration_ns;               /* first start to last end (rounded up to a whole ns) */
-    uint64_t busy_ns[NTK_ENGINE_COUNT]; /* executing instructions without waits; DMA: union */
-    /* Waiting for semaphores and barriers, and instructions that only change them. */
+    uint64_t duration_ns; /* first start to last end (rounded up to a whole ns) */
+    /* time executing instructions, without waits; for DMA, time with any transfer */
+    uint64_t busy_ns[NTK_ENGINE_COUNT];
+    /* Time waiting for semaphores and barriers, and for instructions that only change them. */
     uint64_t wait_ns[NTK_ENGINE_SEQUENCER_COUNT];
-    /* of the tensor engine's waits: before instructions that use its array */
+    /* The part of the tensor engine's waits before instructions that use its array. */
     uint64_t matmul_wait_ns;
     uint64_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT];
-    uint64_t matmul_count; /* of the tensor engine: instructions that use its array */
+    uint64_t matmul_count; /* number of tensor engine instructions that use its array */
     uint64_t dma_transfer_count;
-    uint64_t dma_bytes; /* written by DMA */
+    uint64_t dma_bytes; /* bytes that DMA has written */
     uint64_t hbm_read_bytes, hbm_write_bytes;
     uint64_t flops;           /* 2 x MACs of the tensor engine, including transposes */
-    uint64_t effective_flops; /* without transposes */
-    /* Where it failed, for the log and the error event; engine NTK_ENGINE_COUNT if not known. */
+    uint64_t effective_flops; /* flops without transposes */
+    /* Where the run failed, for the log and the error event; engine NTK_ENGINE_COUNT if unknown. */
     uint32_t fault_engine;
     uint32_t fault_slot;
-    uint32_t engines_not_done; /* a bit per engine that had not finished */
+    uint32_t engines_not_done; /* one bit per engine that had not finished */
 };
 
 /* Callbacks for captures; each may be NULL. Times are ps of device time since the start of the run.
- * Calls are in the order of the event loop: times of one kind and engine never decrease, but times
- * across engines may. */
+ * Calls follow the order of the event loop: the times of one kind and engine never decrease, but
+ * times of different engines may. */
 struct ntk_engine_instruction_event {
     uint32_t engine;
     uint32_t slot; /* pc: index of the 64-byte slot in the engine's binary */
     uint8_t opcode;
-    uint64_t wait_ps; /* time held by semaphores after its engine was free */
+    uint64_t wait_ps; /* time that it waited for semaphores after its engine was free */
     uint64_t start_ps, end_ps;
 };
 
 struct ntk_engine_dma_event {
-    uint32_t queue_set;  /* index into def.json's queue sets */
-    uint32_t queue;      /* within the set */
-    uint32_t dma_engine; /* 0 .. dma_engine_count - 1 */
-    uint32_t group;      /* id of the descriptor group; dma_copy: its number in the queue set */
+    uint32_t queue_set;  /* index in def.json's queue sets */
+    uint32_t queue;      /* number within the set */
+    uint32_t dma_engine; /* from 0 to dma_engine_count - 1 */
+    uint32_t group;      /* id of the descriptor group; for dma_copy, its number in the queue set */
     uint64_t read_bytes, write_bytes;
-    uint32_t from_variable, to_variable; /* var_id */
-    uint64_t from_address, to_address;   /* device addresses; state buffer: its own address */
+    uint32_t from_variable, to_variable; /* var_ids */
+    /* device addresses; in the state buffer, addresses of the state buffer */
+    uint64_t from_address, to_address;
     uint64_t start_ps, end_ps;
 };
 
 struct ntk_engine_semaphore_event {
     uint32_t engine; /* the engine that changed it; NTK_ENGINE_DMA: a queue */
-    uint32_t number; /* of the semaphore or event */
-    uint32_t value;  /* after the change */
-    bool is_event;   /* an event: value 1 set, 0 clear */
+    uint32_t number; /* number of the semaphore or event */
+    uint32_t value;  /* value after the change */
+    bool is_event;   /* for an event, value 1 means set, 0 cleared */
     uint64_t time_ps;
 };
 
-/* An instruction wrote a NaN, or the run ended here: out of bounds, deadlock, timeout. */
+/* An error: an instruction wrote a NaN, or the run ended (out of bounds, deadlock, timeout). */
 struct ntk_engine_error_event {
     enum ntk_engine_outcome outcome;
-    uint32_t engine; /* NTK_ENGINE_DMA: a transfer */
-    uint32_t slot;   /* pc; of DMA 0 */
+    uint32_t engine; /* NTK_ENGINE_DMA for a transfer */
+    uint32_t slot;   /* pc; 0 for DMA */
     uint64_t time_ps;
 };
 
@@ -194,9 +199,9 @@ struct ntk_engine_trace {
 
 /* A tensor printed by a program; valid only during the call. */
 struct ntk_engine_print_event {
-    uint32_t pipe;                               /* the program's number for the output stream */
-    const char *prefix;                          /* text before the tensor, NULL is "" */
-    const char *dtype;                           /* for example "float32" */
+    uint32_t pipe;                               /* the program's number of the output stream */
+    const char *prefix;                          /* text before the tensor; NULL means "" */
+    const char *dtype;                           /* such as "float32" */
     uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS]; /* 0 after the last dimension */
     const void *data;
     uint64_t data_bytes;
@@ -210,21 +215,21 @@ struct ntk_engine_printer {
 struct ntk_engine_run_options {
     const struct ntk_engine_binding *bindings;
     size_t binding_count;
-    uint64_t timeout_ns; /* device time; 0 = none */
-    bool zero_outputs;   /* zero variables of type output first, because nothing writes them */
-    /* The state buffer does not have the program's data: pinned queue sets are loaded first, which
-     * takes device time. */
+    uint64_t timeout_ns; /* limit in device time; 0: none */
+    bool zero_outputs;   /* zero variables of type output first, because no program writes them */
+    /* The state buffer lacks the program's data: pinned queue sets are loaded first, which takes
+     * device time. */
     bool is_start;
     /* Compute engines round stochastically to floats narrower than fp32
      * (docs/decisions/instruction-set.md). Not on NC-v1. */
     bool rounds_by_chance;
-    /* Slowdown factors of engines, and of transfers from or to device memory; 0 is 1. */
+    /* Slowdown factors for engines, and for transfers from or to device memory; 0 means 1. */
     double compute_factor, hbm_factor;
-    const struct ntk_engine_trace *trace;     /* NULL = none */
+    const struct ntk_engine_trace *trace;     /* NULL: none */
     const struct ntk_engine_printer *printer; /* NULL: printed tensors are dropped */
 };
 
-/* Maximum number of cores that run together: those of one logical core. */
+/* Maximum number of cores that run together: the cores of one logical core. */
 #define NTK_ENGINE_PAIR_MAX 2
 
 struct ntk_engine_member {
@@ -235,13 +240,13 @@ struct ntk_engine_member {
 
 /* Runs the programs of one logical core in parallel in one device time, each on its core, with
  * semaphores starting at zero; the timeout is that of the first. They synchronise by barriers,
- * exchanges and semaphores of the other core. A fault of one ends all: the others then have
+ * exchanges and semaphores of the other core. A fault in one ends all: the others then have
  * outcome NTK_RUN_OK and engines_not_done. 0 if out_results (one per member) are valid; -EINVAL
  * if a program and its core are of different generations, or a program needs another core and is
  * alone. */
 int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
                             struct ntk_engine_result *out_results, struct ntk_err *err);
-/* Same, for one. */
+/* Same, for a single core. */
 int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                    const struct ntk_engine_run_options *options,
                    struct ntk_engine_result *out_result, struct ntk_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_builder - common parts of the files that make a program out of a subgraph.
+ * engine_builder - common parts of the files that make a program from a subgraph.
  *
  * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands),
  * engine_dma.c (transfers) and engine_program_flow.c (registers, jumps, functions).
@@ -24,11 +24,11 @@ struct ntk_engine_builder {
     const struct ntk_neff_subgraph *subgraph;
     const struct ntk_engine_core_spec *spec;
     enum ntk_isa_engine engine;
-    uint8_t fp8; /* enum ntk_kernel_fp8: for all its tiles and walks */
-    /* Group of the engine -> index into dmas + 1, filled as triggers refer to it. */
+    uint8_t fp8; /* enum ntk_kernel_fp8, for all tiles and walks */
+    /* For each group of the engine, its index in dmas + 1; filled when triggers refer to it. */
     uint32_t *group_dma;
-    size_t first_function; /* of this engine, in program->functions */
-    const char *function;  /* the function of the current instruction; "": none */
+    size_t first_function; /* index of this engine's first function in program->functions */
+    const char *function;  /* function of the current instruction; "": none */
 };
 
 static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
@@ -41,34 +41,35 @@ static inline ptrdiff_t ntk_engine_psum_pitch(const struct ntk_engine_core_spec 
     return (ptrdiff_t)spec->psum_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
 }
 
-/* Checks an operand in SBUF or PSUM against the generation's partitions. -EBADMSG. */
+/* Checks an operand in SBUF or PSUM against the generation's partitions. Returns -EBADMSG if
+ * invalid. */
 int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
                             const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
                             struct ntk_err *err);
 
-/* Checks a compute instruction. -EBADMSG, -ENOMEM. */
+/* Checks a compute instruction. Returns -EBADMSG or -ENOMEM. */
 int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                                struct ntk_engine_instr *out, struct ntk_err *err);
 
-/* Checks a DMA operation and adds what it starts to the program and to out. -EBADMSG, -ENOTSUP,
- * -ENOMEM. */
+/* Checks a DMA operation, and adds what it starts to the program and to out. Returns -EBADMSG,
+ * -ENOTSUP or -ENOMEM. */
 int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err);
 
-/* Adds all groups of pinned queue sets of all engines, after the instructions. -EBADMSG, -ENOTSUP,
- * -ENOMEM. */
+/* Adds all groups of pinned queue sets of all engines, after the instructions. Returns -EBADMSG,
+ * -ENOTSUP or -ENOMEM. */
 int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err);
 
-/* Registers, jumps, functions, barriers. Targets are slots until ntk_engine_flow_close(). -EBADMSG,
- * -ENOMEM. */
+/* Checks registers, jumps, functions and barriers. Targets are slots until ntk_engine_flow_close().
+ * Returns -EBADMSG or -ENOMEM. */
 int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                             struct ntk_engine_instr *out, struct ntk_err *err);
-/* Call it after the engine's last instruction: resolves targets to instructions. On failure
- * *out_slot is the invalid slot, or UINT32_MAX. -EBADMSG. */
+/* Called after the engine's last instruction: converts targets to instructions. On failure
+ * (-EBADMSG), *out_slot is the invalid slot, or UINT32_MAX. */
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
 /* Whether a trigger at the builder's position may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
-/* Rejects features that generations before this one lack. -EBADMSG. */
+/* Rejects a feature that generations before this one lack, with -EBADMSG. */
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
                           struct ntk_err *err);
 

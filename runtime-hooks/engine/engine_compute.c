@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compute instructions of a program: tiles with bounds, sources to copy first, costs. */
+/* engine_compute - compute instructions of a program: checks tiles, finds sources to copy first,
+ * computes costs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
     return 0;
 }
 
-/* True if the two may share bytes. */
+/* Whether the two may share bytes. */
 static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from)
 {
     int64_t to_low;
@@ -80,8 +81,9 @@ static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_oper
     return to_high > from_low && from_high > to_low;
 }
 
-/* True if writing the destination could change remaining source data. Within one partition kernels
- * read first, so tiles that walk the same partitions in step are fine. */
+/* Whether writing the destination could change source data that is still needed. Within one
+ * partition, kernels read first, so tiles that walk through the same partitions in step are
+ * safe. */
 static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from,
                      bool crosses)
 {
@@ -99,7 +101,7 @@ static bool is_bits(enum ntk_isa_alu op)
     return ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_BITVEC;
 }
 
-/* Bit operators use integers in every stage, or in none. */
+/* Checks that bit operators use integers in every stage, or in none. */
 static int check_operators(const struct ntk_isa_instr *instr, struct ntk_err *err)
 {
     bool bits = is_bits(instr->op0);
@@ -168,14 +170,14 @@ static bool all_unit_step_in_sbuf(const struct ntk_isa_instr *instr)
     return true;
 }
 
-/* One source in PSUM and one in SBUF: the engine reads both at once. */
+/* Whether one source is in PSUM and one in SBUF: the engine then reads both at once. */
 static bool has_one_in_psum(const struct ntk_isa_instr *instr)
 {
     return (instr->operand[NTK_ISA_SRC0].space == NTK_ISA_SPACE_PSUM) !=
            (instr->operand[NTK_ISA_SRC1].space == NTK_ISA_SPACE_PSUM);
 }
 
-/* docs/cost-model.md, section "Operations". */
+/* The cycles according to docs/cost-model.md, section "Operations". */
 static uint64_t compute_cycles(const struct ntk_engine_builder *b,
                                const struct ntk_isa_instr *instr)
 {
@@ -281,7 +283,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Operations that use or change state kept in an engine. */
+/* Whether the operation uses or changes state in an engine. */
 static bool uses_latches(const struct ntk_isa_instr *instr)
 {
     switch (instr->op) {
@@ -300,7 +302,7 @@ static bool uses_latches(const struct ntk_isa_instr *instr)
     }
 }
 
-/* The use of the tensor engine's array: number of columns and of multiplications. */
+/* Sets how the tensor engine's array is used: numbers of columns and multiplications. */
 static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                          struct ntk_engine_instr *out, struct ntk_err *err)
 {
@@ -311,7 +313,7 @@ static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_is
 
     switch (instr->op) {
     case NTK_ISA_OP_DVE_TRANSPOSE:
-        b->program->has_matmul = true; /* for the scratch */
+        b->program->has_matmul = true; /* so that scratch memory is allocated */
         return 0;
     case NTK_ISA_OP_LOAD_STATIONARY:
         columns = ntk_isa_operand_partition_elements(a);
@@ -349,7 +351,7 @@ static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_
            memcmp(a->tile.step, b->tile.step, sizeof a->tile.step) == 0;
 }
 
-/* An accumulation is checked for NaN at its last step, which includes earlier steps. */
+/* Checks an accumulation for NaN only at its last step, which includes the earlier ones. */
 static void chain_matmuls(const struct ntk_engine_builder *b,
                           const struct ntk_engine_compute *compute)
 {
@@ -406,8 +408,8 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
             return ret;
         }
         program->row_elements_max = larger(program->row_elements_max, tile->tile.elements);
-        /* Printed data is copied to be dense; other sources if a destination would overwrite
-         * them. */
+        /* Copies printed data so that it is dense, and other sources if a destination would
+         * overwrite them. */
         if (instr->op == NTK_ISA_OP_DEVICE_PRINT ||
             (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
              (disturbs(&instr->operand[NTK_ISA_DST], operand, crosses) ||
@@ -425,7 +427,7 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
         return ret;
     }
     if (instr->op == NTK_ISA_OP_TOPK) {
-        /* The list of a group of partitions is sorted in one row. */
+        /* The list of a group of partitions is sorted as one row. */
         program->row_elements_max =
             larger(program->row_elements_max, 16 * compute->operand[NTK_ISA_SRC0].tile.elements);
     }

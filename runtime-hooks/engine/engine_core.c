@@ -95,11 +95,11 @@ void ntk_engine_core_destroy(struct ntk_engine_core *core)
 
 /* --- clearing --------------------------------------------------------------------------------- */
 
-/* Columns of one memory of the core. */
+/* Columns of one of the core's memories. */
 struct columns {
     uint8_t *memory;
     size_t pitch;
-    const uint8_t *partitions; /* how many to clear */
+    const uint8_t *partitions; /* number of partitions to clear, by column */
     size_t count;
 };
 
@@ -133,8 +133,8 @@ static void columns_clear(const struct columns *columns, size_t partition)
     }
 }
 
-/* Faulting pages in again costs several times as much as overwriting them, so memory is returned
- * only if a program has used most of it. */
+/* Faulting pages in again costs several times as much as overwriting them, so memory is freed only
+ * if a program has used most of it. */
 int ntk_engine_core_reset(struct ntk_engine_core *core)
 {
     const struct ntk_engine_core_spec *spec = core->spec;
@@ -165,7 +165,7 @@ int ntk_engine_core_reset(struct ntk_engine_core *core)
     return 0;
 }
 
-/* Replaces *memory by a larger block if needed; the content is lost. */
+/* Replaces *memory by a larger block if necessary; the content is lost. */
 static int grow(void *memory, uint64_t *capacity, uint64_t wanted, size_t item_bytes)
 {
     void **block = memory;

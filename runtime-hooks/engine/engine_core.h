@@ -26,15 +26,15 @@ struct ntk_engine_program;
 enum ntk_engine_pending_kind {
     NTK_ENGINE_PENDING_INSTR,
     NTK_ENGINE_PENDING_DMA,
-    NTK_ENGINE_PENDING_EXCHANGE, /* of both cores, in the heap of the first */
+    NTK_ENGINE_PENDING_EXCHANGE, /* an exchange between both cores, in the heap of the first core */
 };
 
-/* A future end; order breaks ties, so that the timeline is the same in every run. */
+/* A future end. `order` breaks ties, so that the timeline is the same in every run. */
 struct ntk_engine_pending {
     uint64_t time_ps;
     uint64_t order;
     uint32_t kind;
-    uint32_t index; /* engine, index into the program's dmas or the group's exchanges */
+    uint32_t index; /* index of the engine, or in the program's dmas, or in the group's exchanges */
 };
 
 struct ntk_engine_interval {
@@ -43,7 +43,7 @@ struct ntk_engine_interval {
 
 #define NTK_ENGINE_CALLS_MAX 16 /* maximum depth of calls */
 
-/* Where a caller continues after a return: indices of instructions. */
+/* Where a caller continues after a return, as indices of instructions. */
 struct ntk_engine_frame {
     uint32_t next, count;
 };
@@ -54,39 +54,39 @@ struct ntk_engine_core {
     uint8_t *memory; /* state buffer, then PSUM, between inaccessible pages */
     size_t memory_bytes;
     uint8_t *sbuf, *psum;
-    struct ntk_engine_writes written; /* by programs since they were cleared */
+    struct ntk_engine_writes written; /* parts that programs have written since they were cleared */
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
-    /* Used by the sequencers; reset to 0 only for programs with registers or calls. */
+    /* Registers of the sequencers; set to 0 only for programs with registers or calls. */
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     struct ntk_latches latches;
-    struct ntk_rng noise;     /* continues from one run to the next */
-    struct ntk_rng *rounding; /* that, in a run with stochastic rounding; else NULL */
-    /* Buffers of a run, grown before it starts and reused. */
+    struct ntk_rng noise;     /* random numbers, which continue from one run to the next */
+    struct ntk_rng *rounding; /* the same, in a run with stochastic rounding; otherwise NULL */
+    /* Buffers of a run, grown before it starts, and reused. */
     struct ntk_tile_scratch scratch;
-    struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */
+    struct ntk_tile_packs *packs; /* NULL until the first program with a matmul */
     void *row_memory;
     float *matmul_memory;
     uint8_t *bounce;
     uint64_t bounce_bytes;
-    struct ntk_engine_pending *pending; /* a binary heap */
+    struct ntk_engine_pending *pending; /* binary heap */
     struct ntk_engine_interval *intervals;
-    uint64_t *queue_done_ps; /* by queue set */
-    uint64_t *queue_starts;  /* by queue set: number of dma_copy started */
+    uint64_t *queue_done_ps; /* indexed by queue set */
+    uint64_t *queue_starts;  /* by queue set: number of dma_copy instructions started */
     uint64_t *queue_rings;   /* by queue set: 1 + instance of its current ring; 0: none yet */
     uint64_t *cells;         /* values of the pointer variables */
     uint64_t cell_capacity;
     uint64_t pending_capacity, interval_capacity, queue_capacity;
 };
 
-/* Computes one instruction; true if it wrote a NaN. */
+/* Computes one instruction; returns true if it wrote a NaN. */
 bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
                         const struct ntk_engine_compute *work,
                         const struct ntk_engine_printer *printer);
 
-/* Grows the buffers for the program, and records what it may write. 0 or -ENOMEM. */
+/* Grows the buffers for the program, and records what it may write. Returns 0 or -ENOMEM. */
 int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DMA instructions of a program, and the descriptor groups that they start. */
+/* engine_dma - DMA instructions of a program, and the descriptor groups that they start. */
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <stdlib.h>
@@ -7,10 +7,11 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* Limits for hostile programs. */
+/* Limits, because a program may be hostile. */
 #define DMA_STARTS_MAX (1u << 22)
-#define INDICES_MAX (1u << 20)             /* rows of one indirect copy */
-#define ROWS_BYTES_MAX (UINT64_C(1) << 30) /* of all rows, if more than the memories hold */
+#define INDICES_MAX (1u << 20) /* maximum rows of one indirect copy */
+/* limit for all rows together, if that is more than the memories hold */
+#define ROWS_BYTES_MAX (UINT64_C(1) << 30)
 #define DGE_HARDWARE_GENERATION 3
 
 /* --- DMA instructions ------------------------------------------------------------------------- */
@@ -32,8 +33,8 @@ static int start_add(struct ntk_engine_builder *b, uint32_t dma, struct ntk_engi
     return 0;
 }
 
-/* The limits of the first generation: copies of bytes, without functions, sections and queue
- * instances. */
+/* Whether the group is possible on the first generation: copies of bytes, without functions,
+ * sections and queue instances. */
 static bool group_is_plain(const struct ntk_neff_dma_group *group)
 {
     bool is_plain = !group->instance && group->function_start[0] == '\0' && !group->section_start;
@@ -63,7 +64,7 @@ static uint32_t instance_of(const struct ntk_engine_builder *b,
     return NTK_NEFF_NONE;
 }
 
-/* The semaphores of the other core that the group signals. */
+/* Prepares the semaphores of the other core that the group signals. */
 static int remote_prepare(struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
                           struct ntk_engine_dma *dma, struct ntk_err *err)
 {
@@ -134,7 +135,8 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     return 0;
 }
 
-/* It loads constants to the state buffer, and no instruction waits for it. */
+/* Checks a pinned group: it loads constants to the state buffer, and no instruction waits for
+ * it. */
 static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
                         struct ntk_err *err)
 {
@@ -229,7 +231,7 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
     return 0;
 }
 
-/* The indices of one side; of is that side, a row of it. */
+/* Prepares the indices of one side; `of` is a row of that side. */
 static int index_prepare(struct ntk_engine_builder *b, const char *what,
                          const struct ntk_isa_operand *indices, const uint32_t *imm,
                          const struct ntk_engine_variable *table, const struct ntk_engine_side *of,
@@ -254,7 +256,7 @@ static int index_prepare(struct ntk_engine_builder *b, const char *what,
     return engine_dma_side_from_operand(b, what, indices, NULL, &out->indices, err);
 }
 
-/* Bounds and sums of an indirect move once its sides are known. */
+/* Sets limits and sums of an indirect move once its sides are known. */
 static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_transfer *transfer,
                            const struct ntk_engine_side *source,
                            struct ntk_engine_indirect *indirect, struct ntk_err *err)
@@ -295,8 +297,8 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
         source->run_bytes < transfer->to.run_bytes ? source->run_bytes : transfer->to.run_bytes;
     transfer->run_bytes = transfer->run_bytes < row_write ? transfer->run_bytes : row_write;
     transfer->descriptors = indirect->rows;
-    /* Indices and addresses of all rows, one row read and one written, and all read data if written
-     * rows may overlap it. */
+    /* Memory for indices and addresses of all rows, for one row read and one written, and for all
+     * read data if written rows may overlap it. */
     transfer->bounce_bytes = 4 * (indirect->rows * sizeof(uint64_t) + 8) + row_read + row_write +
                              128 + (source->bounces ? transfer->read_bytes + 64 : 0);
     if (transfer->bounce_bytes > b->program->bounce_bytes_max) {
@@ -335,7 +337,7 @@ static int indirect_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
                              &indirect->of_destination, err)) < 0) {
         return ret;
     }
-    /* Rows may be anywhere in their variables: only the variables show whether the sides can
+    /* Rows may be anywhere in their variables, so only the variables show whether the sides can
      * overlap. */
     source->bounces = source->region == transfer->to.region &&
                       (source->region != NTK_ENGINE_REGION_VAR ||
@@ -412,7 +414,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     transfer->fold = instr->op0 == NTK_ISA_ALU_MINIMUM   ? NTK_DMA_MIN
                      : instr->op0 == NTK_ISA_ALU_MAXIMUM ? NTK_DMA_MAX
                                                          : NTK_DMA_ADD;
-    /* A sum without scales is a plain sum, also of integers. */
+    /* A sum without scales is a plain sum, also for integers. */
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         if (transfer->fold == NTK_DMA_ADD && sources[s].scale != 1.0F) {
             transfer->fold = NTK_DMA_FMA;
@@ -420,7 +422,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     }
 }
 
-/* The engine must be able to write the descriptors, and the queue set must permit it. */
+/* Checks that the engine is able to write the descriptors, and that the queue set permits it. */
 static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                      struct ntk_err *err)
 {
@@ -491,7 +493,8 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
     if (ret < 0) {
         return ret;
     }
-    source = ntk_vec_at(&program->sources, transfer->first_source); /* the list may have moved */
+    /* read it again, because the list may have moved */
+    source = ntk_vec_at(&program->sources, transfer->first_source);
     if (instr->op == NTK_ISA_OP_DMA_TRANSPOSE) {
         transfer->move = NTK_ENGINE_MOVE_TRANSPOSE;
         transpose_order(instr, transfer);
@@ -528,7 +531,7 @@ static int exchange_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
     dma = ntk_vec_at(&b->program->dmas, b->program->dmas.count - 1);
     dma->pipe = instr->imm[0];
     transfer = ntk_vec_at(&b->program->transfers, dma->first_transfer);
-    /* Sent data is copied first, because data may be received meanwhile. */
+    /* The data to send is copied first, because data may be received in the meantime. */
     transfer->bounce_bytes =
         engine_dma_side_bytes(ntk_vec_at(&b->program->sources, transfer->first_source)) + 64;
     if (transfer->bounce_bytes > b->program->bounce_bytes_max) {

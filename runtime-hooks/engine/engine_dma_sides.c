@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sides of transfers: converts patterns and operands to bounded walks, and computes costs. */
+/* engine_dma_sides - converts patterns and operands to bounded walks, and computes their costs. */
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uin
     return 0;
 }
 
-/* The target of a pointer variable; other variables are returned unchanged. */
+/* Follows a pointer variable to its target; other variables are returned unchanged. */
 static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, struct ntk_err *err)
 {
     const struct ntk_engine_variable *variable;
@@ -43,7 +43,7 @@ static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, 
     return 0;
 }
 
-/* Marks all variables of a table as used, following pointers. */
+/* Marks all variables in a table as used, following pointers. */
 static int table_use(struct ntk_engine_builder *b, uint32_t var_id, struct ntk_err *err)
 {
     struct ntk_engine_variable *table = &b->program->variables[var_id];
@@ -68,7 +68,7 @@ static int table_use(struct ntk_engine_builder *b, uint32_t var_id, struct ntk_e
     return 0;
 }
 
-/* Checks that a walk from offset stays inside bytes; gives its extent. */
+/* Checks that a walk from offset stays inside `bytes`; sets its extent. */
 static int side_bound(const struct ntk_dma_walk *walk, uint64_t offset, uint64_t bytes,
                       struct ntk_err *err)
 {
@@ -89,7 +89,7 @@ static void side_finish(struct ntk_engine_side *side)
     side->run_bytes = ntk_dma_walk_run_bytes(&side->walk);
 }
 
-/* A step of a state-buffer address is a number of partitions and of bytes. */
+/* Splits a step of a state-buffer address into a number of partitions and of bytes. */
 static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff_pattern *pattern,
                        const struct ntk_dma_walk *walk, bool nearest, struct ntk_engine_side *side)
 {
@@ -131,8 +131,8 @@ static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff
            high <= (__int128)b->spec->sbuf_partition_bytes;
 }
 
-/* width 0: that of the pattern's dtype; else raw elements of this size. may_point: pointers may be
- * dereferenced. */
+/* Makes a side from a pattern. width 0: the width of the pattern's dtype; otherwise, raw elements
+ * of this size. may_point: pointers may be followed. */
 static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
                              const struct ntk_neff_pattern *pattern, size_t width, bool may_point,
                              struct ntk_engine_side *out, struct ntk_err *err)
@@ -215,8 +215,8 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     return 0;
 }
 
-/* A variable, following pointers. If table is not NULL, the operand may also name a table, stored
- * in *table; out is then the row in its first entry, unchecked. */
+/* Makes a side in a variable, following pointers. If table is not NULL, the operand may also name a
+ * table, which is stored in *table; out is then the row in its first entry, unchecked. */
 static int side_in_variable(struct ntk_engine_builder *b, const struct ntk_isa_operand *operand,
                             const struct ntk_engine_variable **table, struct ntk_engine_side *out,
                             struct ntk_err *err)
@@ -304,7 +304,7 @@ bool engine_dma_sides_meet(const struct ntk_engine_side *a, const struct ntk_eng
     int64_t b_low;
     int64_t b_high;
 
-    /* Two variables may be bound to the same memory only if the caller binds both. */
+    /* Two variables may be bound to the same memory, but only if the caller binds both. */
     if (a->region != b->region || (a->region == NTK_ENGINE_REGION_VAR && a->var_id != b->var_id)) {
         return false;
     }
@@ -371,7 +371,7 @@ void engine_dma_transfer_finish(struct ntk_engine_builder *b, struct ntk_engine_
     if (transfer->accumulates && transfer->to.region == NTK_ENGINE_REGION_VAR) {
         transfer->hbm_read_bytes += transfer->write_bytes;
     }
-    /* One descriptor per row; rows longer than an efficient payload are split there. */
+    /* One descriptor per row; rows longer than an efficient payload are split. */
     largest =
         transfer->write_bytes > transfer->read_bytes ? transfer->write_bytes : transfer->read_bytes;
     rows = transfer->write_bytes / transfer->to.run_bytes;
@@ -388,7 +388,7 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
                              struct ntk_engine_transfer *transfer, uint64_t elements,
                              struct ntk_err *err)
 {
-    static const char letters[] = "WZYX"; /* outermost first */
+    static const char letters[] = "WZYX"; /* outermost dimension first */
     uint64_t product = 1;
     unsigned seen = 0;
 
@@ -471,8 +471,8 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         return BAD("expected one source, found %u", from->source_count);
     }
     if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
-        /* A list of sources is combined and written to the destination; a single source is combined
-         * with the old content, unless min and max have their own start. */
+        /* Several sources are combined and written to the destination; a single source is combined
+         * with the old content, unless min and max have a start value. */
         transfer->has_start =
             from->has_constant && transfer->fold != NTK_DMA_ADD && transfer->fold != NTK_DMA_FMA;
         transfer->start = from->constant;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detects loops that never end. The timeline depends only on the state of the sequencers and the
- * values they read from memory. An engine jumps back; if program counters, registers, semaphores,
- * events and everything in progress are the same as at an earlier jump, and no changed value was
- * read from memory in between, the loop continues forever, and the time until the limit need not
+ * engine_endless - detects loops that never end. The timeline depends only on the state of the
+ * sequencers and the values that they read from memory. If, when an engine jumps back, program
+ * counters, registers, semaphores, events and everything in progress are the same as at an earlier
+ * jump, and no changed value was read from memory in between, the loop continues forever, and the
+ * time until the limit need not
  * be simulated. A loop in which something changes (a counter, a loaded value) is not endless; it
  * ends normally or at the limit.
  *
@@ -16,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_LOOK 64 /* number of jumps back before the first check */
+#define FIRST_LOOK 64 /* number of backward jumps before the first check */
 
 struct engine_view {
     size_t next, count;
     uint32_t depth;
-    uint32_t rank; /* order of the ends in progress on this core, including ties */
+    uint32_t rank; /* position among the pending ends on this core, including ties */
     bool is_running, waits_for_cores;
     uint64_t left_ps;
 };
@@ -32,7 +33,7 @@ struct core_view {
     bool events[NTK_ISA_EVENTS];
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
-    /* Not compared: sums since that state. */
+    /* Not compared: sums since the stored state. */
     struct ntk_engine_result result;
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
@@ -40,7 +41,7 @@ struct core_view {
 };
 
 struct engine_watch {
-    uint32_t core, engine; /* the one that jumped back */
+    uint32_t core, engine; /* engine that jumped back */
     bool is_set;
     uint64_t power, jumps;
     uint64_t meetings, looks, changes;
@@ -62,7 +63,7 @@ static void engines_view(const struct run *run, struct engine_view *views)
         views[e].is_running = state->is_running;
         views[e].waits_for_cores = state->waits_for_cores;
     }
-    /* Only instructions are in progress, as steady() ensures. */
+    /* Only instructions are in progress; steady() ensures that. */
     for (size_t i = 0; i < run->pending_count; i++) {
         views[heap[i].index].left_ps = heap[i].time_ps - run->now_ps;
         for (size_t k = 0; k < run->pending_count; k++) {
@@ -71,7 +72,7 @@ static void engines_view(const struct run *run, struct engine_view *views)
     }
 }
 
-/* DMA in progress would also have to be compared; it ends soon. */
+/* Whether states can be compared: DMA in progress would also have to be compared, but ends soon. */
 static bool steady(const struct engine_group *group)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -177,7 +178,7 @@ void engine_endless_look(struct run *run, uint32_t engine)
     if (!watch) {
         watch = group->watch = calloc(1, sizeof *watch);
         if (!watch) {
-            return; /* the limit ends it */
+            return; /* the time limit ends the loop */
         }
         watch->power = FIRST_LOOK;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control flow of the sequencers: registers, branches, calls.
+ * engine_flow - control flow of the sequencers: registers, branches, calls.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -21,7 +21,7 @@ static int32_t shift_left(int32_t a, uint32_t by)
     return by < 32 ? (int32_t)((uint32_t)a << by) : 0;
 }
 
-/* Keeps the sign. */
+/* Shifts right and keeps the sign. */
 static int32_t shift_right(int32_t a, uint32_t by)
 {
     if (by >= 32) {
@@ -35,8 +35,8 @@ static uint32_t magnitude(int32_t a)
     return a < 0 ? 0U - (uint32_t)a : (uint32_t)a;
 }
 
-/* 32-bit two's complement, wrapping; comparisons are signed and return 1 or 0. ntk_isa_check()
- * accepts op for register_alu or compare_branch. */
+/* Computes in 32-bit two's complement, wrapping; comparisons are signed and return 1 or 0.
+ * ntk_isa_check() has accepted op for register_alu or compare_branch. */
 static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
 {
     switch (op) {
@@ -90,13 +90,13 @@ static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
         return (int32_t)((uint32_t)a * (uint32_t)a);
     case NTK_ISA_ALU_RELU:
         return a > 0 ? a : 0;
-    default: /* rejected when the program was created */
+    default: /* other operators are rejected when the program is created */
         assert(!"an operator for registers");
         return 0;
     }
 }
 
-/* Register b, or its immediate. */
+/* The second operand: register b, or its immediate. */
 static int32_t second(const struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
 {
     return instr->reg_b ? run->core->registers[engine][instr->reg_b - 1]
@@ -118,7 +118,7 @@ static int32_t scalar_load(struct run *run, const struct ntk_engine_tile *tile)
     return (int32_t)(uint32_t)value;
 }
 
-/* The low bytes. */
+/* Stores the low bytes of a register. */
 static void scalar_store(struct run *run, const struct ntk_engine_tile *tile, int32_t value)
 {
     uint32_t bits = (uint32_t)value;
@@ -180,10 +180,10 @@ static void call(struct run *run, uint32_t engine, const struct ntk_engine_instr
     struct engine_state *state = &run->engines[engine];
     const struct ntk_engine_function *function = ntk_vec_at(&run->program->functions, instr->first);
 
-    assert(state->depth < NTK_ENGINE_CALLS_MAX); /* engine_program_flow.c limits them */
+    assert(state->depth < NTK_ENGINE_CALLS_MAX); /* engine_program_flow.c limits the depth */
     run->core->frames[engine][state->depth++] =
         (struct ntk_engine_frame){ (uint32_t)state->next + 1, (uint32_t)state->count };
-    state->next = function->begin + 1; /* after the head that names it */
+    state->next = function->begin + 1; /* skip the head, which has the function's name */
     state->count = function->end;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a compute instruction to its kernel: binds tiles to memory and fields to arguments. */
+/* engine_kernels - calls the kernel of a compute instruction: binds tiles to memory and fields to
+ * arguments. */
 #include "runtime-hooks/engine/engine_core.h"
 #include "runtime-hooks/engine/engine_program.h"
 #include "runtime-hooks/engine/kernel_matmul.h"
@@ -41,7 +42,7 @@ static struct ntk_tile_scalar scalar_make(const struct ntk_tile *column, uint32_
     return (struct ntk_tile_scalar){ *column, ntk_isa_bits_float(bits), (int32_t)bits };
 }
 
-/* The tile was copied, so it is dense. */
+/* Prints a tile, which was copied, so it is dense. */
 static void print(const struct ntk_engine_printer *printer, const struct ntk_engine_compute *work,
                   const struct ntk_tile *tile)
 {
@@ -61,7 +62,7 @@ static void print(const struct ntk_engine_printer *printer, const struct ntk_eng
     printer->print(&event, printer->ctx);
 }
 
-/* Without source 0 it uses the tile of load_stationary. */
+/* Computes a product. If there is no source 0, it uses the tile of load_stationary. */
 static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute *work,
                    const struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
 {
@@ -91,7 +92,7 @@ static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute
                            moving_packed, chain, &core->scratch);
 }
 
-/* Reports what a destination in the state buffer overwrites. */
+/* Reports which part of the state buffer a destination overwrites. */
 static void tell_packs(struct ntk_engine_core *core, const struct ntk_isa_operand *to)
 {
     int64_t low;

@@ -2,8 +2,8 @@
 /*
  * engine_loop - the discrete-event loop.
  *
- * Pending ends are in one heap per core, ordered by device time and then by start. The cores of a
- * logical core advance in time together: first everything that ends at this moment ends, core after
+ * Each core has a heap of pending ends, ordered by device time and then by start. The cores of a
+ * logical core advance in time together: first all ends of this moment are processed, core after
  * core; then, in the order of cores and engine ids, every waiting engine checks whether its next
  * instruction can start. Compute instructions process their data when they start; DMA moves data
  * when it completes, so a program that forgets to wait for a load computes with the old content, as
@@ -15,12 +15,13 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* Limit of transfers in progress on one core. */
+/* Maximum number of transfers in progress on one core. */
 #define PENDING_MAX (UINT64_C(1) << 24)
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-/* Starts of a program without jumps fit from the beginning; a loop may start more. */
+/* Grows the heap. The starts of a program without jumps fit from the beginning; a loop may start
+ * more. */
 static bool pending_grow(struct ntk_engine_core *core)
 {
     uint64_t capacity = 2 * core->pending_capacity;
@@ -126,7 +127,7 @@ static void error_tell(const struct run *run, enum ntk_engine_outcome outcome, u
     }
 }
 
-/* The first one is reported as the run's NaN. */
+/* Records a NaN; the first one is reported as the run's NaN. */
 static void nan_written(struct run *run, uint32_t engine, uint32_t slot, uint64_t time_ps)
 {
     if (!run->has_nan) {
@@ -209,7 +210,8 @@ static void instr_start(struct run *run, uint32_t engine)
     uint64_t end_ps = later(run->now_ps, duration_ps);
     uint64_t wait_ps = run->now_ps - state->free_ps;
 
-    if (instr->kind != NTK_ENGINE_KIND_BARRIER) { /* already in place when the engine arrived */
+    /* a barrier was recorded when the engine arrived */
+    if (instr->kind != NTK_ENGINE_KIND_BARRIER) {
         wait_consume(run, engine, instr);
     }
     if (run->trace && run->trace->instruction) {
@@ -242,7 +244,7 @@ static void instr_start(struct run *run, uint32_t engine)
         run->matmul_wait_ps = later(run->matmul_wait_ps, wait_ps);
     }
     if (instr->kind != NTK_ENGINE_KIND_SYNC && instr->kind != NTK_ENGINE_KIND_BARRIER) {
-        /* waiting is not work */
+        /* Waiting does not count as work. */
         run->busy_ps[engine] = later(run->busy_ps[engine], duration_ps);
     } else {
         wait_ps = later(wait_ps, duration_ps);
@@ -252,7 +254,7 @@ static void instr_start(struct run *run, uint32_t engine)
     engine_pending_push(run, end_ps, NTK_ENGINE_PENDING_INSTR, engine);
 }
 
-/* The effects of an instruction's end; false for a data fault. */
+/* Applies the effects of an instruction's end; false on a data fault. */
 static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
 {
     switch (instr->kind) {
@@ -269,13 +271,13 @@ static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engi
         run->engines[engine].waits_for_cores = false;
         return true;
     default:
-        /* Last, so that all effects are complete when a loop is checked. */
+        /* Must be last, so that all effects are complete when a loop is checked. */
         engine_flow_jump(run, engine, instr);
         return true;
     }
 }
 
-/* False if it cannot continue because of a data fault. */
+/* Ends the instruction; returns false if the engine cannot continue because of a data fault. */
 static bool instr_end(struct run *run, uint32_t engine)
 {
     struct engine_state *state = &run->engines[engine];
@@ -302,7 +304,7 @@ static bool instr_end(struct run *run, uint32_t engine)
     return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
-/* Whether an engine at a barrier may continue; *news if it has just arrived. */
+/* Whether an engine at a barrier may continue; *news is set if it has just arrived. */
 static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 {
     struct engine_state *state = &run->engines[engine];
@@ -318,9 +320,10 @@ static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
     return engine_barrier_open(run, engine);
 }
 
-/* Starts waiting instructions if possible; true if this may enable the other core. An instruction
- * that takes a semaphore can block another one of the same moment, so the order of engines is part
- * of the model; one that only waits cannot enable another on its core, so one pass suffices. */
+/* Starts waiting instructions if possible; returns true if this may enable the other core. An
+ * instruction that takes a semaphore can block another instruction at the same moment, so the order
+ * of engines is part of the model. An instruction that only waits cannot enable another one on its
+ * core, so one pass is sufficient. */
 static bool start_ready(struct run *run)
 {
     bool news = false;
@@ -413,8 +416,7 @@ static bool may_change(const struct run *run, const struct ntk_engine_instr *ins
     return false;
 }
 
-/* Whether an engine waits for something that none of the other blocked engines would ever
- * change. */
+/* Whether an engine waits for something that none of the other blocked engines would change. */
 static bool waits_in_vain(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];
@@ -425,13 +427,13 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
         return false; /* the other core may still arrive or signal */
     }
     for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
-        /* With jumps, any instruction may still follow. */
+        /* If there are jumps, any instruction may still follow. */
         size_t first = run->program->has_jumps ? 0 : run->engines[e].next;
         size_t end =
             run->program->has_jumps ? run->program->instrs[e].count : run->engines[e].count;
 
         if (run->engines[e].next >= run->engines[e].count) {
-            continue; /* at its end */
+            continue; /* the engine has finished */
         }
         for (size_t i = first; e != engine && i < end; i++) {
             if (may_change(run, &run->engines[e].instrs[i], instr->wait_semaphore, is_event)) {
@@ -442,7 +444,7 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
     return true;
 }
 
-/* Most engines only wait for the one that is blocked: name that one if known. */
+/* Reports a deadlock. Most engines only wait for the one that is blocked: it is named if known. */
 static void deadlocked(struct run *run)
 {
     stopped(run, NTK_RUN_DEADLOCK);
@@ -479,7 +481,7 @@ static void timed_out(struct engine_group *group)
     }
 }
 
-/* The next end on any core; false if nothing is in progress. */
+/* Finds the next end on any core; false if nothing is in progress. */
 static inline bool next_moment(const struct engine_group *group, uint32_t count, uint64_t *out_ps)
 {
     bool found = false;
@@ -495,7 +497,7 @@ static inline bool next_moment(const struct engine_group *group, uint32_t count,
     return found;
 }
 
-/* Processes the current ends on one core; false if that ends the run. */
+/* Processes the current ends on one core; returns false if that ends the run. */
 static bool moment_end(struct run *run)
 {
     while (run->pending_count > 0 && run->core->pending[0].time_ps == run->now_ps) {
@@ -523,7 +525,7 @@ static bool moment_end(struct run *run)
     return true;
 }
 
-/* One has failed: records the state of the others. */
+/* After one core has failed: records the state of the other cores. */
 static void others_stop(struct engine_group *group, uint32_t failed)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -537,7 +539,8 @@ static void others_stop(struct engine_group *group, uint32_t failed)
     }
 }
 
-/* One core after the other; repeats while an arrival at a barrier lets another continue. */
+/* Starts instructions on one core after the other; repeats while an arrival at a barrier lets
+ * another core continue. */
 static inline void all_start_ready(struct engine_group *group, uint32_t count)
 {
     bool news = true;
@@ -568,7 +571,7 @@ static void all_ended(struct engine_group *group)
     }
 }
 
-/* count is that of the group: a constant for a single core, to avoid overhead. */
+/* count is the group's, passed as a constant for a single core, to avoid overhead. */
 static inline __attribute__((always_inline)) void loop(struct engine_group *group, uint32_t count)
 {
     uint64_t moment_ps = 0;
@@ -582,7 +585,7 @@ static inline __attribute__((always_inline)) void loop(struct engine_group *grou
         for (uint32_t c = 0; c < count; c++) {
             group->runs[c].now_ps = moment_ps;
         }
-        /* All ends of one moment precede the starts that they permit. */
+        /* Process all ends of a moment before the starts that they permit. */
         for (uint32_t c = 0; c < count; c++) {
             if (!moment_end(&group->runs[c])) {
                 others_stop(group, c);
@@ -612,7 +615,7 @@ static void end_tell(const struct run *run)
                    result->fault_engine < NTK_ENGINE_SEQUENCER_COUNT ? result->fault_slot : 0,
                    run->now_ps);
         break;
-    default: /* it succeeded, wrote a (reported) NaN, or no device is involved */
+    default: /* it succeeded, wrote a NaN (which was reported), or involves no device */
         break;
     }
 }

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The memory of one run. */
+/* The memory of a run. */
 struct memory {
     const struct ntk_engine_core *core;
     const struct ntk_engine_program *program;
@@ -33,7 +33,7 @@ static uint8_t *side_memory(const struct memory *m, const struct ntk_engine_side
     return base + side->offset;
 }
 
-/* The program has computed the size for a transfer (bounce_bytes). */
+/* Takes bounce memory. The program has computed the size for each transfer (bounce_bytes). */
 static void *bounce_take(struct memory *m, uint64_t bytes)
 {
     uint8_t *taken = m->core->bounce + m->bounce_used;
@@ -43,7 +43,7 @@ static void *bounce_take(struct memory *m, uint64_t bytes)
     return taken;
 }
 
-/* Elements of the same kind side by side. */
+/* A walk over adjacent elements of the same kind. */
 static struct ntk_dma_walk dense(const struct ntk_dma_walk *like, uint64_t elements)
 {
     struct ntk_dma_walk walk = { .dtype = like->dtype, .fp8 = like->fp8, .dim_count = 1 };
@@ -71,19 +71,19 @@ static const uint8_t *bounce_side(struct memory *m, const struct ntk_engine_side
 
 /* One side of an indirect move: rows with separate addresses, or all rows in one walk. */
 struct rows {
-    const struct ntk_dma_walk *walk; /* of one row, if there are addresses */
-    uint8_t **at;                    /* NULL: one walk; a NULL address: skip the row */
-    uint8_t *base;                   /* one walk: its first element */
+    const struct ntk_dma_walk *walk; /* walk over one row, if there are addresses */
+    uint8_t **at;  /* NULL: one walk over all rows; a NULL address skips the row */
+    uint8_t *base; /* with one walk: its first element */
 };
 
-/* Whether the index is within the bounds given by the program. */
+/* Whether the index is within the bounds that the program specifies. */
 static bool is_in_bounds(const struct ntk_engine_indirect *indirect,
                          const struct ntk_engine_index *index, int64_t value)
 {
     return !indirect->has_bounds || (value >= 0 && (uint64_t)value <= index->index_max);
 }
 
-/* Address of the row with this index; NULL if outside of the variable or table. */
+/* The address of the row with this index; NULL if it is outside of the variable or table. */
 static uint8_t *row_address(const struct memory *m, const struct ntk_engine_side *side,
                             const struct ntk_engine_index *index, int64_t value)
 {
@@ -98,7 +98,8 @@ static uint8_t *row_address(const struct memory *m, const struct ntk_engine_side
         var_id =
             *(const uint32_t *)ntk_vec_at(&m->program->entries, index->first_entry + (size_t)value);
     } else {
-        move = value * (int64_t)index->row_step; /* 32 bits each: no overflow */
+        /* the factors have 32 bits each, so the product cannot overflow */
+        move = value * (int64_t)index->row_step;
     }
     if (__builtin_add_overflow(side->offset, move, &first) || first < -index->row_low ||
         index->row_high > INT64_MAX - (first > 0 ? first : 0) ||
@@ -108,7 +109,7 @@ static uint8_t *row_address(const struct memory *m, const struct ntk_engine_side
     return (uint8_t *)m->bindings[var_id].bytes + first;
 }
 
-/* Fills rows->at; false if an index is out of bounds and not skipped. */
+/* Fills rows->at; returns false if an index is out of bounds and not skipped. */
 static bool rows_resolve(struct memory *m, const struct ntk_engine_indirect *indirect,
                          const struct ntk_engine_index *index, const struct ntk_engine_side *side,
                          struct rows *rows)
@@ -155,7 +156,7 @@ static void row_move(const struct rows *to, const struct rows *from, uint64_t r,
                       elements);
 }
 
-/* to += from, through two dense rows. */
+/* Computes to += from, through two dense rows. */
 static void row_add(const struct rows *to, const struct rows *from, uint64_t r, uint64_t elements,
                     uint8_t *fresh, uint8_t *sum)
 {
@@ -202,7 +203,7 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
             }
         }
         if (from.at) {
-            copy_walk.count[0] = elements; /* of one row now */
+            copy_walk.count[0] = elements; /* elements of one row from here on */
             from.walk = &copy_walk;
         } else {
             from = copy;
@@ -238,7 +239,8 @@ void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_eng
     }
 }
 
-/* --- any -------------------------------------------------------------------------------------- */
+/* --- any transfer
+ * ------------------------------------------------------------------------------ */
 
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
                      const struct ntk_engine_binding *bindings,

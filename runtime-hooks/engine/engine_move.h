@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_move - carrying out one transfer of a program on the memory of a run.
+ * engine_move - carries out one transfer of a program on the memory of a run.
  *
- * Everything but indices was bounded when the program was made (engine_dma.c); indices are checked
- * here, all of them before the first byte moves.
+ * Everything except indices was checked when the program was made (engine_dma.c); all indices are
+ * checked here before the first byte moves.
  *
- * Threads: works on the core's buffers, so the thread of the run.
+ * Threads: only the thread of the run, because it uses the core's buffers.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_MOVE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_MOVE_H
@@ -17,10 +17,10 @@
 extern "C" {
 #endif
 
-/* Call it before writing a side: invalidates cached tiles. */
+/* Called before a side is written: invalidates cached tiles. */
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to);
 
-/* False if an index is out of bounds and not to be skipped: then nothing was moved. */
+/* Returns false if an index is out of bounds and must not be skipped: then nothing was moved. */
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
                      const struct ntk_engine_binding *bindings,
                      const struct ntk_engine_transfer *transfer);

@@ -3,7 +3,7 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* For the base clock, for each slot of the longest binary. */
+/* Cycles of the base clock for each slot of the longest binary. */
 #define CYCLES_PER_SLOT 64
 #define BYTES_MAX (UINT64_C(1) << 62)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_opaque - how long a program may take that cannot be executed.
+ * engine_opaque - estimates the time of a program that cannot be executed.
  *
  * A vendor's engine binaries cannot be decoded, but their sizes and their DMA descriptors are
- * known. docs/cost-model.md, "Opaque programs", is the rule.
+ * known. docs/cost-model.md, "Opaque programs", has the rule.
  *
  * Threads: any; no state.
  */
@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-/* Device time of one execution; *out_descriptors: number in all DMA groups. Saturates. */
+/* The device time of one execution, which saturates. *out_descriptors is the number of descriptors
+ * in all DMA groups. */
 uint64_t ntk_engine_opaque_ps(const struct ntk_engine_core_spec *spec,
                               const struct ntk_neff_subgraph *subgraph, uint64_t *out_descriptors);
 

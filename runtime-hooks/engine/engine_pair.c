@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Synchronisation of the cores of one logical core: barriers, exchanges of tiles, semaphores of the
- * other core.
+ * engine_pair - synchronises the cores of one logical core: barriers, exchanges of tiles,
+ * semaphores of the other core.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -12,7 +12,8 @@
 #include "runtime-hooks/engine/engine_move.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
 
-/* Limit of sendrecv that wait for the other core; beyond it the run ends, out of memory. */
+/* Maximum number of sendrecv that wait for the other core; beyond it, the run ends because it is
+ * out of memory. */
 #define OFFERS_MAX 4096
 
 /* A sendrecv that waits for the other core. */
@@ -22,7 +23,7 @@ struct engine_offer {
     uint32_t pipe;
 };
 
-/* Two matched ones; the dma of each core. */
+/* Two matched offers, with the dma of each core. */
 struct engine_exchange {
     uint32_t dma_index[NTK_ENGINE_PAIR_MAX];
 };
@@ -43,14 +44,15 @@ bool engine_barrier_arrive(struct run *run, uint32_t engine)
     return true;
 }
 
-/* The n-th arrival on one core matches the n-th of every other. */
+/* Whether the barrier is open: the n-th arrival on one core matches the n-th arrival on every other
+ * core. */
 bool engine_barrier_open(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];
     uint32_t number = state->instrs[state->next].sync_number;
 
     for (uint32_t c = 0; c < run->group->count; c++) {
-        /* Both wrap equally, and their distance is small. */
+        /* Both counters wrap around equally, and their distance is small. */
         if ((int32_t)(run->group->runs[c].arrivals[number] - state->ticket) < 0) {
             return false;
         }
@@ -67,7 +69,7 @@ static const struct ntk_engine_transfer *transfer_of(const struct run *run, uint
     return ntk_vec_at(&run->program->transfers, dma->first_transfer);
 }
 
-/* The oldest offer of that core on that pipe; NULL if there is none. */
+/* Finds the core's oldest offer on that pipe; NULL if there is none. */
 static struct engine_offer *offer_find(struct engine_group *group, uint32_t core, uint32_t pipe)
 {
     ntk_vec_each(struct engine_offer, offer, &group->offers) {
@@ -78,7 +80,7 @@ static struct engine_offer *offer_find(struct engine_group *group, uint32_t core
     return NULL;
 }
 
-/* Both sides of an exchange are in the state buffer. */
+/* The memory of one side of an exchange; both sides are in the state buffer. */
 static uint8_t *side_memory(const struct run *run, const struct ntk_engine_side *side)
 {
     return run->core->sbuf + side->offset;
@@ -92,7 +94,8 @@ static uint64_t elements_of(const struct ntk_engine_side *side)
     return elements;
 }
 
-/* The part received by one core, on its own queues; returns the time of its last byte. */
+/* Schedules the part that one core receives, on its own queues; returns the time of its last
+ * byte. */
 static uint64_t receive_start(struct run *run, uint32_t dma_index,
                               const struct ntk_engine_side *source)
 {
@@ -183,7 +186,8 @@ void engine_exchange_complete(struct run *run, uint32_t exchange_index)
                                   .fp8 = from_first->walk.fp8,
                                   .dim_count = 1 };
 
-    /* Both sides are read before one is written: a core may receive into its sent data. */
+    /* Read both sides before writing one, because a core may receive into the data that it
+     * sends. */
     dense.count[0] = elements_of(from_first);
     dense.step[0] = (int64_t)ntk_dtype_bytes(dense.dtype);
     ntk_dma_copy(&dense, first->core->bounce, &from_first->walk, side_memory(first, from_first));

@@ -14,9 +14,9 @@
 static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == NTK_ISA_ENGINE_SP,
               "engine ids of the instruction set are those of the event ABI");
 
-/* Limits for hostile programs. */
+/* Limits, because a program may be hostile. */
 #define VARIABLES_MAX (1u << 20)
-#define NOP_CYCLES_MAX (UINT64_C(1) << 36) /* about 50 s: longer than any execution may take */
+#define NOP_CYCLES_MAX (UINT64_C(1) << 36) /* about 50 s, longer than any execution may take */
 
 static const char *const engine_names[NTK_ENGINE_SEQUENCER_COUNT] = { "PE", "Activation", "Pool",
                                                                       "DVE", "SP" };
@@ -158,7 +158,7 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     return ret < 0 ? ret : flow_close(b, err);
 }
 
-/* The targets of pointers and entries of tables. 0 or -ENOMEM. */
+/* Prepares the targets of pointers and the entries of tables. Returns 0 or -ENOMEM. */
 static int references_prepare(struct ntk_engine_program *program, const struct ntk_neff_var *var)
 {
     struct ntk_engine_variable *variable = &program->variables[var->var_id];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control flow of a program: registers, branches, functions, and their DMA groups.
+ * engine_program_flow - the control flow of a program: registers, branches, functions, and their
+ * DMA groups.
  */
 #include <string.h>
 
@@ -109,7 +110,8 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-/* The instruction with its head in that slot, or one past the last; false if there is none. */
+/* Finds the instruction with its head in that slot, or one past the last; false if there is
+ * none. */
 static bool instr_at_slot(const struct ntk_engine_builder *b, uint32_t slot, uint32_t *out_index)
 {
     const struct ntk_vec *instrs = &b->program->instrs[b->engine];
@@ -148,8 +150,8 @@ static int branch_close(const struct ntk_engine_builder *b, struct ntk_engine_in
     return 0;
 }
 
-/* Functions only call later ones, so recursion is impossible, and depths are computed from the last
- * on. */
+/* Resolves calls. Functions may only call later functions, so recursion is impossible, and depths
+ * are computed from the last function on. */
 static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_instr *instr,
                       size_t here, uint32_t *depth, struct ntk_err *err)
 {
@@ -171,7 +173,8 @@ static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_inst
     return BAD("calls slot %u, which is not a later function", instr->first);
 }
 
-/* The instructions [begin, end) of one function; those that may be called start at `callable`. */
+/* Resolves the instructions [begin, end) of one function; functions that it may call start at
+ * `callable`. */
 static int body_close(struct ntk_engine_builder *b, uint32_t begin, uint32_t end, size_t callable,
                       uint32_t *out_depth, uint32_t *out_slot, struct ntk_err *err)
 {
@@ -195,7 +198,7 @@ static int body_close(struct ntk_engine_builder *b, uint32_t begin, uint32_t end
 
 /* --- groups of functions ---------------------------------------------------------------------- */
 
-/* A group belongs to the function last named in its queue set. */
+/* The function that a group belongs to: the last one named in its queue set. */
 static const char *group_function(const struct ntk_neff_engine *engine, uint32_t group_index)
 {
     const struct ntk_neff_dma_group *group = &engine->groups[group_index];
@@ -211,7 +214,7 @@ static const char *group_function(const struct ntk_neff_engine *engine, uint32_t
 
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index)
 {
-    /* The first generation has no functions, as group_prepare() reports. */
+    /* Functions are impossible in the first generation, which group_prepare() reports. */
     return b->spec->generation == 1 ||
            strcmp(group_function(&b->subgraph->engines[b->engine], group_index), b->function) == 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run: the effects of its transfers on memory, its start and end. engine_loop.c has the timing.
+ * engine_run - a run: its start and end, and the effects of its transfers on memory. engine_loop.c
+ * has the timing.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -75,7 +76,8 @@ void engine_intervals_fold(struct run *run, uint64_t until_ps)
     run->interval_count = kept;
 }
 
-/* Makes room for one more: a program without jumps fits, a loop may start more. */
+/* Makes room for another interval. The intervals of a program without jumps fit; a loop may start
+ * more. */
 static bool interval_room(struct run *run)
 {
     struct ntk_engine_core *core = run->core;
@@ -163,8 +165,8 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
     return done_ps;
 }
 
-/* A queue set holds the ring of one instance: another one is swapped in when everything started on
- * the set is done. Returns the earliest time of the transfer. */
+/* A queue set contains the ring of one instance; another ring replaces it when all transfers
+ * started on the set are done. Returns the earliest time of the transfer. */
 static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
 {
     uint64_t *ring = &run->core->queue_rings[dma->queue_set];
@@ -294,7 +296,8 @@ static void outputs_zero(const struct ntk_engine_program *program,
     }
 }
 
-/* Every dereferenced pointer refers to a bound variable (bindings_fit). */
+/* Fills the cells. bindings_fit() has checked that every pointer that is followed refers to a bound
+ * variable. */
 static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                        const struct ntk_engine_run_options *options)
 {
@@ -306,7 +309,7 @@ static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_pro
     }
 }
 
-/* An opaque program only lets its time pass. */
+/* Runs an opaque program, which only takes time. */
 static void opaque_run(struct run *run)
 {
     uint64_t timeout_ns = run->options->timeout_ns;
@@ -422,7 +425,7 @@ int ntk_engine_run_together(const struct ntk_engine_member *members, size_t coun
     }
     for (uint32_t c = 0; c < count && ret == 0; c++) {
         if (out_results[c].outcome != NTK_RUN_OK) {
-            return 0; /* nothing was computed on any of them */
+            return 0; /* no core computed anything */
         }
     }
     if (ret == 0 && !is_opaque) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_run - shared by the files of the event loop: the state of a run and their interfaces.
+ * engine_run - the state of a run, and the interfaces between the files of the event loop.
  *
  * Private to the engine: the public interface is engine.h. engine_loop.c is the event loop,
  * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c handles
  * control flow, engine_pair.c synchronises the cores of one logical core, engine_endless.c detects
  * endless loops.
  *
- * Owner:   the run owns the group; each init has its fini.
+ * Owner:   the run owns the group; each _init has a matching _fini.
  * Threads: one at a time per run.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_RUN_H
@@ -21,12 +21,12 @@
 
 struct engine_state {
     const struct ntk_engine_instr *instrs;
-    size_t next, count; /* count: end of its current function */
+    size_t next, count; /* next instruction, and end of its current function */
     uint64_t free_ps;
-    uint32_t depth;       /* of calls */
-    uint32_t ticket;      /* at a barrier: number of arrivals on this core, including itself */
-    bool is_running;      /* an instruction */
-    bool waits_for_cores; /* it has arrived at a barrier */
+    uint32_t depth;       /* depth of calls */
+    uint32_t ticket;      /* at a barrier: number of arrivals on this core, including this one */
+    bool is_running;      /* an instruction is being executed */
+    bool waits_for_cores; /* it has arrived at a barrier and waits for the other cores */
 };
 
 struct run {
@@ -40,31 +40,33 @@ struct run {
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
     uint64_t dma_free_ps[DMA_ENGINES_MAX];
-    uint64_t dma_busy_ps, dma_covered_ps; /* of merged intervals, up to this time */
+    /* DMA busy time in the merged intervals, and the time up to which they were merged */
+    uint64_t dma_busy_ps, dma_covered_ps;
     uint64_t now_ps, last_ps;
     uint64_t order;
     size_t pending_count;
     size_t interval_count;
-    uint32_t arrivals[NTK_ISA_BARRIERS]; /* at each barrier */
-    uint32_t pinned_left; /* remaining pinned transfers; nothing else starts before */
+    uint32_t arrivals[NTK_ISA_BARRIERS]; /* number of arrivals at each barrier */
+    /* remaining pinned transfers; no instruction starts before they are done */
+    uint32_t pinned_left;
     bool has_nan, has_no_memory;
-    uint32_t nan_engine, nan_slot; /* the first one */
+    uint32_t nan_engine, nan_slot; /* where the first NaN was written */
 };
 
 /* Programs that run in parallel: the cores of one logical core. */
 struct engine_group {
     uint32_t count;
     uint64_t limit_ps;
-    /* Counts events that a repeated state of the sequencers does not cover: synchronised cores or
-     * swapped rings; registers or addresses read from memory; possible changes of memory. */
+    /* Counts of events that a repeated state of the sequencers does not cover: synchronisations or
+     * ring changes; registers or addresses read from memory; possible changes of memory. */
     uint64_t meetings, looks, changes;
-    bool is_endless; /* the whole state repeats: it will never end */
+    bool is_endless; /* the whole state repeats, so the program never ends */
     uint64_t back_branches;
-    struct engine_watch *watch; /* NULL until a program has jumped back many times */
-    struct ntk_vec offers;      /* engine_pair.c: struct engine_offer */
-    struct ntk_vec exchanges;   /* engine_pair.c: struct engine_exchange */
+    struct engine_watch *watch; /* NULL until the program has jumped back many times */
+    struct ntk_vec offers;      /* elements are struct engine_offer (engine_pair.c) */
+    struct ntk_vec exchanges;   /* elements are struct engine_exchange (engine_pair.c) */
     uint32_t exchanges_under_way;
-    struct run runs[NTK_ENGINE_PAIR_MAX]; /* last member: only `count` are allocated */
+    struct run runs[NTK_ENGINE_PAIR_MAX]; /* must be last: only `count` elements are allocated */
 };
 
 static inline uint64_t later(uint64_t time_ps, uint64_t duration_ps)
@@ -84,7 +86,7 @@ static inline uint32_t run_index(const struct run *run)
     return (uint32_t)(run - run->group->runs);
 }
 
-/* NULL for a single core. */
+/* The run on the other core; NULL for a single core. */
 static inline struct run *run_partner(struct run *run)
 {
     return run->group->count > 1 ? &run->group->runs[run_index(run) ^ 1U] : NULL;
@@ -94,24 +96,24 @@ static inline struct run *run_partner(struct run *run)
 
 void engine_pending_push(struct run *run, uint64_t time_ps, enum ntk_engine_pending_kind kind,
                          uint32_t index);
-/* Whether a ends before b. */
+/* Whether `a` ends before `b`. */
 static inline bool engine_pending_before(const struct ntk_engine_pending *a,
                                          const struct ntk_engine_pending *b)
 {
     return a->time_ps != b->time_ps ? a->time_ps < b->time_ps : a->order < b->order;
 }
-/* engine: the one that changes it; NTK_ENGINE_DMA for a queue. */
+/* engine is the engine that changes the semaphore, or NTK_ENGINE_DMA for a queue. */
 void engine_semaphore_add(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value);
 void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is_set);
-/* Runs all of them until each has ended or is blocked. */
+/* Runs the cores until each has ended or is blocked. */
 void engine_loop(struct engine_group *group);
 
 /* --- engine_run.c --- */
 
-/* Starts dma; exchanges are in engine_pair.c. */
+/* Starts a DMA; exchanges are in engine_pair.c. */
 void engine_dma_start(struct run *run, uint32_t dma_index);
-/* Distributes the pieces of one transfer to DMA engines; source: of the read data. Returns the time
- * of the last byte. */
+/* Distributes the pieces of one transfer to DMA engines; source is the side that is read. Returns
+ * the time of the last byte. */
 uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *dma,
                                   uint32_t number, const struct ntk_engine_transfer *transfer,
                                   const struct ntk_engine_side *source, uint64_t ready_ps,
@@ -120,7 +122,7 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
 void engine_dma_interval(struct run *run, uint64_t first_ps, uint64_t done_ps);
 void engine_dma_count(struct run *run, const struct ntk_engine_transfer *transfer);
 void engine_dma_signal(struct run *run, const struct ntk_engine_dma *dma);
-/* False when an index was out of bounds. */
+/* Completes a DMA; returns false if an index was out of bounds. */
 bool engine_dma_complete(struct run *run, uint32_t dma_index);
 /* Merges DMA intervals up to that time into run->dma_busy_ps; later ones are kept. */
 void engine_intervals_fold(struct run *run, uint64_t until_ps);
@@ -128,37 +130,36 @@ const struct ntk_engine_side *engine_sources_of(const struct run *run,
                                                 const struct ntk_engine_transfer *transfer);
 /* --- engine_flow.c --- */
 
-/* At the start of a run of a program with jumps or registers. */
+/* Called at the start of a run of a program with jumps or registers. */
 void engine_flow_reset(struct run *run);
-/* Load, store, move or calculate. */
+/* Executes a load, store, move or calculation. */
 void engine_flow_register(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr);
-/* After a branch, call or return: state->next is the next instruction. */
+/* Executes a branch, call or return; state->next is then the next instruction. */
 void engine_flow_jump(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr);
-/* The engine is at the end of its function: returns to the innermost caller with instructions
- * left. */
+/* Called at the end of a function: returns to the innermost caller that has instructions left. */
 void engine_flow_return(struct run *run, struct engine_state *state, uint32_t engine);
 
 /* --- engine_endless.c --- */
 
-/* Call it after an engine has jumped back; sets group->is_endless if the state repeats. */
+/* Called after an engine has jumped back; sets group->is_endless if the state repeats. */
 void engine_endless_look(struct run *run, uint32_t engine);
-/* Skips whole rounds up to the time limit. */
+/* Skips whole iterations up to the time limit. */
 void engine_endless_spin(struct engine_group *group);
 void engine_endless_fini(struct engine_group *group);
 
 /* --- engine_pair.c --- */
 
-/* An engine is at a barrier that it waits for; true if this may enable the other core. */
+/* Called when an engine has reached a barrier; returns true if this may enable the other core. */
 bool engine_barrier_arrive(struct run *run, uint32_t engine);
 bool engine_barrier_open(const struct run *run, uint32_t engine);
-/* A sendrecv has started: offers its data, or matches the other core's offer. False: they do not
- * match. */
+/* Called when a sendrecv has started: offers its data, or matches the other core's offer. Returns
+ * false if they do not match. */
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
-/* The data of both has arrived. */
+/* Called when the data of both sides has arrived. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
-/* Whether the core has an unclaimed offer. */
+/* Whether the core has an offer that the other core has not matched. */
 bool engine_exchange_waits(const struct run *run);
-/* Called for a group that has completed. */
+/* Signals the other core's semaphores; called for a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);
 void engine_pair_init(struct engine_group *group);
 void engine_pair_fini(struct engine_group *group);

@@ -11,7 +11,7 @@ static ptrdiff_t pitch_of(const struct ntk_engine_core_spec *spec, enum ntk_engi
                                             : ntk_engine_psum_pitch(spec);
 }
 
-/* Bytes [low, high) of the partitions before `partitions`. */
+/* Adds bytes [low, high) of the first `partitions` partitions. */
 static void add(struct ntk_engine_writes *writes, enum ntk_engine_region region, int64_t low,
                 int64_t high, unsigned partitions)
 {
@@ -52,7 +52,7 @@ static void add_scalar(struct ntk_engine_writes *writes, const struct ntk_engine
         (unsigned)(tile->offset / pitch) + 1);
 }
 
-/* Steps go along partitions or across them. A step that is taken for the other kind leaves the
+/* Steps run along partitions or across them. A step that is mistaken for the other kind exceeds the
  * partition. */
 void ntk_engine_side_extent(const struct ntk_engine_core_spec *spec,
                             const struct ntk_engine_side *side, int64_t *out_low, int64_t *out_high)

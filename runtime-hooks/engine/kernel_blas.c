@@ -14,7 +14,8 @@
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static __typeof__(cblas_sgemm) *_Atomic sgemm;
 
-/* It counts the CPUs available to the loading thread, and starts a thread for each but one. */
+/* Loads the library on one CPU. It counts the CPUs that are available to the loading thread, and
+ * starts a thread for each except one. */
 static void *load_without_threads(void)
 {
     cpu_set_t allowed;
@@ -55,7 +56,7 @@ static int load(struct ntk_err *err)
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "cannot load '%s': %s", SONAME,
                            reason ? reason : "no function cblas_sgemm");
     }
-    set_num_threads(1); /* another library may have loaded it before */
+    set_num_threads(1); /* needed if another library has loaded it before */
     atomic_store(&sgemm, product);
     return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_blas - the one matrix product that the tensor engine needs, from OpenBLAS.
+ * kernel_blas - the matrix product that the tensor engine needs, from OpenBLAS.
  *
- * The first core loads the library, because OpenBLAS starts a thread per CPU when loaded, which a
- * program that only reads a version must not get. It is loaded in a way that starts none: cores are
- * the unit of parallelism, and a product stays on the calling thread. This setting applies to the
- * process: an application that uses the same library also becomes single-threaded.
+ * The first core loads the library, because OpenBLAS starts a thread per CPU when loaded, which
+ * must not happen in a program that only reads a version. It is loaded in a way that starts no
+ * threads: cores are the unit of parallelism, and a product stays on the calling thread. This
+ * setting applies to the process: an application that uses the same library also becomes
+ * single-threaded.
  *
  * Threads: any.
  */
@@ -19,8 +20,9 @@
 /* Loads the library if necessary. After a failure the next call tries again. */
 int ntk_kernel_blas_open(struct ntk_err *err);
 
-/* out (rows x columns) = a^T x b, added to the old content if adds is true. a is depth x rows, b is
- * depth x columns; all are row-major, a step is the distance of two rows in elements. */
+/* Computes out (rows x columns) = a^T x b, added to the old content if adds is true. a is depth x
+ * rows, b is depth x columns. All are row-major; a step is the distance between two rows, in
+ * elements. */
 struct ntk_kernel_blas_product {
     int rows;
     int columns;
@@ -34,7 +36,7 @@ struct ntk_kernel_blas_product {
     int out_step;
 };
 
-/* After a successful open. */
+/* May only be called after a successful open. */
 void ntk_kernel_blas_multiply(const struct ntk_kernel_blas_product *product);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_clones - NTK_KERNEL_CLONES before a function of row loops: where the compiler and the
- * loader can, it is compiled for AVX2 too and the better one is chosen when the library is loaded.
+ * kernel_clones - NTK_KERNEL_CLONES, placed before a function with row loops: if compiler and
+ * loader support it, the function is also compiled for AVX2, and the better version is chosen when
+ * the library is loaded.
  *
- * Results are the same bits in both: no fused multiply-add is used (cmake/ntk_flags.cmake), and no
- * loop is reordered if the order of operations matters. Sanitizers see the plain function, since
- * theirs are not ready when the loader chooses.
+ * Results are bit-identical in both versions: no fused multiply-add is used
+ * (cmake/ntk_flags.cmake), and no loop is reordered if the order of operations matters. Sanitizer
+ * builds use the plain function, because sanitizers are not ready when the loader chooses.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H

@@ -7,7 +7,7 @@
 #include "runtime-hooks/engine/kernel_clones.h"
 #include "runtime-hooks/engine/kernel_half.h"
 
-/* Rows are converted in pieces of this size if values go through a buffer. */
+/* Size of the pieces in which rows are converted if values need a buffer. */
 #define PIECE 256
 
 static inline float bits_to_f32(uint32_t bits)
@@ -26,11 +26,12 @@ static inline uint32_t f32_to_bits(float value)
     return bits;
 }
 
-/* --- narrow floats: exponent and mantissa widths are constants of the caller, so each folds --- */
+/* --- narrow floats: the widths are constants of the caller, so each call is folded
+ * --------------- */
 
 /*
- * Widening: exponent and mantissa moved to fp32's place give the value times 2^(bias - 127); one
- * exact multiplication by a power of two corrects this, including subnormals.
+ * Widens: moving exponent and mantissa to fp32's positions yields the value times 2^(bias - 127);
+ * one exact multiplication by a power of two corrects this, including subnormals.
  */
 static inline float narrow_to_f32(uint32_t narrow, unsigned exponent_bits, unsigned mantissa_bits,
                                   bool has_infinity)
@@ -55,9 +56,8 @@ static inline float narrow_to_f32(uint32_t narrow, unsigned exponent_bits, unsig
 }
 
 /*
- * Narrowing. Normal results: add half a unit (ties to even) to the fp32 bits and truncate.
- * Subnormal results: an fp32 addition to a power of two with the narrow type's unit does the
- * rounding.
+ * Narrows. Normal results: add half a unit (ties to even) to the fp32 bits and truncate. Subnormal
+ * results: an fp32 addition to a power of two that has the narrow type's unit does the rounding.
  */
 static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsigned mantissa_bits,
                                      bool has_infinity, bool saturates)
@@ -79,7 +79,7 @@ static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsign
         magnitude + ((magnitude >> (23 - mantissa_bits)) & 1) + ((1u << (22 - mantissa_bits)) - 1);
     uint32_t normal = (rounded - ((127u - bias) << 23)) >> (23 - mantissa_bits);
     uint32_t result = magnitude < ((128u - bias) << 23) ? small : normal;
-    /* Compared before the subtraction above can wrap: 2^emax rounded up exceeds the largest
+    /* Compare before the subtraction above can wrap around: 2^emax rounded up exceeds the largest
      * number. */
     uint32_t limit = (largest << (23 - mantissa_bits)) + ((127u - bias) << 23);
 
@@ -109,7 +109,7 @@ static inline uint16_t f32_to_bf16(float value)
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded);
 }
 
-/* Rounds to nearest even by an addition that leaves no fraction bits; |value| < 2^22. */
+/* Rounds to nearest even, by an addition that leaves no fraction bits; requires |value| < 2^22. */
 static inline int32_t f32_round_small(float value)
 {
     const float magic = 12582912.0F; /* 1.5 x 2^23 */
@@ -125,7 +125,8 @@ static inline int32_t f32_to_small_integer(float value, float low, float high)
     return f32_round_small(value);
 }
 
-/* Ties to even for any magnitude below 2^63; from 2^24 on, every fp32 is a whole number. */
+/* Rounds to nearest, ties to even, for any magnitude below 2^63; from 2^24 on, every fp32 is a
+ * whole number. */
 static inline int64_t f32_round_large(float value)
 {
     const float whole = 8388608.0F; /* 2^23 */
@@ -176,7 +177,8 @@ static inline uint32_t f32_to_u32(float value)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Each row loop exists twice: with the constant step of a packed row the compiler vectorises it. */
+/* Each row loop exists twice: with the constant step of a packed row, the compiler vectorises
+ * it. */
 
 #define ROW_TO(type, expression, to)                            \
     do {                                                        \
@@ -289,7 +291,7 @@ bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, 
                          ptrdiff_t step)
 {
     if (dtype == NTK_DTYPE_FLOAT16 && step == (ptrdiff_t)sizeof(uint16_t)) {
-        size_t done = ntk_half_narrow(from, count, to); /* no NaN among them */
+        size_t done = ntk_half_narrow(from, count, to); /* these elements contain no NaN */
 
         from += done;
         to = (uint16_t *)to + done;
@@ -395,7 +397,7 @@ bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *fro
         uint8_t code = f32_to_fp8_by(dtype, fp8, from[i]);
         float back;
 
-        /* An overflow may have become a NaN. */
+        /* The overflow may have become a NaN. */
         ntk_kernel_to_f32_by(dtype, fp8, &code, 1, 1, &back);
         nan |= back != back;
         at[(ptrdiff_t)i * step] = code;
@@ -511,7 +513,7 @@ bool ntk_kernel_cast_by(unsigned fp8, enum ntk_dtype from_dtype, const void *fro
     uint8_t *target = to;
     bool nan = false;
 
-    if (from_dtype == to_dtype) { /* copies bits: uint64 keeps its value, a NaN its payload */
+    if (from_dtype == to_dtype) { /* copy bits: uint64 keeps its value, and a NaN its payload */
         if (from_step == (ptrdiff_t)bytes && to_step == (ptrdiff_t)bytes) {
             memmove(to, from, count * bytes);
             return false;

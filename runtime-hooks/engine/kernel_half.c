@@ -9,7 +9,8 @@
 
 enum { LANES = 8 };
 
-/* The AVX2 check includes whether the system saves the registers. */
+/* Whether the CPU supports the instructions. The AVX2 check includes whether the system saves the
+ * registers. */
 static bool ask(void)
 {
     unsigned a;
@@ -22,7 +23,8 @@ static bool ask(void)
 
 static bool has_instructions(void)
 {
-    static int known; /* 0 unknown, 1 yes, 2 no; repeated queries have the same answer */
+    /* 0 unknown, 1 yes, 2 no; a race is harmless, because all threads get the same answer */
+    static int known;
     int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
     if (answer == 0) {
@@ -45,7 +47,7 @@ __attribute__((target("avx2,f16c"))) static size_t widen(const uint16_t *from, s
     return i;
 }
 
-/* A NaN becomes float16's own one, so lanes with a NaN are left to other code. */
+/* Narrows lanes; those with a NaN are left to other code, which writes float16's own NaN. */
 __attribute__((target("avx2,f16c"))) static size_t narrow(const float *from, size_t count,
                                                           uint16_t *to)
 {

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-/* Converts elements of a dense row from the first on and returns their number: at most count, 0 if
- * unsupported by the CPU. */
+/* Convert elements of a dense row from the first on and return their number: at most count, or 0 if
+ * the CPU does not support it. */
 size_t ntk_half_widen(const void *from, size_t count, float *to);
 size_t ntk_half_narrow(const float *from, size_t count, void *to);
 

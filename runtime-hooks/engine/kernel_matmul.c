@@ -11,7 +11,7 @@
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* The tile as a row-major float matrix: in place, or packed into buffer. */
+/* The tile as a row-major float matrix, either in place or packed into buffer. */
 static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *out_row_step)
 {
     if (ntk_tile_is_plain_f32(tile) && tile->pitch > 0) {
@@ -25,8 +25,8 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
     return buffer;
 }
 
-/* out = stationary^T x moving, or += that; rows of out are this many elements apart. Returns
- * whether a result is NaN, if the chain ends here. */
+/* Computes out = stationary^T x moving, or adds it to out; the rows of out are this many elements
+ * apart. If the chain ends here, returns whether a result is NaN. */
 static bool multiply(const struct ntk_tile *stationary, const float *stationary_packed,
                      const struct ntk_tile *moving, const float *moving_packed, unsigned chain,
                      float *out, int out_step, const struct ntk_tile_scratch *scratch)
@@ -75,7 +75,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
     return nan;
 }
 
-/* Rows are on separate pages, which hardware prefetchers do not cross. */
+/* Prefetches, because rows are on separate pages, which hardware prefetchers do not cross. */
 static inline void fetch_ahead(const struct ntk_tile *tile, uint32_t partition)
 {
     enum { AHEAD = 8, LINE = 64 };

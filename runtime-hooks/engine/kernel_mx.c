@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and quantisation in microscaling formats: blocks of 32 elements with a power-of-two
- * scale. */
+/* kernel_mx - products and quantisation in microscaling formats: blocks of 32 elements with a
+ * power-of-two scale. */
 #include <math.h>
 
 #include "runtime-hooks/engine/kernel_blas.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
 #include "runtime-hooks/engine/kernel_matmul.h"
 
-/* Exponent of the largest number in each element format. */
+/* The exponent of the largest number in each element format. */
 enum { EMAX_E2M1 = 2, EMAX_E4M3 = 8, EMAX_E5M2 = 15, SCALE_BIAS = 127, SCALE_MAX = 254 };
 
 static const float e2m1_values[8] = { 0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F };
@@ -26,7 +26,7 @@ static float from_e2m1(unsigned code)
     return code & 8 ? -value : value;
 }
 
-/* Rounds to nearest, ties to the even code; above 6: 6. */
+/* Rounds to nearest, ties to the even code; values above 6 become 6. */
 static unsigned to_e2m1(float value)
 {
     float magnitude = fabsf(value);
@@ -45,7 +45,8 @@ static unsigned to_e2m1(float value)
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* Elements lane, lane + 4, lane + 8 ... of every partition, each times the scale of its block. */
+/* Unpacks elements lane, lane + 4, lane + 8 ... of every partition, each multiplied by its block's
+ * scale. */
 static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scales, unsigned lane,
                         uint32_t columns, float *to, const struct ntk_tile_scratch *scratch)
 {
@@ -56,7 +57,7 @@ static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scal
     float *powers = scratch->row[2];
 
     elements.noise = NULL;
-    elements.fp8 = 0; /* these formats have their own rules */
+    elements.fp8 = 0; /* the program's options do not apply to these formats */
     for (uint32_t p = 0; p < tile->partitions; p++) {
         float *row = to + (size_t)p * columns;
 
@@ -127,7 +128,7 @@ static int element_emax(enum ntk_dtype dtype)
     }
 }
 
-/* floor(log2(largest)) - emax, as the biased exponent of a scale. */
+/* Computes floor(log2(largest)) - emax, as the biased exponent of a scale. */
 static int64_t scale_code(float largest, int emax)
 {
     int code;
@@ -142,7 +143,8 @@ static int64_t scale_code(float largest, int emax)
     return code < 0 ? 0 : code > SCALE_MAX ? SCALE_MAX : code;
 }
 
-/* Scales of one block row: the largest magnitude of 8 partitions x 4 elements, column by column. */
+/* Computes the scales of one block row from the largest magnitudes of 8 partitions x 4 elements,
+ * column by column. */
 static bool block_scales(const struct ntk_tile *from, uint32_t first, int emax, uint32_t columns,
                          int64_t *codes, const struct ntk_tile_scratch *scratch)
 {
@@ -158,7 +160,7 @@ static bool block_scales(const struct ntk_tile *from, uint32_t first, int emax, 
         for (uint32_t i = 0; i < columns * NTK_MX_PACK; i++) {
             float magnitude = fabsf(values[i]);
 
-            /* A NaN stays: it compares as neither. */
+            /* The negated comparison keeps a NaN, because it is neither less nor greater. */
             if (!(magnitude <= largest[i / NTK_MX_PACK])) {
                 largest[i / NTK_MX_PACK] =
                     isnan(largest[i / NTK_MX_PACK]) ? largest[i / NTK_MX_PACK] : magnitude;

@@ -18,7 +18,7 @@ static inline float min_f32(float a, float b)
     return a < b || a != a ? a : b;
 }
 
-/* One expression per op over x and y; callers provide the loops. */
+/* One expression per operator, over x and y; users of the macro provide the loops. */
 #define ALU_F32_CASES(LOOP)                  \
     case NTK_ISA_ALU_ADD:                    \
         LOOP(x + y);                         \
@@ -157,7 +157,7 @@ static int64_t shift(int64_t value, int64_t amount, bool left, unsigned width, b
     if (left) {
         return (int64_t)((uint64_t)value << amount);
     }
-    /* The upper bits were filled with the sign or zero, so a 64-bit shift is correct. */
+    /* The upper bits contain the sign or zero, so a 64-bit shift is correct. */
     return sign ? ~(~value >> amount) : (int64_t)((uint64_t)value >> amount);
 }
 
@@ -199,7 +199,7 @@ void ntk_kernel_alu_bits(enum ntk_isa_alu op, enum ntk_dtype dtype, const int64_
     }
 }
 
-/* The order does not affect a maximum or minimum, so these use lanes that the compiler
+/* The order does not affect a maximum or minimum, so these are computed in lanes that the compiler
  * vectorises. */
 #define REDUCE_LANES(identity, pick)                    \
     do {                                                \
@@ -266,7 +266,7 @@ int64_t ntk_kernel_reduce_bits(enum ntk_isa_alu op, int64_t start, const int64_t
 
 static float sigmoid(float x)
 {
-    /* The exponential of a negative number never overflows. */
+    /* Uses a negative exponent, for which the exponential cannot overflow. */
     float e = expf(-fabsf(x));
 
     return x >= 0 ? 1.0F / (1.0F + e) : e / (1.0F + e);
@@ -308,7 +308,7 @@ static float silu_dx(float x)
 
 static float sign(float x)
 {
-    return x > 0 ? 1.0F : x < 0 ? -1.0F : x; /* zero and NaN are unchanged */
+    return x > 0 ? 1.0F : x < 0 ? -1.0F : x; /* zero and NaN stay unchanged */
 }
 
 void ntk_kernel_act_f32(enum ntk_isa_act function, float alpha, float *values, size_t count)

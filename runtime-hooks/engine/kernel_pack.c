@@ -8,21 +8,22 @@
 
 #define COLUMN_BYTES 1024
 #define COLUMNS (NTK_ISA_SBUF_PARTITION_BYTES_MAX / COLUMN_BYTES)
-/* At most 6 MiB of stationary matrices, the weights of a layer, which are reused for every block of
- * its input; 5 MiB of moving ones, which are reused for every block of its output. */
+/* Number of matrices kept: at most 6 MiB of stationary ones, the weights of a layer, which are
+ * reused for every block of its input, and 5 MiB of moving ones, which are reused for every block
+ * of its output. */
 #define STATIONARY_KEPT 96
 #define MOVING_KEPT 20
 
 struct pack {
-    struct ntk_tile tile; /* base NULL: empty */
+    struct ntk_tile tile; /* base NULL: empty entry */
     float *matrix;
-    uint64_t packed; /* time of packing; 0: seen, not packed */
+    uint64_t packed; /* time at which it was packed; 0: seen, but not packed */
     uint64_t used;
 };
 
 struct ntk_tile_packs {
-    uint64_t clock;            /* counts uses and writes */
-    uint64_t written[COLUMNS]; /* time of the last write to a column of any partition */
+    uint64_t clock;            /* number of uses and writes so far */
+    uint64_t written[COLUMNS]; /* time of the last write to each column, in any partition */
     struct pack stationary[STATIONARY_KEPT];
     struct pack moving[MOVING_KEPT];
 };
@@ -127,7 +128,7 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_s
             break;
         }
         if (kept[i].used < pack->used) {
-            pack = &kept[i]; /* replaces the least recently used one */
+            pack = &kept[i]; /* replace the least recently used one */
         }
     }
     pack->used = ++packs->clock;
@@ -135,7 +136,7 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_s
         pack->tile = *tile;
         pack->packed = 0;
         if (is_plain) {
-            return NULL; /* used only once: reading it in place is as fast */
+            return NULL; /* at the first use, reading it in place is as fast */
         }
     } else if (pack->packed != 0 && !is_stale(packs, pack, offset)) {
         return pack->matrix;

@@ -7,15 +7,15 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-/* A block of results in registers: at most unit x HEIGHTS rows, one or two vectors wide. */
+/* A block of results is kept in registers: at most unit x HEIGHTS rows, one or two vectors wide. */
 enum { HEIGHTS = 3, WIDTHS = 2, ROWS_MAX = 12, COLUMNS_MAX = 32 };
 
 typedef bool block_fn(uint32_t depth, const float *a, const float *b, bool adds, float *out,
                       ptrdiff_t step);
 
 struct shape {
-    uint32_t unit;  /* rows; panels are one to HEIGHTS units wide */
-    uint32_t lanes; /* columns of a vector; panels are one or two vectors wide */
+    uint32_t unit;  /* in rows; stationary panels are one to HEIGHTS units wide */
+    uint32_t lanes; /* columns per vector; moving panels are one or two vectors wide */
     block_fn *block[HEIGHTS][WIDTHS];
 };
 
@@ -107,7 +107,8 @@ static const struct shape *ask(void)
 
 static const struct shape *shape_get(void)
 {
-    static const struct shape *known; /* repeated queries have the same answer */
+    /* a race is harmless, because all threads get the same answer */
+    static const struct shape *known;
     static bool asked;
     const struct shape *shape;
 
@@ -116,7 +117,7 @@ static const struct shape *shape_get(void)
     }
     shape = ask();
     __atomic_store_n(&known, shape, __ATOMIC_RELAXED);
-    /* Pairs with the load above, so that the answer is visible with the flag. */
+    /* Pairs with the load above, so that the answer is visible together with the flag. */
     __atomic_store_n(&asked, true, __ATOMIC_RELEASE);
     return shape;
 }
@@ -131,14 +132,14 @@ static inline uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Units of the panel when this many columns are left. */
+/* The width of a panel in units if this many columns are left. */
 static inline uint32_t panel_units(uint32_t unit, uint32_t units_max, uint32_t left)
 {
     return smaller((left + unit - 1) / unit, units_max);
 }
 
-/* Offset in floats of the panel of column `at`. Moving panels are slightly apart, so that they do
- * not all start in the same lines of the L1 cache. */
+/* The offset, in floats, of the panel that starts at column `at`. Moving panels are slightly apart,
+ * so that they do not all start in the same lines of the L1 cache. */
 static inline size_t panel_offset(enum ntk_product_side side, uint32_t depth, uint32_t at)
 {
     return (size_t)at * (depth + (side == NTK_PRODUCT_MOVING ? 1 : 0));
@@ -164,7 +165,7 @@ void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t r
     }
 }
 
-/* Rows are on separate pages, so the prefetch is some rows ahead. */
+/* Rows are on separate pages, so prefetch some rows ahead. */
 enum { AHEAD = 8, LINE = 64 };
 
 __attribute__((target("avx512f"))) static void
@@ -199,7 +200,7 @@ bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch,
     return true;
 }
 
-/* The rows and columns of a block that are results. */
+/* Stores only the rows and columns of a block that are results. */
 static bool put_edge(const float *whole, bool adds, float *out, ptrdiff_t step, uint32_t rows,
                      uint32_t columns)
 {
@@ -224,7 +225,7 @@ bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const
     const struct shape *shape = shape_get();
     bool nan = false;
 
-    /* A moving panel stays in the L1 cache while all stationary ones pass. */
+    /* A moving panel stays in the L1 cache while all stationary panels are processed. */
     for (uint32_t c = 0; c < columns; c += WIDTHS * shape->lanes) {
         uint32_t width = panel_units(shape->lanes, WIDTHS, columns - c);
         const float *b = moving + panel_offset(NTK_PRODUCT_MOVING, depth, c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_product - products of matrices packed for the instructions of this machine.
+ * kernel_product - products of matrices that are packed for this machine's instructions.
  *
  * A general library packs both matrices at each call. The tensor engine uses the same tiles
  * repeatedly, so packing is a separate step here, and kernel_pack caches the result. A packed
@@ -9,7 +9,7 @@
  * the number of columns.
  *
  * Every element is summed in order of depth with fused multiply-adds, beginning at zero, and then
- * added to the destination: the same bits with AVX-512 and with AVX2.
+ * added to the destination, so results are bit-identical with AVX-512 and with AVX2.
  *
  * Threads: any.
  */
@@ -26,21 +26,21 @@ extern "C" {
 
 enum ntk_product_side { NTK_PRODUCT_STATIONARY, NTK_PRODUCT_MOVING };
 
-/* Whether this machine has the instructions; otherwise nothing below may be called. */
+/* Whether this machine has the instructions; otherwise the functions below must not be called. */
 bool ntk_product_is_there(void);
 
-/* Copies row `row` of a matrix of depth rows and count columns to its places in packed, which is
- * aligned to 64 bytes and has room for depth + 1 times count floats, count rounded up to 32. */
+/* Copies row `row` of a matrix with depth rows and count columns to its places in packed, which is
+ * aligned to 64 bytes and has room for (depth + 1) * count floats, with count rounded up to 32. */
 void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t row,
                           const float *from, uint32_t count, float *packed);
 
-/* Same, for a whole moving matrix of dense rows of float16, pitch bytes apart. False, without
- * effect, if not supported by this machine. */
+/* Same, for a whole moving matrix of dense rows of float16, pitch bytes apart. Returns false,
+ * without effect, if this machine does not support it. */
 bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch, uint32_t count,
                            float *packed);
 
-/* out (rows x columns, its rows step elements apart) = stationary^T x moving, added to the old
- * content if adds is true. Returns whether a result is NaN. */
+/* Computes out (rows x columns, its rows step elements apart) = stationary^T x moving, added to the
+ * old content if adds is true. Returns whether a result is NaN. */
 bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const float *stationary,
                           const float *moving, bool adds, float *out, ptrdiff_t step);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The generator, stochastic rounding, and the random operations of kernel_select.h. */
+/* kernel_random - the generator, stochastic rounding, and the random operations of
+ * kernel_select.h. */
 #include "runtime-hooks/engine/kernel_random.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed)
     for (uint32_t i = 0; i < NTK_RNG_WORDS; i++) {
         uint32_t x = seed + (i + 1) * 0x9e3779b9U;
 
-        /* The finalizer of MurmurHash3: a bijection, so the words differ. */
+        /* The finalizer of MurmurHash3 is a bijection, so the words differ. */
         x = (x ^ x >> 16) * 0x85ebca6bU;
         x = (x ^ x >> 13) * 0xc2b2ae35U;
         rng->word[i] = x ^ x >> 16;
@@ -32,7 +33,7 @@ uint32_t ntk_rng_next(struct ntk_rng *rng)
     return rng->word[4] + rng->word[5];
 }
 
-/* In [0, 1): the upper 24 bits. */
+/* A number in [0, 1) from the upper 24 bits. */
 static float rng_uniform(struct ntk_rng *rng)
 {
     return (float)(ntk_rng_next(rng) >> 8) * 0x1p-24F;
@@ -40,10 +41,10 @@ static float rng_uniform(struct ntk_rng *rng)
 
 /* --- stochastic rounding ---------------------------------------------------------------------- */
 
-/* For the float dtypes that are narrower than fp32. */
+/* The float dtypes that are narrower than fp32. */
 static const struct narrow {
     unsigned mantissa_bits;
-    int exponent_min; /* of the smallest normal number */
+    int exponent_min; /* exponent of the smallest normal number */
 } narrows[NTK_DTYPE_COUNT] = {
     [NTK_DTYPE_FLOAT8E3] = { 4, -2 },   [NTK_DTYPE_FLOAT8E4] = { 3, -6 },
     [NTK_DTYPE_FLOAT8E5] = { 2, -14 },  [NTK_DTYPE_FLOAT16] = { 10, -14 },
@@ -71,7 +72,7 @@ void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from,
             continue;
         }
         if (magnitude < (uint32_t)(narrow->exponent_min + 127) << 23) {
-            /* Below the normal numbers, all neighbours have the same distance. */
+            /* Below the normal numbers, adjacent numbers all have the same distance. */
             double unit = ldexp(1.0, narrow->exponent_min - (int)narrow->mantissa_bits);
             double units = fabs((double)from[i]) / unit;
             double whole = floor(units);
@@ -80,7 +81,7 @@ void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from,
             to[i] = (float)copysign(whole * unit, (double)from[i]);
             continue;
         }
-        /* Otherwise the noise is less than one remaining unit, and carries correctly. */
+        /* Here the noise is less than one unit of the remaining bits, so it carries correctly. */
         uint32_t below = (1U << (23 - narrow->mantissa_bits)) - 1;
 
         bits = (bits & 0x80000000U) | ((magnitude + (noise >> 9 & below)) & ~below);

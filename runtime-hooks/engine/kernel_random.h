@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_random - the random numbers of a NeuronCore, and stochastic rounding.
+ * kernel_random - random numbers of a NeuronCore, and stochastic rounding.
  *
  * Threads: one at a time per generator.
  */
@@ -18,7 +18,7 @@ extern "C" {
 
 #define NTK_RNG_WORDS 6
 
-/* XORWOW (G. Marsaglia, Xorshift RNGs, 2003): five words of shift register, one counter. */
+/* XORWOW (G. Marsaglia, Xorshift RNGs, 2003): five words of shift register, and a counter. */
 struct ntk_rng {
     uint32_t word[NTK_RNG_WORDS];
 };
@@ -28,11 +28,12 @@ void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed);
 uint32_t ntk_rng_next(struct ntk_rng *rng);
 
 /*
- * Rounds each value to one of its two neighbours in the float dtype, up with a probability equal to
- * its distance from the lower one in units between them, so that the mean of many roundings is the
- * value. Representable values, NaN, infinity and values of other dtypes are unchanged. Values
- * beyond the largest finite one are left to the conversion. Source of the rule: M. Croci et al.,
- * Stochastic rounding: implementation, error analysis and applications, 2022.
+ * Rounds each value to one of the two adjacent numbers of the float dtype. The probability of
+ * rounding up is the distance from the lower number, as a share of the distance between the two, so
+ * the mean of many roundings is the value. Representable values, NaN, infinity and values of other
+ * dtypes are unchanged. Values beyond the largest finite one are left to the conversion. Source of
+ * the rule: M. Croci et al., Stochastic rounding: implementation, error analysis and applications,
+ * 2022.
  */
 void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from, size_t count,
                    float *to);

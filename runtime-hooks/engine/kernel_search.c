@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Searches of kernel_select.h: values and their positions, the largest of a group. */
+/* kernel_search - the searches of kernel_select.h: values and their positions, the largest values
+ * of a group. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 /* --- places of values ------------------------------------------------------------------------- */
 
-/* The partition of the core with row p of source 0. */
+/* The partition of the core that contains row p of source 0. */
 static unsigned physical(const struct ntk_select_work *w, uint32_t p)
 {
     const struct ntk_isa_operand *operand = &w->instr->operand[NTK_ISA_SRC0];
@@ -22,7 +23,8 @@ bool ntk_select_match_value_load(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* The positions of eight values: for the k-th request of a value, its k-th position; -1: none. */
+/* Finds the positions of eight values: for the k-th request of a value, its k-th position; -1 if
+ * there is none. */
 static void find8(const struct ntk_select_work *w, uint32_t p, int64_t places[NTK_SELECT_TOP])
 {
     ntk_tile_read_f32(w->a, p, w->x);
@@ -99,7 +101,7 @@ bool ntk_select_nonzero_with_count(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* For each element: start and end of its run of equal ids. */
+/* For each element, finds the start and end of its run of equal ids. */
 bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p)
 {
     uint32_t n = w->a->elements;
@@ -123,14 +125,15 @@ bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* --- the greatest of a group ------------------------------------------------------------------ */
+/* --- the largest values of a group
+ * -------------------------------------------------------------- */
 
 struct candidate {
     float value;
     uint32_t place;
 };
 
-/* Descending; NaN before all numbers; of equals the first. */
+/* Sorts in descending order; NaN before all numbers; of equal values, the first. */
 static int compare(const void *left, const void *right)
 {
     const struct candidate *a = left;
@@ -145,7 +148,7 @@ static int compare(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* A list winds through 16 partitions: down the first column, up the second. */
+/* The position in a list that winds through 16 partitions: down the first column, up the second. */
 static uint32_t snake(uint32_t lane, uint32_t column)
 {
     return column * NTK_SELECT_GROUP + (column % 2 == 0 ? lane : NTK_SELECT_GROUP - 1 - lane);

@@ -9,7 +9,7 @@
 #include "runtime-hooks/engine/kernel_ops.h"
 #include "runtime-hooks/engine/kernel_select_private.h"
 
-#define QUADRANT 32 /* partitions permuted by nc_stream_shuffle */
+#define QUADRANT 32 /* number of partitions that nc_stream_shuffle permutes */
 #define SHUFFLE_KEEP 255
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static float apply(enum ntk_isa_alu op, bool reverse, float a, float b)
     return out;
 }
 
-/* The second destination: a reduction of the row just written. */
+/* Writes the second destination: a reduction of the row that was just written. */
 static bool fold_second(const struct ntk_select_work *w, uint32_t partition)
 {
     const struct ntk_isa_instr *instr = w->instr;
@@ -92,7 +92,7 @@ static bool fold_second(const struct ntk_select_work *w, uint32_t partition)
 
 /* --- scans ------------------------------------------------------------------------------------ */
 
-/* state = (a[i] op0 state) op1 b[i] */
+/* Computes state = (a[i] op0 state) op1 b[i]. */
 static bool tensor_scan(const struct ntk_select_work *w, uint32_t p)
 {
     const struct ntk_isa_instr *instr = w->instr;
@@ -110,7 +110,7 @@ static bool tensor_scan(const struct ntk_select_work *w, uint32_t p)
     return ntk_tile_write_f32(w->to, p, w->out);
 }
 
-/* state = state op1 (a[i] op0 scalar) */
+/* Computes state = state op1 (a[i] op0 scalar). */
 static bool scalar_cumulative(const struct ntk_select_work *w, uint32_t p)
 {
     const struct ntk_isa_instr *instr = w->instr;
@@ -257,7 +257,8 @@ static bool select_reduce(const struct ntk_select_work *w, uint32_t p)
 
 /* --- gathers ---------------------------------------------------------------------------------- */
 
-/* The indices of 16 partitions are numbered down the partitions first, then along the row. */
+/* Gathers; the indices of 16 partitions are numbered down the partitions first, then along the
+ * row. */
 static bool local_gather(const struct ntk_select_work *w, uint32_t p)
 {
     uint32_t width = w->instr->imm[0];
@@ -268,7 +269,7 @@ static bool local_gather(const struct ntk_select_work *w, uint32_t p)
     for (uint32_t q = 0; q < NTK_SELECT_GROUP; q++) {
         ntk_tile_read_i64(w->b, first + q, indices);
         for (uint32_t n = q; n < count;
-             n += NTK_SELECT_GROUP) { /* index n: column n / 16 of partition n % 16 */
+             n += NTK_SELECT_GROUP) { /* index n is in column n / 16 of partition n % 16 */
             int64_t index = indices[n / NTK_SELECT_GROUP];
 
             for (uint32_t k = 0; k < width; k++) {
@@ -312,7 +313,8 @@ static bool load_mask_register(const struct ntk_select_work *w)
     return false;
 }
 
-/* As many blocks of D as indices; block b is the row of A from index b times step on. */
+/* D has as many blocks as there are indices; block b is the row of A that starts at index b times
+ * step. */
 static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;
@@ -327,7 +329,8 @@ static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
     return ntk_select_place(w, p, p, 0);
 }
 
-/* The reverse: elements outside of D's row are omitted; of two the later one is kept. */
+/* The reverse: elements outside of D's row are omitted; of two elements for the same place, the
+ * later one is kept. */
 static bool copy_dynamic_dst(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;
@@ -367,7 +370,7 @@ static bool stream_shuffle(const struct ntk_select_work *w)
         for (uint32_t i = 0; i < w->to->elements; i++) {
             w->map[i] = (int64_t)i;
         }
-        /* Masks above 31 use their low bits, like five wires. */
+        /* Masks above 31 use only their low five bits. */
         nan |=
             ntk_select_place(w, p, p / QUADRANT * QUADRANT + (uint32_t)(from & (QUADRANT - 1)), 0);
     }
@@ -376,7 +379,7 @@ static bool stream_shuffle(const struct ntk_select_work *w)
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
-/* count, mean, sum of squared distances of the elements from `first` on, step 2 */
+/* Computes count, mean, and sum of squared distances of every second element from `first` on. */
 static void statistics(const float *values, uint32_t first, uint32_t count, float *out)
 {
     uint32_t n = 0;
@@ -405,7 +408,7 @@ static bool bn_stats(const struct ntk_select_work *w, uint32_t p)
     return ntk_tile_write_f32(w->to, p, w->out);
 }
 
-/* Chan's rule for combining (count, mean, squares). */
+/* Combines (count, mean, squares) by Chan's rule. */
 static bool bn_aggr(const struct ntk_select_work *w, uint32_t p)
 {
     double count = 0;

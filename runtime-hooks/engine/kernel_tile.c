@@ -36,7 +36,7 @@ void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *t
 #undef READ
 }
 
-/* The row as floats: in place when it is dense float32, else converted into buffer. */
+/* The row as floats: in place if it is dense float32, else converted into buffer. */
 static inline const float *row_f32(const struct ntk_tile *tile, uint32_t partition, float *buffer)
 {
     if (ntk_tile_is_plain_f32(tile)) {
@@ -46,7 +46,7 @@ static inline const float *row_f32(const struct ntk_tile *tile, uint32_t partiti
     return buffer;
 }
 
-/* In pieces, so that rounded values need no memory of the caller. */
+/* Writes a row in pieces, so that rounded values need no memory of the caller. */
 static bool write_noisy(const struct ntk_tile *tile, const float *from, size_t count, uint8_t *to,
                         ptrdiff_t step)
 {
@@ -69,7 +69,7 @@ bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const f
     bool nan = false;
 
     if ((const uint8_t *)from == ntk_tile_row(tile, partition) && ntk_tile_is_plain_f32(tile)) {
-        return ntk_kernel_has_nan(from, tile->elements); /* computed in place */
+        return ntk_kernel_has_nan(from, tile->elements); /* the row was computed in place */
     }
 #define WRITE(at, step, index, n)                               \
     nan |= tile->noise                                          \
@@ -109,8 +109,8 @@ static inline bool apart(const void *a, size_t a_bytes, const void *b, size_t b_
     return x + a_bytes <= y || y + b_bytes <= x;
 }
 
-/* Where to compute a row: in the destination itself if it is dense float32 and each source row is
- * either the same memory or disjoint, else in buffer. */
+/* Where to compute a row: in the destination if it is dense float32 and each source row is either
+ * the same memory or disjoint, else in buffer. */
 static float *row_out(const struct ntk_tile *to, uint32_t partition, const float *a, const float *b,
                       float *buffer)
 {
@@ -204,7 +204,7 @@ bool ntk_tile_activation(const struct ntk_tile *to, const struct ntk_tile *from,
     return nan;
 }
 
-/* A stage with its scalar already read; op NONE leaves the row unchanged. */
+/* Applies a stage to a row, with its scalar already read; op NONE leaves the row unchanged. */
 static void stage_row(const struct ntk_tile_stage *stage, float scalar, const float *in,
                       uint32_t count, float *out)
 {
@@ -224,7 +224,7 @@ bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
 
     for (uint32_t p = 0; p < to->partitions; p++) {
         const float *row = row_f32(from, p, scratch->row[0]);
-        /* The scalars of a partition are read before writing a row that may contain them. */
+        /* Read the scalars of a partition before writing a row that may contain them. */
         float scalar0 = scalar_f32(&first->scalar, p);
         float scalar1 = scalar_f32(&second->scalar, p);
         float *out = row_out(to, p, row, NULL, scratch->row[1]);
@@ -319,7 +319,7 @@ bool ntk_tile_tensor_scalar(const struct ntk_tile *to, const struct ntk_tile *fr
             float *out = row_out(to, p, x, NULL, scratch->row[1]);
             float scalar1 = 0.0F;
 
-            /* The scalars of a partition are read before writing a row that may contain them. */
+            /* Read the scalars of a partition before writing a row that may contain them. */
             if (second && second->op != NTK_ISA_ALU_NONE) {
                 scalar1 = scalar_f32(&second->scalar, p);
             }
@@ -407,7 +407,7 @@ bool ntk_tile_tensor_reduce(const struct ntk_tile *to, const struct ntk_tile *fr
     return nan;
 }
 
-/* The integer type that carries the bits of a dtype. */
+/* The integer type with the width of a dtype. */
 static enum ntk_dtype bits_dtype(enum ntk_dtype dtype)
 {
     switch (ntk_dtype_bytes(dtype)) {
@@ -428,7 +428,7 @@ bool ntk_tile_copy(const struct ntk_tile *to, const struct ntk_tile *from,
     bool integers = !ntk_dtype_is_float(to->dtype) && !ntk_dtype_is_float(from->dtype);
     bool nan = false;
 
-    if (to->dtype == from->dtype) { /* copies bits; a NaN that is only moved is not counted */
+    if (to->dtype == from->dtype) { /* copy bits; a NaN that is only moved does not count */
         struct ntk_tile to_bits = *to;
         struct ntk_tile from_bits = *from;
 
@@ -545,7 +545,7 @@ bool ntk_tile_max8(const struct ntk_tile *to, const struct ntk_tile *from,
         for (uint32_t i = 0; i < from->elements; i++) {
             unsigned at = filled;
 
-            /* A NaN counts as greater than everything, so that it is found. */
+            /* The condition treats a NaN as the largest value, so that it is found. */
             if (filled == 8 && !(x[i] > best[7]) && !(x[i] != x[i] && best[7] == best[7])) {
                 continue;
             }

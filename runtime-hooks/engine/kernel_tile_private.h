@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_tile_private - access to rows of a tile, for the kernels' files.
+ * kernel_tile_private - access to rows of a tile; shared by the files of the kernels.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_PRIVATE_H

@@ -12,10 +12,10 @@
 
 #include "shared/base/err.h"
 
-/* NULL when unset or empty. */
+/* The value of the variable; NULL if unset or empty. */
 const char *ntk_env_text(const char *name);
-/* Leave *out_value unchanged if the variable is unset or empty. -EINVAL with a message that names
- * the variable: not a number, or not one of 0, 1, false and true. */
+/* Read a variable and leave *out_value unchanged if it is unset or empty. Return -EINVAL with a
+ * message that names the variable if it is not a number, or not one of 0, 1, false and true. */
 int ntk_env_u64(const char *name, uint64_t *out_value, struct ntk_err *err);
 int ntk_env_bool(const char *name, bool *out_value, struct ntk_err *err);
 

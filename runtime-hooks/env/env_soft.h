@@ -11,19 +11,19 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* NEURON_SOFT_INSTANCE, NEURON_SOFT_SYSFS. -EINVAL. */
+/* Reads NEURON_SOFT_INSTANCE and NEURON_SOFT_SYSFS. Returns -EINVAL for an invalid value. */
 int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struct ntk_err *err);
-/* Sets these, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and the texts of the vendor's runtime; other
- * options are unchanged. -EINVAL. */
+/* Reads these variables, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and sets the texts of the vendor's
+ * runtime; other options stay unchanged. Returns -EINVAL for an invalid value. */
 int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err);
-/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and the advice in messages about rejected
- * files; other options are unchanged. -EINVAL. */
+/* Reads NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and sets the advice in messages about
+ * rejected files; other options stay unchanged. Returns -EINVAL for an invalid value. */
 int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct ntk_err *err);
 
 /* NEURON_SOFT_CPU_NODES: which NEFFs may contain code that runs on the host. */
 enum ntk_env_cpu_nodes {
     NTK_ENV_CPU_NODES_NONE,
-    NTK_ENV_CPU_NODES_OWN, /* those of this user and of root; the default */
+    NTK_ENV_CPU_NODES_OWN, /* only files of this user and of root; the default */
     NTK_ENV_CPU_NODES_ALL,
 };
 enum ntk_env_cpu_nodes ntk_env_soft_cpu_nodes(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behalf - records by a program next to a process about it, written afterwards and sometimes only
- * as sums.
+ * behalf - records that one program writes about another process, later than the events and
+ * sometimes only as sums.
  *
- * One thread writes this segment, so nothing here needs a lock.
+ * One thread writes this segment, so no function here needs a lock.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
@@ -99,7 +99,7 @@ void ntk_hooks_behalf_busy(uint16_t core, uint16_t core_count, uint64_t busy_ns)
         struct ntk_segment_core *block = &hooks.segment.cores[i];
         uint64_t seq = ntk_abi_load(&block->seq);
 
-        /* The protocol of core_turn() in hooks.c. */
+        /* Follows the protocol of core_turn() in hooks.c. */
         ntk_abi_store(&block->seq, seq + 1);
         ntk_abi_fence_release();
         ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + busy_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * comms - the process as a rank: the table of communicators, and the operation that each is in.
+ * comms - the process as a rank: the table of communicators, and the current operation of each.
  *
  * An operation is a host call, or the execution of a model loaded for collectives. Entries
  * change under their sequence word and lock.
@@ -12,7 +12,7 @@
 #include "runtime-hooks/hooks/hooks_state.h"
 #include "shared/abi/raw_clock.h"
 
-#define GROUP_TEXT_BYTES 4096 /* names are short; the text of a longer group ends in "..." */
+#define GROUP_TEXT_BYTES 4096 /* names are short: longer texts are truncated and end in "..." */
 
 /* ---- joining and leaving ---- */
 
@@ -24,7 +24,7 @@ static uint64_t hash_add(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* The same on every rank, on any host. */
+/* A key that is the same on every rank, on any host. */
 static uint64_t key_of(const struct ntk_hooks_rank *rank, const uint8_t *uuid)
 {
     const char *rendezvous = rank->rendezvous != NULL ? rank->rendezvous : "";
@@ -41,7 +41,7 @@ static uint64_t key_of(const struct ntk_hooks_rank *rank, const uint8_t *uuid)
     return key != 0 ? key : 1;
 }
 
-/* Its index in the group; 0 also if it has none. */
+/* The rank's index in the group; 0 also if it is not in the group. */
 static uint32_t place_of(const struct ntk_hooks_rank *rank)
 {
     if (rank->group == NULL) {
@@ -74,7 +74,8 @@ static uint32_t group_name(const struct ntk_hooks_rank *rank)
     return ntk_hooks_name(text);
 }
 
-/* An entry for a new one, under the table's lock: an unused one, else the one left longest ago. */
+/* Takes an entry for a new communicator: an unused one, else the one left longest ago. The caller
+ * holds the table's lock. */
 static uint32_t slot_take(void)
 {
     uint64_t oldest = UINT64_MAX;
@@ -95,17 +96,18 @@ static uint32_t slot_take(void)
     return found;
 }
 
-/* From here to entry_close() readers skip it. Pairs with read_comm() in ring_segment_tables.c. */
+/* Opens an entry for a change: until entry_close(), readers skip it. Pairs with read_comm() in
+ * ring_segment_comms.c. */
 static void entry_open(struct ntk_segment_comm *entry)
 {
-    /* Odd, even if a thread that exited left it odd. */
+    /* Make it odd, even if a thread that exited left it odd. */
     ntk_abi_store(&entry->seq, ntk_abi_load(&entry->seq) | 1);
     ntk_abi_fence_release();
 }
 
 static void entry_close(struct ntk_segment_comm *entry)
 {
-    /* Even, even if another thread took the lock from one presumed dead. */
+    /* Make it even, even if another thread has taken the lock from one that it presumed dead. */
     ntk_abi_store_release(&entry->seq, (ntk_abi_load(&entry->seq) | 1) + 1);
 }
 
@@ -115,15 +117,15 @@ static void entry_fill(struct ntk_segment_comm *entry, const struct ntk_segment_
     uint64_t *to = (void *)entry;
 
     entry_open(entry);
-    for (size_t i = 1; i < sizeof *entry / sizeof *to; i++) { /* all but seq */
+    for (size_t i = 1; i < sizeof *entry / sizeof *to; i++) { /* all words except seq */
         ntk_abi_store((ntk_abi_word *)&to[i], ((const ntk_abi_word *)from)[i]);
     }
     entry_close(entry);
 }
 
-/* Under the table's lock. A rank that joins the same key twice, for example with a model loaded
- * twice, joins two communicators: all ranks do so alike, and a restarted one finds the same places
- * free. */
+/* Finds a free key. A rank that joins the same key twice, for example with a model loaded twice,
+ * joins two communicators. All ranks do the same, and a restarted rank finds the same keys free.
+ * The caller holds the table's lock. */
 static uint64_t key_free(uint64_t key, uint32_t rank)
 {
     uint64_t wanted = key;
@@ -136,7 +138,7 @@ static uint64_t key_free(uint64_t key, uint32_t rank)
             uint32_t state = ntk_abi_load(&entry->state);
 
             if (state == NTK_COMM_FREE) {
-                break; /* entries are used from the first on */
+                break; /* entries are used in order, so the rest is unused */
             }
             is_taken = state == NTK_COMM_JOINED && entry->key == wanted && entry->rank == rank;
         }
@@ -174,7 +176,7 @@ static ntk_hooks_comm join(const struct ntk_hooks_rank *rank, uint16_t core,
     }
     about.key = key_free(about.key, about.rank);
     uint32_t slot = slot_take();
-    /* Its last owner may be about to close it. */
+    /* The last owner may be about to close the entry. */
     if (slot < NTK_SEGMENT_COMMS && hooks_core_lock_take(&hooks.comm_lock[slot])) {
         entry_fill(&hooks.segment.comms[slot], &about);
         hooks_core_lock_drop(&hooks.comm_lock[slot]);
@@ -213,7 +215,7 @@ uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm)
                : ntk_abi_load(&hooks.segment.comms[comm - 1].key);
 }
 
-/* The process exits regularly, and no other rank will miss it. */
+/* Leaves all communicators when the process exits regularly; no other rank will miss it. */
 void hooks_comms_leave_all(void)
 {
     for (uint32_t i = 0; i < NTK_SEGMENT_COMMS; i++) {
@@ -231,7 +233,7 @@ void hooks_comms_leave_all(void)
 
 /* ---- operations ---- */
 
-/* Number of operations in flight that are distinguished; with more, the latest ones. */
+/* Maximum number of operations in flight that are distinguished; beyond it, the latest ones are. */
 #define WAITING 64
 
 struct operation {
@@ -241,7 +243,8 @@ struct operation {
     uint32_t tid;
 };
 
-/* The waiting operations of each communicator, by its number; under the lock of its entry. */
+/* The waiting operations of each communicator, indexed like its entry; protected by the entry's
+ * lock. */
 static struct operation waiting[NTK_SEGMENT_COMMS][WAITING];
 
 static struct operation *waiting_at(const struct ntk_segment_comm *entry, uint64_t sequence)
@@ -249,8 +252,8 @@ static struct operation *waiting_at(const struct ntk_segment_comm *entry, uint64
     return &waiting[entry - hooks.segment.comms][sequence % WAITING];
 }
 
-/* The calling thread; 0 if it records nothing. Call it before locking, because it may create the
- * ring. */
+/* The tid of the calling thread; 0 if it records nothing. Must be called before locking, because it
+ * may create the ring. */
 static uint32_t own_tid(void)
 {
     const struct ntk_ring_writer *writer =
@@ -259,7 +262,7 @@ static uint32_t own_tid(void)
     return writer != NULL ? hooks.segment.threads[writer->thread].tid : 0;
 }
 
-/* Called with the lock, while the entry is open. */
+/* Makes an operation the current one. The caller holds the lock and has opened the entry. */
 static void at_hand(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
 {
     ntk_abi_store(&entry->enter_ticks, now);
@@ -269,7 +272,8 @@ static void at_hand(struct ntk_segment_comm *entry, const struct operation *oper
     ntk_abi_store(&entry->tid, operation->tid);
 }
 
-/* With the lock. An operation that arrives while others are in flight waits for them. */
+/* Adds an operation; one that arrives while others are in flight waits for them. The caller holds
+ * the lock. */
 static void enter(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
 {
     uint64_t in_flight = ntk_abi_load(&entry->in_flight);
@@ -286,7 +290,7 @@ static void enter(struct ntk_segment_comm *entry, const struct operation *operat
     entry_close(entry);
 }
 
-/* One that ended. */
+/* An operation that ended. */
 struct ended {
     uint16_t flags;
     uint64_t start_ticks;
@@ -294,8 +298,8 @@ struct ended {
     uint64_t bytes;
 };
 
-/* With the lock: the oldest in flight ended, and the next one becomes current. false: none was in
- * flight. */
+/* Ends the oldest operation in flight, and makes the next one current; false if none was in flight.
+ * The caller holds the lock. */
 static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ticks,
                   uint32_t status, struct ended *out)
 {
@@ -335,7 +339,8 @@ static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ti
     return true;
 }
 
-/* The record is written without the lock, because the thread's ring may have to be created. */
+/* Ends an operation. The record is written without the lock, because the thread's ring may have to
+ * be created. */
 static void end(uint32_t comm, uint64_t now, uint64_t wait_ticks, uint32_t status)
 {
     struct ntk_segment_comm *entry = &hooks.segment.comms[comm - 1];
@@ -404,7 +409,7 @@ void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now)
     struct operation what = { .kind = NTK_COLLECTIVE_PROGRAM };
     uint32_t comm = hooks.model_comm[slot];
 
-    /* A part on a further core was already counted on the first. */
+    /* A part on another core was already counted on the first core. */
     if (comm == 0 || hooks.segment.comms[comm - 1].core != core) {
         return;
     }
@@ -424,7 +429,7 @@ void hooks_comm_program_end(uint32_t slot, uint64_t now, uint32_t status)
     }
 }
 
-/* It never ran: undoes its start. */
+/* Undoes the start of an execution that never ran. */
 void hooks_comm_program_cancel(uint32_t slot, uint64_t now)
 {
     uint32_t comm = hooks.model_comm[slot];

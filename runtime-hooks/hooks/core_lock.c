@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define SPINS 2000
-#define SLEEP_NS 20000L /* initial sleep; grows up to the maximum */
+#define SLEEP_NS 20000L /* initial sleep, which grows up to the maximum */
 #define SLEEP_NS_LAST 1000000L
 #define SLEEPS 1000
 
@@ -47,7 +47,8 @@ int hooks_core_lock_wait(struct hooks_core_lock *lock)
     if (is_taken) {
         return 1;
     }
-    /* A thread completes what it has started counting: our sleep is not a cancellation point. */
+    /* A thread must complete what it has started counting, so the sleep must not be a cancellation
+     * point. */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     for (int i = 0; i < SLEEPS && !is_taken; i++) {
         (void)nanosleep(&pause, NULL);

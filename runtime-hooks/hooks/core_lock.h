@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_lock - guards the counts of a core while several threads execute on it: one locked
+ * core_lock - protects the counts of a core while several threads execute on it: one locked
  * instruction for all counts of an execution.
  *
- * Held for a few dozen stores, never during foreign calls. A waiter spins, then sleeps so that a
- * holder of lower priority continues, and after a second takes it from a holder that has exited, so
- * a thread cancelled in between blocks no other. A signal handler that interrupted the holder does
- * not get it.
+ * The lock is held for a few dozen stores, never during foreign calls. A waiting thread spins, then
+ * sleeps so that a holder with lower priority can continue, and after a second takes the lock from
+ * a holder that has exited, so a cancelled thread blocks no other. A signal handler that
+ * interrupted the holder cannot get the lock.
  *
  * Threads: any.
  */
@@ -19,10 +19,10 @@
 #define HOOKS_CACHE_LINE 64
 
 struct hooks_core_lock {
-    const void *holder; /* hooks_core_lock_self() of a thread; NULL: free */
+    const void *holder; /* hooks_core_lock_self() of the thread; NULL: free */
 } __attribute__((aligned(HOOKS_CACHE_LINE)));
 
-/* Identifies the calling thread. */
+/* A variable with an address that identifies the calling thread. */
 extern __thread char hooks_core_lock_mark __attribute__((tls_model("initial-exec")));
 static inline const void *hooks_core_lock_self(void)
 {
@@ -31,7 +31,7 @@ static inline const void *hooks_core_lock_self(void)
 
 int hooks_core_lock_wait(struct hooks_core_lock *lock);
 
-/* 1, or 0 if the thread already holds it. */
+/* Takes the lock. Returns 1, or 0 if the thread already holds it. */
 static inline int hooks_core_lock_take(struct hooks_core_lock *lock)
 {
     const void *none = NULL;

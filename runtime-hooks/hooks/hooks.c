@@ -30,7 +30,7 @@ static void in_child(void)
     hooks_segment_forget();
 }
 
-/* NEURON_HOOKS as 0 off, 1 counters, 2 all; unknown values are reported and mean all. */
+/* The value of NEURON_HOOKS: 0 off, 1 counters, 2 all. Unknown values are reported and mean all. */
 static uint32_t mode_wanted(char *note, size_t note_bytes)
 {
     const char *text = getenv("NEURON_HOOKS");
@@ -110,7 +110,7 @@ static void detach(bool is_in_order)
     }
     __atomic_store_n(&hooks_mask, 0u, __ATOMIC_SEQ_CST);
     if (hooks.writer_pid != (uint32_t)getpid()) {
-        hooks_segment_forget(); /* a child created without pthread_atfork */
+        hooks_segment_forget(); /* a child that was created without pthread_atfork */
         return;
     }
     hooks_segment_end();
@@ -121,7 +121,7 @@ void ntk_hooks_detach(void)
     detach(true);
 }
 
-/* A program that exits or unloads us without a regular end counts as a lost rank. */
+/* If a program exits or unloads the library without a regular end, it counts as a lost rank. */
 __attribute__((destructor)) static void detach_at_end(void)
 {
     detach(false);
@@ -144,7 +144,7 @@ uint64_t ntk_hooks_now(void)
     if (hooks_unlikely(hooks.given_ns != 0)) {
         return hooks.given_ns;
     }
-    /* Zeroed state means CLOCK_MONOTONIC, in nanoseconds. */
+    /* With zeroed state, this is CLOCK_MONOTONIC in nanoseconds. */
     return ntk_raw_clock_now(hooks.clock_kind);
 }
 
@@ -167,8 +167,9 @@ static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
     }
 }
 
-/* The counts of a core have one writer: the thread that holds the core, or the holder of this lock.
- * 0: a signal handler interrupted the holder; its counts are dropped, which is counted. */
+/* Locks a core's counts, which have one writer: the thread that holds the core, or the holder of
+ * this lock. Returns 0 if a signal handler interrupted the holder; the handler's counts are then
+ * dropped, which is counted. */
 static inline int core_lock(uint16_t core)
 {
     if (hooks_likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
@@ -191,11 +192,11 @@ static inline void core_unlock(uint16_t core)
 enum turn {
     TURN_BEGIN,
     TURN_END,
-    TURN_CANCEL, /* it never ran: its time does not count unless others run */
+    TURN_CANCEL, /* the execution never ran: its time does not count unless others run */
 };
 
-/* With the lock: an execution starts or ends on the core. Pairs with read_core() in
- * segment_copy.c. */
+/* Starts or ends an execution on the core. The caller holds the lock. Pairs with read_core_line()
+ * in ring_segment_tables.c. */
 static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t model)
 {
     struct ntk_segment_core *block = &hooks.segment.cores[core];
@@ -203,7 +204,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     uint64_t since;
     uint64_t seq;
 
-    /* Odd from here, even if a thread that exited left it odd. */
+    /* Odd from here on, even if a thread that exited left it odd. */
     seq = ntk_abi_load(&block->seq) | 1;
     in_flight = ntk_abi_load(&block->in_flight);
     since = ntk_abi_load(&block->since_ticks);
@@ -227,7 +228,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     ntk_abi_store_release(&block->seq, seq + 1);
 }
 
-/* For the cores after the first: each under its own lock. */
+/* Same, for the cores after the first, each under its own lock. */
 static void cores_turn(uint16_t core, uint32_t end, uint64_t now, enum turn turn, uint32_t model)
 {
     for (uint32_t i = (uint32_t)core + 1; i < end && i < NTK_SEGMENT_CORES; i++) {
@@ -272,7 +273,7 @@ int ntk_hooks_core_is_idle(uint16_t core)
     if (ntk_abi_load(&hooks.segment.cores[core].in_flight) != 0) {
         return 0;
     }
-    if (core_lock(core)) { /* the thread that ends the last one counts it under the lock */
+    if (core_lock(core)) { /* the thread that ends the last execution counts it under the lock */
         core_unlock(core);
     }
     return 1;
@@ -282,7 +283,7 @@ int ntk_hooks_core_is_idle(uint16_t core)
 
 static inline uint32_t model_slot(struct ntk_hooks_model_ref model)
 {
-    return model.slot_plus_one - 1u; /* NTK_SEGMENT_MODELS or more: none */
+    return model.slot_plus_one - 1u; /* NTK_SEGMENT_MODELS or more: no slot */
 }
 
 static inline struct ntk_segment_model *model_entry(struct ntk_hooks_model_ref model)
@@ -290,7 +291,7 @@ static inline struct ntk_segment_model *model_entry(struct ntk_hooks_model_ref m
     return model_slot(model) < NTK_SEGMENT_MODELS ? &hooks.segment.models[model_slot(model)] : NULL;
 }
 
-/* Models beyond the table count as model 0. */
+/* The id to record: models beyond the table count as model 0. */
 static inline uint32_t model_id(struct ntk_hooks_model_ref model)
 {
     return model.slot_plus_one != 0 ? model.id : 0;
@@ -304,7 +305,8 @@ static void store_text(char *field, size_t field_bytes, const char *text)
     memset(field + bytes, 0, field_bytes - bytes);
 }
 
-/* A slot for a new model, under the lock: an unused one, else the one unloaded longest ago. */
+/* Takes a slot for a new model: an unused one, else the one unloaded longest ago. The caller holds
+ * the lock. */
 static uint32_t take_model_slot(void)
 {
     uint32_t found = NTK_SEGMENT_MODELS;
@@ -343,7 +345,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
         return;
     }
     entry = &hooks.segment.models[slot];
-    /* The sequence protocol of ntk_ring_segment_models(). */
+    /* Follows the sequence protocol of ntk_ring_segment_models(). */
     ntk_abi_store(&entry->seq, entry->seq + 1);
     ntk_abi_fence_release();
     ntk_abi_store(&entry->histogram, 0u);
@@ -379,11 +381,11 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     }
 }
 
-/* The model's data in its load and unload events. */
+/* The data about a model in its load and unload events. */
 struct model_facts {
     uint16_t core;
     uint32_t core_count;
-    uint32_t name; /* of the names table, 0 without events */
+    uint32_t name; /* id in the names table; 0 without events */
 };
 
 static struct model_facts model_facts_get(const struct ntk_segment_model *entry, uint32_t mask)
@@ -456,7 +458,7 @@ void ntk_hooks_model_switched(struct ntk_hooks_model_ref model)
     }
 }
 
-/* Between load and unload. */
+/* Records a start or stop between load and unload. */
 static void model_turned(uint16_t kind, struct ntk_hooks_model_ref model, uint64_t start_ticks,
                          uint32_t status)
 {
@@ -531,15 +533,16 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 
 /* ---- executions ---- */
 
-/* Whether others may write the model's counters now: not while the thread holds its core or the
- * core's lock. */
+/* Whether other threads may write the model's counters now: not while this thread holds the model's
+ * core or the core's lock. */
 static inline uint32_t model_is_shared(struct ntk_hooks_model_ref model,
                                        const struct ntk_segment_model *entry, uint16_t core)
 {
     return !hooks.model_owned[model_slot(model)] || (hooks.cores_shared && entry->core != core);
 }
 
-/* Prefetches lines. Without it, the lock instruction would make us wait for each in turn. */
+/* Prefetches cache lines. Without that, the locked instruction would make the thread wait for each
+ * of them in turn. */
 static inline void prefetch_core(struct ntk_hooks_model_ref model, uint16_t core)
 {
     const struct ntk_segment_model *entry = model_entry(model);
@@ -584,12 +587,12 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     return now;
 }
 
-/* The counts of an execution: runs, each of this length; 0 ns on the core is unknown. */
+/* The runs in a call: their number, and the duration of each; 0 ns on the core means unknown. */
 struct exec_span {
     uint64_t runs;
     uint64_t total_ns;
     uint64_t core_ns;
-    uint32_t is_unknown; /* its end time is unknown */
+    uint32_t is_unknown; /* the end time is unknown */
 };
 
 static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,
@@ -623,7 +626,7 @@ void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t no
     }
 }
 
-/* Completed ones as the only writer; other outcomes from any thread. */
+/* Counts completed executions as the only writer, other outcomes from any thread. */
 static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs,
                           uint64_t now)
 {
@@ -663,7 +666,7 @@ static void count_core(struct ntk_segment_core *block, const struct ntk_hooks_ex
     count(&block->tensor_engine_ns[2], device_ns > tensor_ns ? device_ns - tensor_ns : 0, 0);
 }
 
-/* The EXEC record, and an ENGINE record for each engine that worked. */
+/* Writes the EXEC record, and an ENGINE record for each engine that worked. */
 static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_t core_ticks,
                         uint32_t cores)
 {
@@ -707,7 +710,7 @@ static inline void prefetch_histogram(const struct ntk_histogram_pair *pair, uin
     __builtin_prefetch(&pair->total_sum_ns, 1);
 }
 
-/* The execution's data has evicted our cache lines: fetch them all at once here. */
+/* Fetches all cache lines at once, because the execution's data has evicted them. */
 static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_span *span)
 {
     const struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
@@ -729,8 +732,8 @@ static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_s
     }
 }
 
-/* With the lock: the end on one core, the work of its engines, and the operations of its
- * program. */
+/* Ends the execution on one core: counts the work of its engines, and the operations of its
+ * program. The caller holds the lock. */
 static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, uint64_t core_end)
 {
     const struct ntk_hooks_exec_core *core = exec->per_core != NULL ? &exec->per_core[index] : NULL;
@@ -743,7 +746,7 @@ static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, u
     return core->effective_flops;
 }
 
-/* The core has finished its part of an execution that continues. */
+/* Counts a part of an execution that the core has finished and that continues elsewhere. */
 static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_model *entry,
                        uint64_t flops)
 {
@@ -751,12 +754,12 @@ static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_mod
 
     if (entry != NULL) {
         is_shared = model_is_shared(exec->model, entry, exec->core);
-        count(&entry->running, UINT64_MAX, is_shared); /* minus one */
+        count(&entry->running, UINT64_MAX, is_shared); /* subtracts one */
         count(&entry->effective_flops, flops, is_shared);
     }
 }
 
-/* With the lock of the first core: counts of its execution and its model. */
+/* Counts the execution on its first core and its model. The caller holds the first core's lock. */
 static void count_execution(const struct ntk_hooks_exec *exec, const struct exec_span *span,
                             uint64_t flops, uint64_t core_end)
 {
@@ -777,7 +780,7 @@ static void count_execution(const struct ntk_hooks_exec *exec, const struct exec
         return;
     }
     is_shared = model_is_shared(exec->model, entry, exec->core);
-    count(&entry->running, UINT64_MAX, is_shared); /* minus one */
+    count(&entry->running, UINT64_MAX, is_shared); /* subtracts one */
     count(&entry->executions, span->runs, is_shared);
     count(&entry->effective_flops, flops, is_shared);
     if (hooks_unlikely(exec->status != 0)) {
@@ -809,7 +812,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (cores > NTK_SEGMENT_CORES - exec->core) {
         cores = NTK_SEGMENT_CORES - exec->core;
     }
-    /* It is unknown which run failed. */
+    /* If the call failed, it is unknown which run failed. */
     span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
     span.is_unknown = exec->call_start_ticks == 0;
     span.total_ns = span.is_unknown ? 0 : hooks_span_ns(exec->call_start_ticks, now);
@@ -969,7 +972,7 @@ void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row 
     if (hooks_unlikely(mask == 0)) {
         return;
     }
-    /* Row 0: allocated while the hooks were off, so nothing was counted. */
+    /* Row 0 was allocated while the hooks were off, so nothing was counted. */
     if (row != 0 && row <= NTK_SEGMENT_MEMORY_ROWS) {
         struct ntk_segment_memory_row *entry = &hooks.segment.rows[row - 1];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_state - the private state of the hooks: only for the files of this folder.
+ * hooks_state - the private state of the hooks; only for the files in this folder.
  */
 #ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
 #define NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
@@ -26,7 +26,7 @@
 #define hooks_unlikely(condition) __builtin_expect(!!(condition), 0)
 
 struct hooks_segment {
-    uint8_t *base; /* NULL: detached */
+    uint8_t *base; /* NULL while detached */
     size_t bytes;
     int fd;
     char path[NTK_PATH_BYTES];
@@ -50,16 +50,16 @@ struct hooks_state {
     struct hooks_segment segment;
     uint32_t clock_kind;
     uint32_t cores_shared;
-    uint64_t ns_per_tick; /* 32.32 fixed point */
+    uint64_t ns_per_tick; /* 32.32 fixed-point number */
     uint64_t ticks_per_ns;
 
     uint32_t attach_count;
-    uint32_t writer_pid; /* of the process that attached */
+    uint32_t writer_pid; /* pid of the process that attached */
     uint32_t is_behalf;
-    uint64_t given_ns; /* the time of the current report about another process; 0: now */
+    uint64_t given_ns; /* time of the current report about another process; 0: now */
 
     /* Names and rows: open addressing with the name id or row + 1, 0 is empty; read without a lock,
-     * changed under hooks_table_lock(). */
+     * changed only under hooks_table_lock(). */
     uint32_t name_hash[HOOKS_NAME_HASH];
     uint32_t row_hash[HOOKS_ROW_HASH];
     uint32_t names_used;
@@ -67,14 +67,15 @@ struct hooks_state {
     uint32_t rows_used;
     uint32_t row_hash_used;
     uint8_t histogram_reserved[NTK_SEGMENT_HISTOGRAM_PAIRS];
-    uint8_t model_owned[NTK_SEGMENT_MODELS]; /* one thread at a time executes it */
-    uint16_t model_comm[NTK_SEGMENT_MODELS]; /* its entry + 1; 0: none */
+    uint8_t model_owned[NTK_SEGMENT_MODELS]; /* 1: only one thread at a time executes the model */
+    uint16_t model_comm[NTK_SEGMENT_MODELS]; /* entry of its communicator + 1; 0: none */
     uint32_t threads_used;
 
     uint32_t rings_used;
-    uint32_t rings_free; /* claimed before and returned; a hint for threads without a ring */
+    /* number of rings that were claimed and returned; a hint for threads without a ring */
+    uint32_t rings_free;
     uint64_t slots_used;
-    uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
+    uint64_t ring_slots; /* capacity of the next new ring; 0: no more rings */
     struct hooks_core_lock core_lock[NTK_SEGMENT_CORES];
     struct hooks_core_lock comm_lock[NTK_SEGMENT_COMMS];
 
@@ -82,46 +83,47 @@ struct hooks_state {
 };
 
 extern struct hooks_state hooks;
-/* Read first by every hook; 0 while detached. */
+/* Every hook reads it first; 0 while detached. */
 extern uint32_t hooks_mask;
 
-/* segment.c: creates and maps the file of the calling process; sets hooks.segment and the clock. 0
- * or -errno; note may get a message. */
+/* In segment.c: creates and maps the file of the calling process; sets hooks.segment and the clock.
+ * Returns 0 or -errno; note may get a message. */
 int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, char *note,
                          size_t note_bytes);
-/* The end of the process's segment: marks it as ended and unlinks it unless a reader waits. Late
- * writers then write to private memory. */
+/* Ends the process's segment: marks it as ended, and unlinks it unless a reader waits. Later writes
+ * then go to private memory. */
 void hooks_segment_end(void);
-/* In a fork's child: turns the parent's segment into private memory. */
+/* In the child of a fork: turns the parent's segment into private memory. */
 void hooks_segment_forget(void);
-/* Reserves and populates bytes of the segment; 0 or -errno. */
+/* Reserves and populates bytes of the segment. Returns 0 or -errno. */
 int hooks_segment_reserve(uint64_t offset, uint64_t bytes);
 
-/* tables.c */
+/* In tables.c. */
 void hooks_tables_reset(void);
 void hooks_tables_after_fork(void);
-int hooks_table_lock(void); /* 0: not possible now (a signal handler inside it) */
+/* returns 0 if it is not possible now (a signal handler inside the lock) */
+int hooks_table_lock(void);
 void hooks_table_unlock(void);
 uint32_t hooks_row_of(uint64_t key);
-/* Rows of a model without memory may be reused. */
+/* Allows the reuse of a model's rows without memory. */
 void hooks_rows_release(uint32_t model_id);
-/* 1 if the pair may be used; clears it for its new owner. */
+/* Returns 1 if the pair may be used; clears it for its new owner. */
 int hooks_histogram_prepare(uint32_t pair, uint64_t owner);
 
-/* threads.c: the ring of the calling thread, claimed if it has none; NULL: none, dropped and
- * counted. */
+/* In threads.c: the ring of the calling thread, claimed if it has none. Returns NULL if there is
+ * none; the record is then dropped and counted. */
 struct ntk_ring_writer *hooks_ring(void);
-/* Prefetches the lines of the thread's next record. */
+/* Prefetches the cache lines of the thread's next record. */
 void hooks_ring_prefetch(void);
 int hooks_threads_prepare(void);
 void hooks_threads_reset(void);
 void hooks_threads_after_fork(void);
-/* The entry of another process's thread; 0: the table is full. */
+/* The table entry of another process's thread; 0 if the table is full. */
 uint32_t hooks_thread_entry(uint32_t tid, const char *name);
 
-/* comms.c: leaves all communicators at the regular end of the process. */
+/* In comms.c: leaves all communicators when the process exits regularly. */
 void hooks_comms_leave_all(void);
-/* The executions of a model loaded for collectives; slot is the model's. */
+/* For executions of a model loaded for collectives; slot is the model's. */
 void hooks_comm_program_join(uint32_t slot, const struct ntk_hooks_model *model);
 void hooks_comm_program_leave(uint32_t slot);
 void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now);
@@ -137,7 +139,7 @@ static inline uint64_t hooks_scale(uint64_t value, uint64_t factor)
     return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
 }
 
-/* A span of ticks that other cores may have measured: never negative. */
+/* A span of ticks in nanoseconds, at least 0, because other CPUs may have measured the two ends. */
 static inline uint64_t hooks_span_ns(uint64_t start_ticks, uint64_t end_ticks)
 {
     return end_ticks > start_ticks ? hooks_scale(end_ticks - start_ticks, hooks.ns_per_tick) : 0;
@@ -148,8 +150,8 @@ static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks
     return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
 }
 
-/* Call it before counting in the bucket, so that readers find its line. Pairs with read_buckets()
- * in ring_segment_tables.c. */
+/* To be called before counting in the bucket, so that readers find its line. Pairs with
+ * read_buckets() in ring_segment_tables.c. */
 static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_t bucket)
 {
     uint32_t line = bucket / NTK_HISTOGRAM_LINE_BUCKETS;
@@ -161,10 +163,10 @@ static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_
     }
 }
 
-/* An execution ended on the core: updates since when executions fail there. */
+/* Updates the time since which executions fail on the core, after an execution ended there. */
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
 
-/* meta is NTK_SLOT_META() of thread 0: the ring supplies the thread. */
+/* meta is NTK_SLOT_META() with thread 0: the ring sets the thread. */
 static inline void hooks_record(uint64_t meta, uint64_t start_ticks, uint64_t word_0,
                                 uint64_t word_1, uint64_t word_2, uint64_t word_3, uint64_t word_4)
 {

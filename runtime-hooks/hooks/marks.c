@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* marks - marks of the program about its own work. */
+/* marks - records marks that a program sets about its own work. */
 #include <string.h>
 
 #include "runtime-hooks/hooks/hooks_state.h"
@@ -29,10 +29,11 @@ uint64_t ntk_hooks_mark_begin(void)
 
 /* ---- the trace of the caller ---- */
 
-/* "00-<32 digits>-<16 digits>-<2 digits>", lower case; a later version may append '-' and text. */
+/* Length of "00-<32 digits>-<16 digits>-<2 digits>" in lower case; a later version may append '-'
+ * and text. */
 #define TRACEPARENT_BYTES 55
 
-/* Reads digits as a number; 0 if one is not a lower case hexadecimal digit. */
+/* Reads digits as a number; returns 0 if one is not a lower-case hexadecimal digit. */
 static int read_hex(const char *text, int digits, uint64_t *out)
 {
     uint64_t number = 0;

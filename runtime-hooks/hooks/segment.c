@@ -30,13 +30,13 @@
 #define BRACKET_TRIES 32
 #define NAME_ATTEMPTS 100u
 #define FOLDER_ATTEMPTS 3u
-#define SWEEP_ENTRIES 10000u /* maximum number of files checked at a start */
+#define SWEEP_ENTRIES 10000u /* maximum number of files checked when a process starts */
 #define SWEEP_AGE_S 60
-#define SWEEP_UNREADY_AGE_S 2 /* age for removal without magic, lock and process */
-/* age for removal if the writer's process is not visible from here */
+#define SWEEP_UNREADY_AGE_S 2 /* age for removal if the file has no magic number, lock or process */
+/* Age for removal if the writer's process is not visible from here. */
 #define SWEEP_FOREIGN_AGE_S 3600
-#define LEFT_FILES_MAX 128u /* with this many segments in a folder, no more are left for a reader */
-#define LEFT_SPACE_TIMES 8u /* ... or unless this multiple of its size stays free */
+#define LEFT_FILES_MAX 128u /* maximum segments in a folder that are left for a reader */
+#define LEFT_SPACE_TIMES 8u /* a segment is left only if this multiple of its size stays free */
 #define RINGS_BYTES_MAX (2ull << 30)
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -57,7 +57,7 @@ static int note_set(char *note, size_t note_bytes, int code, const char *format,
     return code;
 }
 
-/* A whole small file; the bytes read, 0 on failure. */
+/* Reads a whole small file; returns the number of bytes, 0 on failure. */
 static size_t read_text(const char *path, char *buf, size_t buf_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -76,7 +76,8 @@ static size_t read_text(const char *path, char *buf, size_t buf_bytes)
     return (size_t)bytes;
 }
 
-/* Start time of the process in a /proc stat file, see process_stat.h; 0: none, or it has exited. */
+/* The start time of the process in a /proc stat file, see process_stat.h; 0 if there is none, or it
+ * has exited. */
 static uint64_t process_start_time(const char *stat_path)
 {
     char text[NTK_STAT_BYTES];
@@ -103,7 +104,7 @@ static int lock_test(int fd, off_t byte)
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* NEURON_HOOKS_MEMORY: bytes or K, M, G. */
+/* The value of NEURON_HOOKS_MEMORY: bytes, or with suffix K, M or G. */
 static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
 {
     const char *text = getenv("NEURON_HOOKS_MEMORY");
@@ -134,8 +135,8 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     return (value << shift) / NTK_SLOT_BYTES * NTK_SLOT_BYTES;
 }
 
-/* A writer locks its file right after creating it: without lock and magic it was killed before, or
- * is in between. */
+/* Whether the writer was killed before its file was ready. A writer locks its file right after
+ * creating it: without lock and magic number it was killed, or is between the two steps. */
 static int never_became_ready(int fd)
 {
     uint64_t magic = 0;
@@ -162,10 +163,10 @@ static int writer_may_live(int fd, time_t age_s)
         header.magic != NTK_SEGMENT_MAGIC ||
         pread(fd, &process, sizeof process, (off_t)header.section[NTK_SECTION_PROCESS].offset) !=
             (ssize_t)sizeof process) {
-        return 0; /* never became ready */
+        return 0; /* the file was never ready */
     }
     if (process.ended != 0 || (process.flags & NTK_PROCESS_ATTACHED) != 0) {
-        return 0; /* an attached program keeps its files from being closed */
+        return 0; /* an attached program prevents its files from being closed */
     }
     if (process.pid_namespace != own_pid_namespace()) {
         return age_s < SWEEP_FOREIGN_AGE_S;
@@ -173,7 +174,7 @@ static int writer_may_live(int fd, time_t age_s)
     return process_runs(process.pid, process.start_time);
 }
 
-/* Only this user and root make files in it. */
+/* Whether only this user and root can create files in the folder. */
 static int is_private(int folder)
 {
     struct stat status;
@@ -203,7 +204,7 @@ static int is_marked(int folder)
     return is_marked;
 }
 
-/* Removes segments of this user's killed processes, unless a reader waits for them. */
+/* Removes segments of this user's dead processes, unless a reader waits for them. */
 static void sweep(int folder, unsigned int own_pid, unsigned long long own_start_time)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -251,7 +252,7 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
     closedir(list);
 }
 
-/* Opens the folder for segments, created if missing; the descriptor or -errno. */
+/* Opens the folder for segments, and creates it if missing; returns the descriptor or -errno. */
 static int open_folder_once(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     int is_own = ntk_paths_hooks_dir_variable() == NULL;
@@ -270,11 +271,12 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
         return note_set(note, note_bytes, code, "cannot create '%.300s': %s", path,
                         strerror(-code));
     }
-    /* Symbolic links are followed only in a name given by the user. */
+    /* Follow symbolic links only in a name given by the user. */
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
                         (ntk_paths_hooks_dir_variable() == NULL ? O_NOFOLLOW : 0));
     if (fd >= 0 && path[0] != '/') {
-        /* The program may change its working folder before the file is removed. */
+        /* Use an absolute path, because the program may change its working folder before the file
+         * is removed. */
         char *absolute = realpath(path, NULL);
         int length = absolute != NULL ? snprintf(path, path_bytes, "%s", absolute) : -1;
 
@@ -298,12 +300,12 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     return fd;
 }
 
-/* The same; the user's folder gets another name if another process took the usual one first, even
- * meanwhile. */
+/* Same, and retries: the user's folder gets another name if another process took the usual one
+ * first, even in the meantime. */
 static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     char usual[NTK_PATH_BYTES];
-    char before[512]; /* an earlier message */
+    char before[512]; /* earlier message */
     unsigned int attempt = 0;
     int fd;
 
@@ -311,7 +313,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     do {
         fd = open_folder_once(path, path_bytes, note, note_bytes);
     } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
-    if (fd >= 0) { /* a failed attempt is not reported */
+    if (fd >= 0) { /* failed attempts are not reported */
         (void)snprintf(note, note_bytes, "%s", before);
     }
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
@@ -323,8 +325,8 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
-/* Whether a process writes this file, or is about to: it exists before it is locked, and gets its
- * magic after. */
+/* Whether a process writes this file, or is about to: a file exists before it is locked, and gets
+ * its magic number after that. */
 static int has_writer(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -341,7 +343,8 @@ static int has_writer(int folder, const char *name)
     return has_writer;
 }
 
-/* A new file with a unique name, on a high descriptor, because programs close low ones. */
+/* Creates a file with a unique name and opens it with a high descriptor, because programs close low
+ * ones. */
 static int create_file(int folder, const char *folder_path, unsigned int pid,
                        unsigned long long start_time, const struct ntk_hooks_behalf *behalf,
                        char *note, size_t note_bytes)
@@ -405,7 +408,8 @@ static void set_text(char *field, size_t field_bytes, const char *text)
     }
 }
 
-/* Two brackets a few milliseconds apart determine the frequency; the second one is the triple. */
+/* Determines the frequency from two brackets a few milliseconds apart; the second one is the triple
+ * in the header. */
 static struct ntk_segment_clock calibrate(uint32_t kind)
 {
     uint64_t known = ntk_raw_clock_counter_frequency();
@@ -432,7 +436,7 @@ static struct ntk_segment_clock calibrate(uint32_t kind)
 
 struct layout {
     uint64_t offset[NTK_SECTION_COUNT];
-    uint64_t base_bytes; /* header and tables: reserved at attach */
+    uint64_t base_bytes; /* size of header and tables, which are reserved at attach */
     uint64_t segment_bytes;
 };
 
@@ -462,7 +466,7 @@ static struct layout lay_out(uint64_t rings_bytes)
 
     for (i = 0; i < NTK_SECTION_COUNT; i++) {
         if (i == NTK_SECTION_SLOTS || i == NTK_SECTION_HISTOGRAMS) {
-            continue; /* after the part reserved from the start */
+            continue; /* this section is not in the part that is reserved at the start */
         }
         layout.offset[i] = at;
         at = round_up(at + (uint64_t)section_shape[i].entry_bytes * section_shape[i].count,
@@ -497,8 +501,8 @@ int hooks_segment_reserve(uint64_t offset, uint64_t bytes)
     if (madvise(hooks.segment.base + first, end - first, MADV_POPULATE_WRITE) != 0) {
         uint64_t page;
 
-        /* An older kernel: faults the pages in by reading; the first write then costs one more
-         * fault each. */
+        /* For an older kernel: faults the pages in by reading; the first write to each then costs
+         * another fault. */
         for (page = first; page < end; page += PAGE_BYTES) {
             (void)*(volatile const uint8_t *)(hooks.segment.base + page);
         }
@@ -558,7 +562,7 @@ static void fill_header(const struct layout *layout, uint64_t rings_bytes)
     header->section[NTK_SECTION_SLOTS].count = (uint32_t)(rings_bytes / NTK_SLOT_BYTES);
 }
 
-/* The sections within the mapping. */
+/* Locates the sections in the mapping. */
 static void locate(const struct layout *layout)
 {
     struct hooks_segment *segment = &hooks.segment;
@@ -579,7 +583,7 @@ static void locate(const struct layout *layout)
     segment->slots_offset = layout->offset[NTK_SECTION_SLOTS];
 }
 
-/* An earlier segment of this process stays mapped as private memory until here. */
+/* Unmaps an earlier segment of this process, which stayed mapped as private memory until now. */
 static void unmap_earlier(void)
 {
     if (hooks.segment.base != NULL) {
@@ -605,7 +609,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
 
     unmap_earlier();
     layout = lay_out(0);
-    /* Beyond the limit the kernel would send SIGXFSZ, which terminates the job. */
+    /* Check the limit, because beyond it the kernel sends SIGXFSZ, which terminates the job. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         if (limit.rlim_cur < layout.segment_bytes) {
             return note_set(note, note_bytes, -EFBIG,
@@ -656,7 +660,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     locate(&layout);
     fill_process(config, mode, pid, start_time);
     fill_header(&layout, rings_bytes);
-    /* Pairs with the acquire load in ring_registry.c: a file with its magic is complete. */
+    /* Pairs with the acquire load in ring_registry.c: a file with its magic number is complete. */
     ntk_abi_store_release(&hooks.segment.header->magic, NTK_SEGMENT_MAGIC);
     return 0;
 
@@ -668,20 +672,21 @@ out:
     return ret;
 }
 
-/* Replaces pages of the segment by private zeros at the same place, so that late writes are
- * harmless. */
+/* Replaces the pages of the segment by private zeros in the same place, so that late writes do no
+ * harm. */
 static void make_private(void)
 {
     (void)mmap(hooks.segment.base, hooks.segment.bytes, PROT_READ | PROT_WRITE,
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* A hanging reader must not fill the folder, which others need. */
+/* Whether the folder has room: a reader that hangs must not fill it, because others need it. */
 static int folder_has_room(int folder)
 {
     DIR *list = fdopendir(folder); /* takes ownership of the descriptor */
     struct statvfs space;
-    struct stat left; /* only of this user: files of others must not use up the limit */
+    /* only files of this user, because those of others must not use up the limit */
+    struct stat left;
     struct stat own;
     struct dirent *entry;
     unsigned int entries = 0;
@@ -708,7 +713,8 @@ static int folder_has_room(int folder)
     return files < LEFT_FILES_MAX;
 }
 
-/* Whether a process that removes dead segments reads this folder, though perhaps not ours yet. */
+/* Whether a process that removes dead segments reads this folder, even if it has not seen our file
+ * yet. */
 static int folder_has_reader(void)
 {
     const char *slash = strrchr(hooks.segment.path, '/');
@@ -741,7 +747,7 @@ void hooks_segment_end(void)
         (void)unlink(hooks.segment.path);
     }
     make_private();
-    close(hooks.segment.fd); /* gives up byte 0 */
+    close(hooks.segment.fd); /* this releases the lock on byte 0 */
     hooks.segment.fd = -1;
     hooks.segment.path[0] = '\0';
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables - names, memory rows and histograms of the segment: read without a lock, extended under
- * one. Only new entries need the lock, so the hot path never takes it.
+ * tables - names, memory rows and histograms of the segment. They are read without a lock and
+ * extended under one. Only new entries need the lock, so the hot path never takes it.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
 #include <string.h>
 
 static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* A signal handler that interrupts its own thread inside the lock must not wait for it. */
+/* A signal handler that interrupts its own thread inside the lock must not wait for the lock. */
 static __thread volatile int inside_lock __attribute__((tls_model("initial-exec")));
 
 int hooks_table_lock(void)
@@ -38,10 +38,10 @@ void hooks_tables_reset(void)
     memset(hooks.model_comm, 0, sizeof hooks.model_comm);
     memset(hooks.core_lock, 0, sizeof hooks.core_lock);
     memset(hooks.comm_lock, 0, sizeof hooks.comm_lock);
-    hooks.names_used = 1; /* 0 is "no name" */
+    hooks.names_used = 1; /* 0 means "no name" */
     hooks.name_bytes_used = 0;
     hooks.row_hash_used = 0;
-    /* Fallback rows: if the table is full, allocations count here. */
+    /* Rows for allocations that have no other row because the table is full. */
     ntk_abi_store_release(&hooks.segment.rows[0].key, NTK_MEMORY_KEY(NTK_MEMORY_DEVICE, NTK_NO_CORE,
                                                                      0, NTK_MEMORY_UNCATEGORIZED));
     ntk_abi_store_release(
@@ -54,7 +54,7 @@ void hooks_tables_after_fork(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-    memcpy(&table_mutex, &fresh, sizeof fresh); /* its holder is a thread of the parent */
+    memcpy(&table_mutex, &fresh, sizeof fresh); /* its holder may be a thread of the parent */
     inside_lock = 0;
 }
 
@@ -71,7 +71,7 @@ static uint32_t hash_text(const char *text, size_t bytes)
     return hash;
 }
 
-/* The id of the text or 0; *out_place is its place in the table (HOOKS_NAME_HASH: none). */
+/* The id of the text, or 0; *out_place is its position in the table (HOOKS_NAME_HASH: none). */
 static uint32_t find_name(const char *text, size_t bytes, uint32_t hash, uint32_t *out_place)
 {
     uint32_t i;
@@ -140,7 +140,7 @@ static uint32_t hash_key(uint64_t key)
     return (uint32_t)(key >> 32);
 }
 
-/* The row of the key, or UINT32_MAX; *out_place like in find_name(). */
+/* The row of the key, or UINT32_MAX; *out_place is set as in find_name(). */
 static uint32_t find_row(uint64_t key, uint32_t *out_place)
 {
     uint32_t hash = hash_key(key);
@@ -155,7 +155,7 @@ static uint32_t find_row(uint64_t key, uint32_t *out_place)
             *out_place = place;
             return UINT32_MAX;
         }
-        /* Entries of reused rows point to a row with another key: not a match. */
+        /* Entries of reused rows point to a row with another key, which does not match. */
         if (ntk_abi_load_acquire(&hooks.segment.rows[entry - 1].key) == key) {
             return entry - 1;
         }
@@ -164,7 +164,8 @@ static uint32_t find_row(uint64_t key, uint32_t *out_place)
     return UINT32_MAX;
 }
 
-/* Drops the entries of reused rows. A lookup that misses meanwhile takes the lock and retries. */
+/* Drops the entries of reused rows. A lookup that fails in the meantime takes the lock and
+ * retries. */
 static void rebuild_row_hash(void)
 {
     uint32_t i;
@@ -184,7 +185,7 @@ static void rebuild_row_hash(void)
     }
 }
 
-/* A row for a new key, under the lock; UINT32_MAX: the table is full. */
+/* Adds a row for a new key; UINT32_MAX if the table is full. The caller holds the lock. */
 static uint32_t add_row(uint64_t key)
 {
     struct ntk_segment_memory_row *row;
@@ -227,7 +228,7 @@ uint32_t hooks_row_of(uint64_t key)
 {
     uint32_t place;
     uint32_t row = find_row(key, &place);
-    uint64_t plain = key & ~(uint64_t)UINT32_MAX; /* model 0: the category row of the core */
+    uint64_t plain = key & ~(uint64_t)UINT32_MAX; /* model 0 is the category row of the core */
 
     if (row != UINT32_MAX) {
         return row;

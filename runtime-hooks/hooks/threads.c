@@ -12,8 +12,8 @@
 
 #include "shared/abi/raw_clock.h"
 
-/* NULL: not requested yet. &no_ring: none available. &claiming: the thread is in claim(), and code
- * that interrupts it has no ring. */
+/* NULL: not requested yet. &no_ring: none is available. &claiming: the thread is in claim(), and
+ * code that interrupts it has no ring. */
 static __thread struct ntk_ring_writer *own_ring __attribute__((tls_model("initial-exec")));
 static __thread uint32_t no_ring_attach __attribute__((tls_model("initial-exec")));
 static struct ntk_ring_writer no_ring;
@@ -23,7 +23,8 @@ static pthread_mutex_t claim_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t end_key;
 static int end_key_made;
 
-/* A thread table entry, under the mutex; 0: the table is full of living threads. name: 16 bytes. */
+/* Takes a thread table entry; 0 if the table is full of living threads. name has 16 bytes. The
+ * caller holds the mutex. */
 static uint32_t take_thread_entry(uint64_t now, uint32_t tid, const void *name)
 {
     struct ntk_segment_thread *entry;
@@ -48,7 +49,7 @@ static uint32_t take_thread_entry(uint64_t now, uint32_t tid, const void *name)
         return 0;
     }
     entry = &hooks.segment.threads[index];
-    /* The sequence protocol of ntk_ring_segment_thread(). */
+    /* Follows the sequence protocol of ntk_ring_segment_thread(). */
     ntk_abi_store(&entry->seq, entry->seq + 1);
     ntk_abi_fence_release();
     ntk_abi_store(&entry->first_ticks, now);
@@ -65,7 +66,7 @@ static uint32_t take_thread_entry(uint64_t now, uint32_t tid, const void *name)
     return index;
 }
 
-/* A ring without an owner, or a new one; under the mutex. */
+/* Takes a ring without an owner, or a new one. The caller holds the mutex. */
 static struct ntk_ring_writer *take_ring(void)
 {
     struct ntk_ring_writer *writer;
@@ -74,7 +75,8 @@ static struct ntk_ring_writer *take_ring(void)
     uint32_t i;
 
     for (i = 0; i < hooks.rings_used; i++) {
-        /* Pairs with the release store in give_back(), so that its last record is visible. */
+        /* Pairs with the release store in give_back(), so that the ring's last record is
+         * visible. */
         if (__atomic_load_n(&hooks.writer[i].owner, __ATOMIC_ACQUIRE) == NULL) {
             __atomic_sub_fetch(&hooks.rings_free, 1, __ATOMIC_RELAXED);
             return &hooks.writer[i];
@@ -127,7 +129,7 @@ static uint32_t take_own_entry(void)
 static void claim(void)
 {
     struct ntk_ring_writer *writer;
-    int error = errno; /* of the observed or interrupted call */
+    int error = errno; /* error of the observed or interrupted call */
 
     own_ring = &claiming;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -157,7 +159,7 @@ static void claim(void)
     errno = error;
 }
 
-/* At the exit of a thread. Destructors that record later claim a ring again. */
+/* Returns the ring when its thread exits. Destructors that record later claim a ring again. */
 static void give_back(void *value)
 {
     struct ntk_ring_writer *writer = value;
@@ -181,7 +183,7 @@ struct ntk_ring_writer *hooks_ring(void)
 {
     struct ntk_ring_writer *writer = own_ring;
 
-    /* The owner check distinguishes one's own ring from that of an earlier segment or of the
+    /* The owner check distinguishes the thread's own ring from that of an earlier segment or of the
      * parent. */
     if (__builtin_expect(writer != NULL && writer->owner == (const void *)&own_ring, 1)) {
         return writer;
@@ -227,12 +229,12 @@ void hooks_threads_reset(void)
     for (i = 0; i < NTK_SEGMENT_RINGS; i++) {
         __atomic_store_n(&hooks.writer[i].owner, NULL, __ATOMIC_RELAXED);
     }
-    hooks.threads_used = 1; /* 0: threads beyond the table */
+    hooks.threads_used = 1; /* 0 stands for threads beyond the table */
     hooks.rings_used = 0;
     hooks.rings_free = 0;
     hooks.slots_used = 0;
     hooks.ring_slots = NTK_RING_SLOTS;
-    /* With little memory, several small rings are more useful than one large one. */
+    /* If memory is short, several small rings are more useful than one large ring. */
     while (hooks.ring_slots > NTK_RING_SLOTS_MIN && hooks.ring_slots > limit / 4) {
         hooks.ring_slots /= 2;
     }
@@ -254,7 +256,7 @@ void hooks_threads_after_fork(void)
 uint32_t hooks_thread_entry(uint32_t tid, const char *name)
 {
     struct ntk_segment_thread *threads = hooks.segment.threads;
-    static uint64_t used[NTK_SEGMENT_THREADS]; /* time of the last request for each */
+    static uint64_t used[NTK_SEGMENT_THREADS]; /* time of the last request for each entry */
     static uint64_t turn;
     uint32_t oldest = 0;
     uint32_t i;
@@ -269,7 +271,7 @@ uint32_t hooks_thread_entry(uint32_t tid, const char *name)
         oldest = oldest == 0 || used[i] < used[oldest] ? i : oldest;
     }
     if (hooks.threads_used == NTK_SEGMENT_THREADS) {
-        /* The exit of a thread is not reported: the least recently used entry is replaced. */
+        /* Thread exits are not reported, so the least recently used entry is replaced. */
         ntk_abi_store_release(&threads[oldest].state, (uint32_t)NTK_THREAD_ENDED);
         ntk_abi_store(&threads[oldest].first_ticks, 0);
     }
@@ -278,7 +280,7 @@ uint32_t hooks_thread_entry(uint32_t tid, const char *name)
     return i;
 }
 
-/* Before the library is unloaded: no thread may call give_back() from unmapped code. */
+/* Called before the library is unloaded, so that no thread calls give_back() in unmapped code. */
 __attribute__((destructor)) static void forget_key(void)
 {
     if (end_key_made) {

@@ -15,16 +15,16 @@
 
 #define PATH_BYTES 4096
 
-/* A file that was written. */
+/* A file that has been written. */
 struct saved {
     uint32_t nc;
     char *path;
 };
 
-/* Locked inside the front's gate, before the locks of inspections and of the core. */
+/* Locked while the front's gate is held, before the locks of inspections and of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on;
-static uint32_t saved_count; /* files since the start of the process */
+static uint32_t saved_count; /* number of files since the start of the process */
 static struct ntk_vec saved = NTK_VEC_INIT(struct saved);
 
 static void recorders_stop(struct ntk_core *core)
@@ -34,7 +34,7 @@ static void recorders_stop(struct ntk_core *core)
     }
 }
 
-/* The lock is held. */
+/* Starts to record. The caller holds the lock. */
 static int start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                  struct ntk_err *err)
 {
@@ -68,7 +68,7 @@ int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_b
     return ret;
 }
 
-/* Removes the oldest files of a core beyond the limit. The lock is held. */
+/* Removes the oldest files of a core beyond the limit. The caller holds the lock. */
 static void saved_add(uint32_t nc, const char *path)
 {
     struct saved added = { .nc = nc, .path = strdup(path) };
@@ -89,7 +89,7 @@ static void saved_add(uint32_t nc, const char *path)
     }
 }
 
-/* The lock is held. */
+/* Writes the latest execution of a core. The caller holds the lock. */
 static int save(struct ntk_core *core, uint32_t nc, const char *folder, struct ntk_err *err)
 {
     char instance[PATH_BYTES];

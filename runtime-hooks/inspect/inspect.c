@@ -21,7 +21,7 @@
 /* A loaded model. */
 struct seen_model {
     struct ntk_core_model *model;
-    char *capture; /* path while recording */
+    char *capture; /* path while recording, else NULL */
 };
 
 struct inspection {
@@ -30,12 +30,12 @@ struct inspection {
     bool has_recorders, has_failed;
     struct ntk_inspect_options options; /* the inspection owns its folder */
     char *below;                        /* the output folder */
-    char *folder;                       /* of this inspection, in it */
+    char *folder;                       /* folder of this inspection, in the output folder */
     struct ntk_core_inspect_info info;
     struct ntk_core_sampler *sampler;
 };
 
-/* Locked inside the front's gate, before every lock of the core. */
+/* Locked while the front's gate is held, before every lock of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct inspection inspection;
 static struct ntk_vec models = NTK_VEC_INIT(struct seen_model);
@@ -57,7 +57,8 @@ int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes
     return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
 }
 
-/* "<hash><suffix>" in the folder, for the program of a model. NULL if out of memory. */
+/* Returns the path "<hash><suffix>" in the folder, for the program of a model. NULL if out of
+ * memory. */
 static char *model_path(const struct ntk_core_model *model, const char *before, const char *format,
                         uint32_t nc)
 {
@@ -98,7 +99,8 @@ static bool core_is_enabled(uint32_t nc)
     return nc < NTK_INSPECT_CORES && inspection.options.core_enabled[nc];
 }
 
-/* The lock is held. If its capture cannot start, the model is not recorded, which is logged. */
+/* Starts to capture a model. If that fails, the model is not recorded, and the failure is logged.
+ * The caller holds the lock. */
 static void capture_start(struct seen_model *seen)
 {
     struct ntk_err err = { 0 };
@@ -111,7 +113,7 @@ static void capture_start(struct seen_model *seen)
     if (!path) {
         tell(NTK_INSPECT_STEP_BEGIN, ntk_err_no_memory(&err), err.text);
     }
-    /* Of several models of one NEFF on one core, the first is recorded. */
+    /* If several models on one core have the same NEFF, only the first is recorded. */
     if (!path || access(path, F_OK) == 0) {
         free(path);
         return;
@@ -151,12 +153,13 @@ static int folder_make(const char *below, struct ntk_err *err)
     }
     gmtime_r(&now, &utc);
     (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
-    if (inspection.options.is_vendor) { /* the time for trace_info.pb */
+    if (inspection.options.is_vendor) { /* the time is written to trace_info.pb */
         (void)snprintf(time_text, sizeof time_text, "%llu",
                        (unsigned long long)inspection.info.begin_ns);
     }
     char *folder = NULL;
-    for (unsigned i = 0; !folder; i++) { /* a second inspection in the same second gets its own */
+    /* a second inspection in the same second gets a different name */
+    for (unsigned i = 0; !folder; i++) {
         int length = i == 0 ? asprintf(&folder, "%s/%s", instance, time_text)
                             : asprintf(&folder, "%s/%s-%u", instance, time_text, i);
 
@@ -189,7 +192,7 @@ static void inspection_fini(struct ntk_core *core)
     inspection = (struct inspection){ 0 };
 }
 
-/* On the enabled cores: sessions, or recorders of failed executions. */
+/* Starts sessions or recorders of failed executions on the enabled cores. */
 static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps keeps,
                            struct ntk_err *err)
 {
@@ -221,7 +224,7 @@ bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options)
     return has_sessions(options) || options->on_fail;
 }
 
-/* What is recorded from now on. */
+/* Starts to record the enabled activities. */
 static int recording_start(struct ntk_core *core, struct ntk_err *err)
 {
     const struct ntk_inspect_options *options = &inspection.options;
@@ -246,7 +249,7 @@ static int recording_start(struct ntk_core *core, struct ntk_err *err)
     return ret;
 }
 
-/* The lock is held. */
+/* Begins an inspection. The caller holds the lock. */
 static int begin(struct ntk_core *core, const struct ntk_inspect_options *options,
                  struct ntk_err *err)
 {
@@ -288,10 +291,10 @@ int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *o
     return ret;
 }
 
-/* Reports the first failure; the other files are written nevertheless. */
+/* Keeps and logs the first failure; the other files are written nevertheless. */
 static int keep_first(int first, int ret, const struct ntk_err *err)
 {
-    if (ret > 0) { /* written, but incomplete: the disk is full */
+    if (ret > 0) { /* written but incomplete because the disk is full */
         ret = err->code;
     }
     if (ret < 0) {
@@ -300,7 +303,7 @@ static int keep_first(int first, int ret, const struct ntk_err *err)
     return first < 0 ? first : ret;
 }
 
-/* The same two files in the vendor's layout; trace NULL: only the second. */
+/* Writes the same two files in the vendor's layout; only the second if trace is NULL. */
 static int vendor_save(struct ntk_core *core, const char *trace, const char *info)
 {
     struct ntk_core_vendor_trace saved_trace = { 0 };
@@ -319,7 +322,7 @@ static int vendor_save(struct ntk_core *core, const char *trace, const char *inf
     return ret;
 }
 
-/* Writes the current system trace and the general files. The lock is held. */
+/* Writes the current system trace and the general files. The caller holds the lock. */
 static int trace_save(struct ntk_core *core)
 {
     char *trace = path_of("ntrace.pb");
@@ -384,7 +387,7 @@ static int sessions_save(struct ntk_core *core)
                  : ntk_err_no_memory(&err);
         if (ret > 0 && err.code == -ENOBUFS) {
             tell(NTK_INSPECT_STEP_STOP, 0, err.text);
-            /* nothing ran on that core, or it is excluded */
+            /* nothing ran on that core, or the core is excluded */
         } else if (ret != -ENODATA && ret != -ENOENT) {
             first = keep_first(first, ret, &err);
         }
@@ -393,7 +396,7 @@ static int sessions_save(struct ntk_core *core)
     return first;
 }
 
-/* The lock is held and an inspection is on. */
+/* Stops the inspection. The caller holds the lock and an inspection is on. */
 static int stop(struct ntk_core *core)
 {
     int ret = 0;
@@ -401,7 +404,7 @@ static int stop(struct ntk_core *core)
     ntk_vec_each(struct seen_model, seen, &models) {
         capture_stop(core, seen);
     }
-    if (inspection.folder) { /* else nothing failed, so there is nothing to write */
+    if (inspection.folder) { /* without a folder nothing failed, so there is nothing to write */
         int sessions = sessions_save(core);
         int trace = trace_save(core);
         int host = host_save();
@@ -445,7 +448,7 @@ void ntk_inspect_closing(struct ntk_core *core)
     (void)ntk_session_drop(0, NTK_CORE_ANY);
 }
 
-/* Writes the program next to its captures. The lock is held. */
+/* Writes the program to the folder with its captures. The caller holds the lock. */
 static void neff_save(const struct ntk_core_model *model, const char *format, const void *neff,
                       size_t bytes)
 {
@@ -470,7 +473,7 @@ void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, si
         neff_save(model, ".neff", neff, bytes);
     }
     if (ntk_vec_push(&models, &seen) < 0 && seen.capture) {
-        free(seen.capture); /* its capture stops with the runtime */
+        free(seen.capture); /* the capture stops with the runtime */
     }
     pthread_mutex_unlock(&lock);
 }
@@ -490,18 +493,18 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* Writes the kept execution of one core to a separate file; false without a new one. The lock
+/* Writes the kept execution of one core to a separate file; false if there is no new one. The lock
  * is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {
     bool is_saved = false;
     struct ntk_err err = { 0 };
-    /* The capture of the first execution already has the usual name. */
+    /* The usual name is taken by the capture of the first execution. */
     char *path = model_path(
         model, "", model_mode_is_on() ? "_instid_0_vnc_%u_failed.ntff" : "_instid_0_vnc_%u.ntff",
         nc);
 
-    /* One per program and core, so that repeated failures do not fill the disk. */
+    /* Write one file per program and core, so that repeated failures do not fill the disk. */
     if (path && access(path, F_OK) != 0) {
         int ret = ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT,
                                          ntk_core_model_uuid(model), path, &err);
@@ -537,7 +540,7 @@ void ntk_inspect_execution_failed(struct ntk_core *core, struct ntk_core_model *
             for (uint32_t nc = first; nc < end && !session_mode_is_on(); nc++) {
                 is_news = failed_save(core, model, nc) || is_news;
             }
-            if (is_news) { /* now: the job may not reach its end */
+            if (is_news) { /* write it now, because the job may not reach its end */
                 (void)trace_save(core);
             }
         }

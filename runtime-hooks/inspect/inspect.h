@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect - an inspection: system trace, device profiles and the host over a span of time, as files
- * of one folder.
+ * inspect - records the system trace, device profiles and host activity over a period, as files in
+ * one folder.
  *
- * docs/formats/system-trace.md describes what the files hold. At most one inspection is on in a
- * process. A failure while it records is logged and the job continues without it.
+ * docs/formats/system-trace.md describes the content of the files. A process has at most one
+ * inspection at a time. A failure during recording is logged and the job continues without the
+ * inspection.
  *
- * Owner:   what is passed is copied, but for kind_names and runtime_version, which live forever.
+ * Owner:   arguments are copied except kind_names and runtime_version, which must be static.
  * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of
  *          a fork.
  */
@@ -20,7 +21,7 @@
 extern "C" {
 #endif
 
-#define NTK_INSPECT_CORES 1024U /* further cores are always recorded */
+#define NTK_INSPECT_CORES 1024U /* cores with a higher number are always recorded */
 
 enum ntk_inspect_activity {
     NTK_INSPECT_SYSTEM_PROFILE = 1,
@@ -31,8 +32,8 @@ enum ntk_inspect_activity {
 };
 
 enum ntk_inspect_device {
-    NTK_INSPECT_BY_MODEL,   /* a capture of every model, one execution each */
-    NTK_INSPECT_BY_SESSION, /* a recording of every core from start to end */
+    NTK_INSPECT_BY_MODEL,   /* one execution of every model */
+    NTK_INSPECT_BY_SESSION, /* all executions of every core, from start to end */
 };
 
 /* The step at which something failed. */
@@ -46,7 +47,7 @@ enum ntk_inspect_step {
 
 struct ntk_inspect_options {
     uint64_t session_id;
-    const char *folder; /* the inspection creates its own folder in it */
+    const char *folder; /* the inspection creates a subfolder in it */
     uint32_t activities;
     enum ntk_inspect_device device;
     bool records; /* false: write nothing until an execution fails */
@@ -55,36 +56,37 @@ struct ntk_inspect_options {
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
     bool is_vendor;                         /* .pb files in the layout of the vendor's runtime */
-    struct ntk_core_recorder_bounds bounds; /* of recordings */
+    struct ntk_core_recorder_bounds bounds; /* limits for recordings */
 
-    const char *const *kind_names; /* the trace's names of kinds, by number */
+    const char *const *kind_names; /* names of trace kinds, by number */
     const char *runtime_version;
-    /* error: -errno, or 0 for information only. */
+    /* Reports a step. error: -errno, or 0 for information only. */
     void (*tell)(enum ntk_inspect_step step, int error, const char *sentence);
 };
 
-/* Whether it records whole cores: only then do its limits matter. */
+/* Returns true if the inspection records whole cores; only then do its limits matter. */
 bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options);
-/* -EINVAL: already on, or the folder's path is too long. */
+/* -EINVAL: an inspection is already on, or the path of the folder is too long. */
 int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,
                       struct ntk_err *err);
-/* Writes its files. 0, else the first failure, which was logged. */
+/* Stops the inspection and writes its files. Returns 0 or the first failure, which was logged. */
 int ntk_inspect_stop(struct ntk_core *core);
-/* Before the core is closed: stops a running inspection and continuous profiling; drops sessions,
- * forgets all models. */
+/* Called before the core is closed: stops a running inspection and continuous profiling, drops
+ * sessions and forgets all models. */
 void ntk_inspect_closing(struct ntk_core *core);
 void ntk_inspect_forget(void);
 
-/* Reports loaded and unloaded models, also while no inspection is on. neff: for a copy in the
+/* Reports loaded and unloaded models, even while no inspection is on. neff is copied to the
  * folder. */
 void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
 void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *model);
-/* An execution of the model failed. */
+/* Reports a failed execution of the model. */
 void ntk_inspect_execution_failed(struct ntk_core *core, struct ntk_core_model *model);
 
-/* Whether the device is recorded now. */
+/* Returns true while the device is recorded. */
 bool ntk_inspect_records_device(void);
-/* The folder of this process's inspections below `folder`; -ENAMETOOLONG if it does not fit. */
+/* Returns the folder for inspections of this process below `folder`; -ENAMETOOLONG if it does not
+ * fit. */
 int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ struct session {
     struct ntk_core_recording *recording;
 };
 
-/* Locked inside the front's gate, before every lock of the core. */
+/* Locked while the front's gate is held, before every lock of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec sessions = NTK_VEC_INIT(struct session);
 static uint64_t last_id;
@@ -29,7 +29,7 @@ int ntk_session_start(struct ntk_core *core, uint32_t nc,
     return ntk_core_recorder_start(core, nc, NTK_CORE_RECORDER_SESSION, &recorder, err);
 }
 
-/* The lock is held. */
+/* Stops the session of a core. The caller holds the lock. */
 static int stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struct ntk_err *err)
 {
     struct session *session = sessions.count < NTK_SESSIONS_MAX ? ntk_vec_add(&sessions) : NULL;
@@ -94,5 +94,5 @@ void ntk_session_forget(void)
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
     lock = fresh;
-    ntk_vec_clear(&sessions); /* their memory is a copy of the parent's */
+    ntk_vec_clear(&sessions); /* the memory is a copy of the parent's */
 }

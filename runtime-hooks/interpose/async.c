@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The implicit asynchronous mode: nrt_execute queues, and the client's callback gets the result of
- * each execution.
+ * async - the implicit asynchronous mode: nrt_execute() queues an execution, and the client's
+ * callback gets its result.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "runtime-hooks/interpose/execute.h"
 #include "runtime-hooks/interpose/pending.h"
 
-/* The runtime had the mode up to 2.33. */
+/* The runtime had this mode up to version 2.33. */
 #define LAST_MAJOR 2
 #define LAST_MINOR 33
 
@@ -24,7 +24,7 @@ void interpose_implicit_find(const nrt_version_t *version)
                             version->rt_minor <= LAST_MINOR;
 }
 
-/* Registered callbacks: one each, never freed, because the runtime may still call an earlier
+/* A registered callback; never freed, because the runtime may still call an earlier
  * one. */
 struct registration {
     NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
@@ -69,7 +69,8 @@ static void depth_restore(const uint32_t *depth)
 static void ended(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id, NRT_STATUS status)
 {
     const struct registration *registration = params;
-    /* Calls in the callback are the client's own, whichever call the runtime is in. */
+    /* Calls made by the callback are calls of the client, even if the runtime is inside another
+     * call. */
     uint32_t depth __attribute__((unused, cleanup(depth_restore))) = interpose_thread.depth;
 
     pending_end_first(PENDING_IMPLICIT(interpose_core_get(vnc)), status);
@@ -93,7 +94,7 @@ NRT_STATUS observed_nrt_async_drain_queued_execs(int32_t vnc)
     INTERPOSE_SCOPE;
     NRT_STATUS status = REAL(nrt_async_drain_queued_execs)(vnc);
 
-    /* Callbacks have ended their executions; the rest have none. */
+    /* Executions with a callback have already ended; the others end here. */
     if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
         pending_end_implicit(interpose_core_get(vnc), status);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 2.x form: failed requests are in an error tracker's list.
+ * async_2 - the explicit interface in its 2.x form: an error tracker lists failed requests.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 #define OUTCOME nrta_error_tracker_t
 #define PASS_ON(name, ...)
 
-/* The list is valid until the next call for the tracker: it is not requested while the client may
+/* The list is valid until the next call for the tracker; it is not requested while the client may
  * hold one. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 3.0 form: the caller's status per request, written at its
- * completion.
+ * async_3 - the explicit interface in its 3.0 form: each request has a status in the caller's
+ * memory, written at completion.
  *
  * A library without versions may have the 2.x form with the same names. Its callers pass fewer
- * parameters, so those of tensor calls are passed on unchanged as whole registers.
+ * parameters, so the parameters of tensor calls are passed on unchanged as whole registers.
  */
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,8 +25,8 @@
         }                                                      \
     } while (0)
 
-/* The caller may free its status after completion, so it may be gone. An invalid status is treated
- * as none. */
+/* The caller may free the status after completion, so it may no longer exist. An invalid status
+ * counts as none. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {
     NRT_STATUS status = NRT_SUCCESS;
@@ -51,7 +51,7 @@ __typeof__(nrta_cc_schedule) observed_3_nrta_cc_schedule;
 __typeof__(nrta_is_completed) observed_3_nrta_is_completed;
 __typeof__(nrta_get_sequence) observed_3_nrta_get_sequence;
 
-/* Of async_2.c: the same parameters, or fewer registers of the same width. */
+/* In async_2.c: the same parameters, or fewer registers of the same width. */
 uint64_t observed_2_nrta_execute_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                                           uint64_t);
 __typeof__(nrta_cc_prepare) observed_2_nrta_cc_prepare;
@@ -84,7 +84,7 @@ static bool is_form_2(enum interpose_call call)
 
 /* ---- tensors ---- */
 
-/* Registers with their types. */
+/* Convert registers to the types of parameters. */
 #define POINTER(word) ((void *)(uintptr_t)(word))
 #define INTEGER(word) ((int)(uint32_t)(word))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libneuron-hooks-audit.so, for LD_AUDIT next to the preloaded libneuron-hooks.so: bindings to a
- * runtime opened by path, or in another namespace, are redirected to the observing functions. The
- * state is in the preloaded library, whatever the runtime's namespace.
+ * audit - libneuron-hooks-audit.so, for LD_AUDIT with the preloaded libneuron-hooks.so: bindings to
+ * a runtime opened by path, or in another namespace, are redirected to the observing functions. The
+ * state is in the preloaded library, independent of the runtime's namespace.
  *
  * Owner:   data about an object lives until the process exits; cookies point to it.
  * Threads: as called by the loader.
@@ -17,11 +17,11 @@
 
 struct runtime {
     struct ntk_elf_file file;
-    const char *path; /* the loader's, while it is loaded */
+    const char *path; /* owned by the loader while the object is loaded */
     uintptr_t base;
 };
 
-/* A cookie: for the hooks themselves, for another object, else the address of its struct
+/* Cookies of the hooks and of another object; the cookie of a runtime is the address of its struct
  * runtime. */
 #define COOKIE_HOOKS 1
 #define COOKIE_OTHER 0
@@ -41,7 +41,7 @@ unsigned int la_version(unsigned int version)
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* The hooks must be in the program's namespace. */
+/* Notes the hooks, which must be in the program's namespace. */
 static void hooks_found(const struct link_map *map, Lmid_t space, const struct ntk_elf_file *file)
 {
     struct ntk_elf_export export;

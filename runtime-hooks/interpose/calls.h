@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls - every call of libnrt.so.1 by number, from one table (runtime-hooks/nrt/nrt_calls.def).
+ * calls - numbers every call of libnrt.so.1, from one table (runtime-hooks/nrt/nrt_calls.def).
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_CALLS_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_CALLS_H
@@ -22,7 +22,7 @@ struct interpose_call_row {
 };
 extern const struct interpose_call_row interpose_calls[INTERPOSE_CALLS];
 
-/* Any function; cast to its type when called. */
+/* Any function; it is cast to its type when called. */
 typedef void (*interpose_function)(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations called by the host: the process as a rank, and its current operation.
+ * collectives - observes collective operations called by the host: the process as a rank, and its
+ * current operation.
  */
 #include "runtime-hooks/interpose/collectives.h"
 
@@ -11,16 +12,16 @@
 
 #include "runtime-hooks/interpose/handles.h"
 
-#define WORLDS 256     /* ranks of the process; more are passed on unobserved */
-#define GROUP_MAX 4096 /* ranks by which a group is distinguished */
-#define QUEUES 3       /* of operations, on each core */
+#define WORLDS 256     /* maximum number of ranks in the process; further ranks are not observed */
+#define GROUP_MAX 4096 /* maximum number of ranks that distinguish a group */
+#define QUEUES 3       /* queues for operations on each core */
 
-/* A rank of the whole world, or of a group. Each queue is a separate communicator, and so are the
- * host's own calls: order matters only within one. */
+/* A rank in the whole world or in a group. Each queue is a separate communicator, and so are calls
+ * of the host: order matters only within a communicator. */
 struct world {
-    uint32_t generation; /* when it joined; any other value: free */
+    uint32_t generation; /* generation in which it joined; a free entry has any other value */
     uint32_t rank, count;
-    uint32_t *group; /* its own copy; NULL: all */
+    uint32_t *group; /* owned copy; NULL for all ranks */
     uint32_t group_count;
     ntk_hooks_comm host;
     ntk_hooks_comm queue[QUEUES];
@@ -68,14 +69,15 @@ static bool world_fill(struct world *world, const struct world *wanted)
     return true;
 }
 
-/* With the lock. The caller's group is copied. NULL: too many, or out of memory. */
+/* Finds or adds a rank; copies the group of the caller. The caller holds the lock. Returns NULL if
+ * there are too many, or if out of memory. */
 static struct world *world_get(const struct world *wanted)
 {
     for (size_t i = 0; i < WORLDS; i++) {
         if (is_world(&worlds[i], wanted)) {
             return &worlds[i];
         }
-        if (worlds[i].generation != wanted->generation) { /* current ones come first */
+        if (worlds[i].generation != wanted->generation) { /* current ranks come first */
             return world_fill(&worlds[i], wanted) ? &worlds[i] : NULL;
         }
     }
@@ -93,7 +95,7 @@ static ntk_hooks_comm join(const struct world *world, const char *rendezvous, ui
     return ntk_hooks_comm_join(&about, core);
 }
 
-/* The rank's communicator, joined at the first request; 0 if none. */
+/* Returns the communicator of the rank, joined at the first request; 0 if none. */
 static ntk_hooks_comm comm_get(const struct interpose_scope *scope, int32_t vnc, uint32_t rank,
                                uint32_t count)
 {
@@ -115,7 +117,7 @@ void interpose_collectives_after_fork(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-    memcpy(&lock, &fresh, sizeof fresh); /* its holder is a thread of the parent */
+    memcpy(&lock, &fresh, sizeof fresh); /* the holder of the lock is a thread of the parent */
     interpose_handles_after_fork(&contexts);
 }
 
@@ -200,7 +202,7 @@ ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, con
 
 /* ---- names of the host ---- */
 
-/* Ended at the end of the call, also by exceptions. */
+/* An operation that ends with the call, also after an exception. */
 struct operation {
     ntk_hooks_comm comm;
     NRT_STATUS status;

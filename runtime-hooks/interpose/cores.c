@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The physical cores of the process: those requested in its environment, else those that it may
- * have got.
+ * cores - finds the physical cores of the process: the cores requested in its environment, else the
+ * cores that it may have got.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct interpose_cores interpose_cores;
 
 /* ---- the machine ---- */
 
-/* For a family: physical cores of a device, and the default number per logical core. */
+/* Facts about a family: physical cores per device, and the default number per logical core. */
 struct family {
     uint32_t cores_per_device;
     uint32_t lnc;
@@ -43,7 +43,7 @@ static const struct machine {
 #include "shared/abi/machine.def"
 };
 
-/* By nrt_get_instance_info(); NULL: unknown. */
+/* Finds the machine with nrt_get_instance_info(); NULL if unknown. */
 static const struct machine *machine_find(void)
 {
     static const char *const sizes[] = { "xlarge",   "2xlarge",  "4xlarge",  "6xlarge", "8xlarge",
@@ -65,7 +65,7 @@ static const struct machine *machine_find(void)
     return NULL;
 }
 
-/* 1 or 2; 0 for other values. */
+/* Reads a variable with the value 1 or 2; 0 for other values. */
 static uint32_t lnc_of(const char *variable)
 {
     const char *text = getenv(variable);
@@ -76,7 +76,7 @@ static uint32_t lnc_of(const char *variable)
 
 /* ---- the cores ---- */
 
-/* "0-3,8": logical cores in the process's order. 0: invalid. */
+/* Parses "0-3,8": logical cores in the order of the process. Returns 0 if invalid. */
 static uint32_t list_read(const char *text, uint16_t *out_logical)
 {
     uint32_t count = 0;
@@ -110,7 +110,7 @@ static uint32_t list_read(const char *text, uint16_t *out_logical)
     return count;
 }
 
-/* The process's open devices, one bit each. */
+/* Returns the open devices of the process, one bit each. */
 static uint64_t devices_open(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -135,7 +135,7 @@ static uint64_t devices_open(void)
     return devices;
 }
 
-/* This many cores of the open devices, or from the first device on if none is open. */
+/* Guesses this many cores of the open devices, or from the first device on if none is open. */
 static uint32_t cores_guess(uint32_t count, uint16_t *out_logical)
 {
     uint32_t per_device = interpose_cores.cores_per_device / interpose_cores.lnc;

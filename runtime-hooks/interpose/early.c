@@ -3,7 +3,7 @@
 
 uint32_t interpose_started;
 
-/* The stack of the program as set up by the kernel: the number of arguments, the arguments, NULL,
+/* The stack of the program as the kernel created it: the number of arguments, the arguments, NULL,
  * the environment, NULL, the auxiliary vector. Not every C library provides its address. */
 extern void *__libc_stack_end __attribute__((weak));
 extern char **environ; /* NULL until the C library is ready */

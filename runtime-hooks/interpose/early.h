@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early - functions for reading the runtime's file before the constructors of the process run.
+ * early - reads the runtime's file before the constructors of the process run.
  *
- * Another library may be in front of the C library's functions, such as a sanitizer or a tracer of
- * files, and is neither relocated nor ready then. So these are our own; the macros replace the
- * names of <string.h> and <unistd.h> in the files that include this, last. shared/formats/elf is
- * compiled again for us with it.
+ * Another library may replace functions of the C library, such as a sanitizer or a file tracer, and
+ * is neither relocated nor ready then. Therefore this library has its own functions; the macros
+ * replace the names of <string.h> and <unistd.h> in files that include this header last.
+ * shared/formats/elf is compiled a second time with this header.
  *
- * Threads: any; before interpose_started there is one.
+ * Threads: any; the process has one thread before interpose_started is set.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EARLY_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_EARLY_H
@@ -28,14 +28,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Set by our constructor: the C library can be used from then on. */
+/* Set by the constructor of this library: the C library can be used from then on. */
 extern uint32_t interpose_started;
 static inline bool early_is_over(void)
 {
     return __atomic_load_n(&interpose_started, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* A variable of the environment; NULL in setuid programs. */
+/* Returns a variable of the environment; NULL in setuid programs. */
 const char *early_getenv(const char *name);
 
 static inline long early_call(long number, long a, long b, long c, long d, long e, long f)
@@ -113,7 +113,7 @@ static inline int early_mprotect(void *at, size_t bytes, int access)
     return (int)early_call(SYS_mprotect, (long)at, (long)bytes, access, 0, 0, 0);
 }
 
-/* In a loop: keeps the compiler from making it a library call. */
+/* Used in loops: prevents the compiler from replacing the loop with a library call. */
 #define EARLY_LOOP __asm__ volatile("" ::: "memory")
 
 static inline int early_memcmp(const void *a, const void *b, size_t bytes)
@@ -171,7 +171,7 @@ static inline char *early_strrchr(const char *text, char c)
     return (char *)last;
 }
 
-/* How many bytes come before the first of the set. */
+/* Returns the number of bytes before the first byte in the set. */
 static inline size_t early_strcspn(const char *text, const char *set)
 {
     size_t bytes = 0;

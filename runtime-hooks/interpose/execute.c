@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions that the caller waits for.
+ * execute - observes executions that the caller waits for.
  */
 #include "runtime-hooks/interpose/execute.h"
 
@@ -9,7 +9,7 @@
 
 #define ID_BLOCK (1ull << 20)
 
-/* Threads take numbers in blocks: they identify executions and do not count them. */
+/* Each thread reserves numbers in blocks: numbers identify executions and do not count them. */
 static uint64_t execution_id_next(void)
 {
     static uint64_t next_block;
@@ -42,7 +42,7 @@ bool interpose_execution_begin(struct interpose_execution *execution, const nrt_
     return true;
 }
 
-/* Whether a runtime with this model rejected it. */
+/* Returns true if a runtime with this model rejected the execution. */
 static bool was_there(const struct interpose_execution *execution, NRT_STATUS status)
 {
     struct interpose_model model;
@@ -70,7 +70,7 @@ void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS s
 
 /* ---- the implicit mode ---- */
 
-/* Queued before the call, because the callback may come before it returns. */
+/* Queues the execution before the call, because the callback may run before the call returns. */
 static void queue_up(struct interpose_execution *execution)
 {
     struct pending_place place = { .key = PENDING_IMPLICIT(execution->hook.core) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explicit - common code of both forms of the explicit interface (nrta_*).
+ * explicit - common code for both forms of the explicit interface (nrta_*).
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EXPLICIT_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_EXPLICIT_H
@@ -14,7 +14,7 @@ struct explicit_form {
     pending_status_function *status_get;
 };
 
-/* After the schedule call: its status, and the sequence of the request. */
+/* Called after the schedule call, with its status and the sequence of the request. */
 void explicit_execution_scheduled(struct interpose_execution *execution,
                                   const struct explicit_form *form, uint32_t unit, int queue,
                                   void *outcome, NRT_STATUS status, uint64_t sequence);
@@ -22,11 +22,11 @@ void explicit_transfer_scheduled(const struct interpose_scope *scope,
                                  const struct explicit_form *form, uint32_t unit, int queue,
                                  void *outcome, const struct ntk_hooks_transfer *transfer,
                                  uint64_t sequence);
-/* context: its value before the call, which took it. */
+/* context has the value from before the call, which consumed it. */
 void explicit_collective_scheduled(const struct interpose_scope *scope,
                                    const struct explicit_form *form, uint32_t unit, int queue,
                                    void *outcome, const void *context, uint64_t sequence);
-/* A transfer of a tensor between host and device; core, name and direction are those of the
+/* Describes a transfer between host and device; core, name and direction come from the
  * tensor. */
 struct ntk_hooks_transfer explicit_transfer(const nrt_tensor_t *tensor, enum ntk_transfer direction,
                                             uint64_t start_ticks, uint64_t offset, uint64_t bytes);

@@ -8,15 +8,15 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* From the linker: our own image. */
+/* Defined by the linker: the image of this library. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
-/* The entries of a call in the tables of symbols and versions. */
+/* The entries of a call in the symbol and version tables. */
 struct entry {
-    ElfW(Sym) * symbol; /* NULL: it has none */
+    ElfW(Sym) * symbol; /* NULL if the call has none */
     ElfW(Half) * version;
-    bool is_old;         /* of the 2.x form, if the 3.0 form is the default of the name */
-    uint32_t newer_call; /* that one */
+    bool is_old;         /* in the 2.x form, if the 3.0 form is the default of the name */
+    uint32_t newer_call; /* the call in the 3.0 form */
 };
 static struct entry entries[INTERPOSE_CALLS];
 static struct interpose_absent shown;
@@ -53,7 +53,7 @@ static const struct interpose_export *export_get(uint32_t call)
                                              : &interpose_exports_3[call];
 }
 
-/* A symbol's address identifies its call. */
+/* Finds the entries of all calls; the address of a symbol identifies its call. */
 static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t count)
 {
     for (uint32_t s = 0; s < count; s++) {
@@ -83,7 +83,8 @@ static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t co
     }
 }
 
-/* The file's access rights for the memory at an address, and its alignment, at least a page. */
+/* Returns the access rights that the file has for the memory at an address, and its alignment, at
+ * least a page. */
 static uintptr_t segment_get(uintptr_t address, int *out_access)
 {
     const ElfW(Phdr) *segment = (const void *)(image_base() + __ehdr_start.e_phoff);
@@ -101,7 +102,8 @@ static uintptr_t segment_get(uintptr_t address, int *out_access)
     return 1;
 }
 
-/* Single stores of a byte or word: a concurrent lookup finds the name or not. */
+/* Writes with single stores of a byte or word: a concurrent lookup either finds the name or does
+ * not. */
 static void entry_write(const struct entry *entry, uint32_t call, bool is_absent, bool is_hidden,
                         bool is_certain)
 {
@@ -120,7 +122,7 @@ void interpose_exports_show(const struct interpose_absent *absent, bool is_certa
 {
     ElfW(Sym) *symbols = dynamic_get(DT_SYMTAB);
     ElfW(Half) *versions = dynamic_get(DT_VERSYM);
-    const uint32_t *hash = dynamic_get(DT_HASH); /* number of buckets, of symbols */
+    const uint32_t *hash = dynamic_get(DT_HASH); /* number of buckets, then of symbols */
 
     if (!symbols || !versions || !hash) {
         return;

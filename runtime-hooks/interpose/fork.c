@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resets state for the child of a fork: locks held by threads of the parent, tables of the parent's
- * objects, and a half-open library.
+ * fork - resets state in the child of a fork: locks held by threads of the parent, tables of the
+ * parent's objects, and a half-open library.
  */
 #include <pthread.h>
 
@@ -20,7 +20,7 @@ void interpose_fork_watch(void)
 
     if (__atomic_exchange_n(&is_watched, 1, __ATOMIC_ACQ_REL) == 0 &&
         pthread_atfork(interpose_real_before_fork, NULL, in_child) != 0) {
-        /* out of memory: the next one retries */
+        /* out of memory: the next call retries */
         __atomic_store_n(&is_watched, 0, __ATOMIC_RELEASE);
     }
 }

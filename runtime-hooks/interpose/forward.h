@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forward - the exported functions of a row of nrt_calls.def, for the two files that include the
- * headers of each form.
+ * forward - defines the exported functions for a row of nrt_calls.def, in the two files that
+ * include the headers of each form.
  *
  * Three functions per row: one that passes the call on, exported by the file; one for a runtime
  * without the call; and a resolver for the loader, after exports.h has made the name indirect.
- * Objects relocated before us find the first.
+ * Objects relocated before this library find the first.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_FORWARD_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_FORWARD_H
@@ -16,11 +16,11 @@
 #include "runtime-hooks/interpose/exports.h"
 #include "runtime-hooks/interpose/real.h"
 
-/* The function of an exported name: the observing one, else forward; NULL if the runtime lacks it.
- * Called by the loader while relocating others. */
+/* Returns the function for an exported name: the observing function, else `forward`; NULL if the
+ * runtime lacks it. The loader calls it while it relocates other objects. */
 interpose_function interpose_pick(enum interpose_call call, interpose_function forward);
 
-/* NULL: passed on unobserved. */
+/* Observing functions by call; NULL if the call is passed on unobserved. */
 extern const interpose_function interpose_observed[INTERPOSE_CALLS];
 
 static inline interpose_function interpose_target(enum interpose_call call)
@@ -28,7 +28,7 @@ static inline interpose_function interpose_target(enum interpose_call call)
     return interpose_observed[call] ? interpose_observed[call] : interpose_real_get(call);
 }
 
-/* The result of a call without a runtime. */
+/* Returns the result of a call without a runtime. */
 #define ABSENT_ANSWER(result) \
     _Generic((result *)NULL,                                      \
              NRT_STATUS *: NRT_FAILURE,                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exported names of version NRT_2.0.0, with the explicit interface in its 2.x form.
+ * forward_2 - exports the names of version NRT_2.0.0, with the explicit interface in its 2.x form.
  */
 #include "runtime-hooks/interpose/forward.h"
 
@@ -21,7 +21,7 @@
     FORWARD(CALL_##name, result, parameters, arguments) \
     result name parameters __attribute__((alias("forward_CALL_" #name)));
 
-/* The version binding of a name: not the default if the other form has it, too. */
+/* The version binding of a name: not the default if the other form has the name too. */
 #define BIND_nrta_cc_prepare "@"
 #define BIND_nrta_cc_schedule "@"
 #define BIND_nrta_error_tracker_create "@@"

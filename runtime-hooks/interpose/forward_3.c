@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exported names of version NRT_3.0.0: the explicit interface in its 3.0 form.
+ * forward_3 - exports the names of version NRT_3.0.0, with the explicit interface in its 3.0 form.
  */
 #include "runtime-hooks/interpose/forward.h"
 

@@ -8,7 +8,7 @@
 #include "shared/abi/segment_abi.h"
 
 #define BLOCK 64
-#define TRIES 1000 /* then no longer waits for a writer that may not be running */
+#define TRIES 1000 /* after these, a reader no longer waits for a writer that may not be running */
 
 struct interpose_handle {
     const void *key;
@@ -52,7 +52,7 @@ static void write_end(struct interpose_handles *handles)
     pthread_mutex_unlock(&handles->lock);
 }
 
-/* The first entry in the key's chain; as a reader, or with the lock. */
+/* Returns the first entry in the key's chain; the caller is a reader or holds the lock. */
 static struct interpose_handle *find(struct interpose_handles *handles, const void *key)
 {
     struct interpose_handle *handle = ntk_abi_load_acquire(bucket_of(handles, key));
@@ -92,7 +92,7 @@ bool interpose_handles_get(struct interpose_handles *handles, const void *key,
     return handle != NULL;
 }
 
-/* With the lock. */
+/* Creates an entry. The caller holds the lock. */
 static struct interpose_handle *handle_new(struct interpose_handles *handles)
 {
     struct interpose_handle *handle = handles->free;
@@ -136,7 +136,7 @@ bool interpose_handles_put(struct interpose_handles *handles, const void *key,
     return handle != NULL;
 }
 
-/* With the lock: removes the entry after *link. */
+/* Removes the entry after *link. The caller holds the lock. */
 static void remove_at(struct interpose_handles *handles, struct interpose_handle **link,
                       struct interpose_handle_value *out_value)
 {
@@ -202,7 +202,7 @@ bool interpose_handles_take_next(struct interpose_handles *handles, uint32_t *cu
     return is_found;
 }
 
-/* The writer is not in this process. Entries stay allocated, but those of the parent are
+/* The writer is not in this process. Entries stay allocated, but the parent's entries are
  * dropped. */
 void interpose_handles_after_fork(struct interpose_handles *handles)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that neuron/marks.h searches for, with another runtime. If that is one of ours,
- * with its own hooks, it keeps the marks.
+ * marks - the functions that neuron/marks.h searches for, with another runtime. If that is a
+ * runtime of this project, with its own hooks, the runtime keeps the marks.
  */
 #include "neuron/marks.h"
 
@@ -12,7 +12,7 @@
 
 static neuron_mark_now_function *own_now;
 static neuron_mark_write_function *own_write;
-static neuron_mark_trace_function *own_trace; /* NULL: an older runtime */
+static neuron_mark_trace_function *own_trace; /* NULL for an older runtime */
 
 void interpose_marks_pass_on(void)
 {
@@ -28,7 +28,8 @@ void interpose_marks_pass_on(void)
     if (!dladdr((void *)(uintptr_t)REAL(nrt_init), &about) || !about.dli_fname) {
         return;
     }
-    handle = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays open, like the runtime */
+    /* the library stays open, like the runtime */
+    handle = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     now = handle ? dlvsym(handle, "neuron_mark_now", MARKS_NODE) : NULL;
     write = handle ? dlvsym(handle, "neuron_mark_write", MARKS_NODE) : NULL;
     trace = handle ? dlvsym(handle, "neuron_mark_trace", MARKS_NODE) : NULL;

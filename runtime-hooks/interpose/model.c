@@ -44,7 +44,7 @@ static void model_put(const nrt_model_t *handle, const struct interpose_model *m
     (void)interpose_handles_put(&models, handle, out_value);
 }
 
-/* Bytes in use on each core of the process, as far as the runtime reports it. */
+/* Bytes in use on each core of the process, as far as the runtime reports them. */
 struct usage {
     bool is_known;
     uint64_t bytes[NTK_SEGMENT_CORES];
@@ -76,8 +76,8 @@ static void load_begin(struct load *load, const void *neff_bytes, size_t size)
     load->start_ticks = ntk_hooks_now();
 }
 
-/* If the runtime does not report it: the core with the largest growth; stacks are shared, so the
- * first of equals. */
+/* Returns the core with the largest growth, if the runtime does not report the core. Cores share
+ * stacks, so the first of equal cores is returned. */
 static int64_t core_by_growth(const struct load *load, const struct usage *after)
 {
     int64_t core = interpose_cores.count == 1 ? 0 : -1;
@@ -135,7 +135,7 @@ static uint64_t growth_sum(const struct load *load, const struct usage *after)
     return after_bytes > before_bytes ? after_bytes - before_bytes : 0;
 }
 
-/* A failed load has no handle. rank: NULL if no other process is involved. */
+/* Ends a load; a failed load has no handle. rank: NULL if no other process is involved. */
 static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc,
                      const struct ntk_hooks_rank *rank, NRT_STATUS status)
 {
@@ -221,8 +221,8 @@ NRT_STATUS observed_nrt_unload(nrt_model_t *model)
     if (!scope.generation || !interpose_model_get(model, &known)) {
         return REAL(nrt_unload)(model);
     }
-    /* Executions started before by other threads are counted; the address may belong to a new model
-     * before this returns. */
+    /* Executions started earlier by other threads are counted; a new model may get the address
+     * before this call returns. */
     known.is_unloading = 1;
     model_put(model, &known, &value);
     start_ticks = ntk_hooks_now();

@@ -9,7 +9,7 @@
 
 #define MAPS_LINE_BYTES 1024
 
-/* The file mapped at the address; "" if it is anonymous memory. */
+/* Returns the path of the file mapped at the address; "" for anonymous memory. */
 static void mapped_path(uintptr_t address, char *path, size_t path_bytes)
 {
     char line[MAPS_LINE_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_facts - facts about a NEFF in memory that are visible before it is unpacked.
+ * neff_facts - reads facts about a NEFF in memory that are visible before it is unpacked.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_NEFF_FACTS_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_NEFF_FACTS_H
@@ -13,10 +13,10 @@
 struct interpose_neff_facts {
     uint8_t uuid[16];
     char name[NTK_MODEL_NAME_BYTES];
-    char path[NTK_MODEL_PATH_BYTES]; /* of the file mapped there; else "" */
+    char path[NTK_MODEL_PATH_BYTES]; /* path of the file mapped at the address, else "" */
 };
 
-/* Texts are empty if unknown. */
+/* A text is empty if unknown. */
 void interpose_neff_facts_get(const void *bytes, size_t size,
                               struct interpose_neff_facts *out_facts);
 

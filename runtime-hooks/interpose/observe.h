@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe - the start and end of every observed call, and common code of this folder.
+ * observe - marks the start and end of every observed call; also holds common code of this folder.
  *
  * A call of the client is observed while the process is attached; calls of the runtime to itself,
  * through the same exported names, are passed on. Exceptions and thread cancellation may pass
@@ -26,31 +26,31 @@
 #define OBSERVED_3(name)
 #include "runtime-hooks/interpose/interpose.def"
 
-/* First physical core of a model of the runtime, and its reference in the hooks. */
+/* The first physical core of a model of the runtime, and the model's reference in the hooks. */
 struct interpose_model {
     struct ntk_hooks_model_ref ref;
     uint16_t core;
     uint16_t core_count;
-    uint32_t vnc; /* the first, in the process's numbering */
+    uint32_t vnc; /* number of the first core in the process */
     uint32_t is_unloading;
 };
 
-/* One cache line per thread. */
+/* State of a thread, in one cache line. */
 struct interpose_thread {
-    uint32_t depth;                  /* nesting of observed calls in the thread */
-    struct interpose_model model;    /* its last lookup, */
-    const nrt_model_t *model_handle; /* by this */
-    uint64_t model_seq;              /* with this state of the table */
-    uint64_t execution_id;           /* the latest, from the thread's block of numbers */
+    uint32_t depth;                  /* nesting depth of observed calls in the thread */
+    struct interpose_model model;    /* result of the last lookup */
+    const nrt_model_t *model_handle; /* handle of the last lookup */
+    uint64_t model_seq;              /* state of the table in the last lookup */
+    uint64_t execution_id;           /* latest execution, from the thread's block of numbers */
 } __attribute__((aligned(64)));
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
-/* Incremented at each attach; 0 while nothing is observed. Operations with another number have
+/* Incremented at each attach; 0 while nothing is observed. Operations from another generation have
  * ended. */
 extern uint32_t interpose_generation;
 
 struct interpose_scope {
-    uint32_t generation; /* 0: pass the call on */
+    uint32_t generation; /* 0 means that the call is passed on */
 };
 
 static inline struct interpose_scope interpose_enter(void)
@@ -72,45 +72,46 @@ static inline void interpose_leave(const struct interpose_scope *scope)
 #define INTERPOSE_SCOPE \
     struct interpose_scope scope __attribute__((cleanup(interpose_leave))) = interpose_enter()
 
-/* Whether an operation that started in the scope may be reported. */
+/* Returns true if an operation that started in the scope may be reported. */
 static inline bool interpose_is_on(const struct interpose_scope *scope)
 {
     return scope->generation != 0 &&
            scope->generation == __atomic_load_n(&interpose_generation, __ATOMIC_RELAXED);
 }
 
-/* cores.c: the physical cores of the process's cores. */
+/* In cores.c: the physical cores that belong to the cores of the process. */
 struct interpose_cores {
     uint32_t count;
-    uint32_t lnc; /* physical cores of each */
+    uint32_t lnc; /* physical cores per logical core */
     uint32_t device_count;
-    uint32_t cores_per_device; /* physical; 0 unknown */
+    uint32_t cores_per_device; /* number of physical cores, 0 if unknown */
     bool is_guessed;
-    const char *instance; /* "" unknown */
+    const char *instance; /* "" if unknown */
     uint16_t logical[NTK_SEGMENT_CORES];
 };
 extern struct interpose_cores interpose_cores;
-/* After nrt_init. */
+/* Finds the cores; called after nrt_init(). */
 void interpose_cores_find(void);
-/* First physical core of a core of the process; NTK_NO_CORE. */
+/* Returns the first physical core for a core of the process; NTK_NO_CORE if unknown. */
 uint16_t interpose_core_get(int64_t vnc);
 
-/* The process's core with this first physical core; 0 if none. */
+/* Returns the core of the process with this first physical core; 0 if none. */
 uint32_t interpose_vnc_get(uint16_t core);
 
 /* Clears the tables of handles when the process closes the runtime, and in the child of a fork. */
 void interpose_models_forget(void);
 void interpose_tensors_forget(void);
-/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 if unknown. */
+/* Returns the first physical core of a tensor on the device; NTK_NO_CORE otherwise. *name is 0 if
+ * unknown. */
 uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name);
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);
 void interpose_captures_after_fork(void);
 void interpose_callbacks_after_fork(void);
-/* process.c: calls all of these. */
+/* In process.c: calls the functions above. */
 void interpose_process_after_fork(void);
 void interpose_collectives_after_fork(void);
-/* marks.c: the runtime has its own hooks. */
+/* In marks.c: the runtime has its own hooks, so marks are passed on to it. */
 void interpose_marks_pass_on(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which function an exported name is.
+ * observed - selects the function for an exported name.
  */
 #include <string.h>
 
@@ -38,7 +38,7 @@ interpose_function interpose_pick(enum interpose_call call, interpose_function f
     return interpose_observed[call] ? interpose_observed[call] : forward;
 }
 
-/* From here on a client may look up any name. */
+/* Shows the names; from now on a client may look up any name. */
 static void names_show(void)
 {
     interpose_real_look(false);
@@ -49,9 +49,9 @@ static void names_show(void)
 /* Instrumented code must not run before the constructors of the sanitizer's library. */
 #define NAMES_BEGIN names_show
 #else
-/* The loader calls this resolver when it relocates us, before the objects that need us, which then
- * bind what they find. Without a dependent object, weak references of the program find nothing
- * without us. */
+/* The loader calls this resolver when it relocates this library, before the objects that need the
+ * library, which then bind the names that they find. If no object needs it, weak references of the
+ * program find nothing without this library. */
 static void (*names_pick(void))(void)
 {
     bool is_needed = interpose_real_is_needed();

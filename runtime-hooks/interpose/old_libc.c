@@ -2,9 +2,11 @@
 /*
  * old_libc - lets a library that was built with a new C library load on old ones.
  *
- * Since 2.32 the GNU C library exports some calls with a newer version, and a library that names it
- * does not load before that release. The linker replaces those calls by the ones below
- * (--wrap, in CMakeLists.txt), which name the oldest version. tests/install reads the versions.
+ * Since 2.32 the GNU C library exports some calls with a newer version, and a library with a
+ * reference to that version does not load with an older release. The linker replaces those calls
+ * with the functions below
+ * (--wrap, in CMakeLists.txt), which refer to the oldest version. tests/install checks the
+ * versions.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,8 +18,8 @@
 
 #if defined(__x86_64__)
 #define OLDEST "GLIBC_2.2.5"
-#define OLDEST_AT "GLIBC_2.4"    /* of the calls with "at" */
-#define OLDEST_NAME "GLIBC_2.12" /* of pthread_setname_np() */
+#define OLDEST_AT "GLIBC_2.4"    /* version of calls with "at" in the name */
+#define OLDEST_NAME "GLIBC_2.12" /* version of pthread_setname_np() */
 #define OLDEST_SCANF "GLIBC_2.7"
 #define STAT_VERSION 1
 #else
@@ -28,7 +30,7 @@
 #define STAT_VERSION 0
 #endif
 
-/* One call: its replacement for the linker, and the old version as old_NAME. */
+/* Defines the replacement of a call for the linker, and the old version as old_NAME. */
 #define OLD(returns, name, parameters, arguments, version) \
     returns old_##name parameters;                         \
     returns __wrap_##name parameters;                      \
@@ -54,7 +56,7 @@ OLD(int, pthread_setspecific, (pthread_key_t key, const void *value), (key, valu
 OLD(int, pthread_setname_np, (pthread_t thread, const char *name), (thread, name), OLDEST_NAME)
 OLD(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old), OLDEST)
 
-/* Before 2.33 these had a version argument. */
+/* These calls had a version argument before glibc 2.33. */
 #define OLD_STAT(name, old_name, parameters, arguments, old_parameters, version) \
     int old_##name old_parameters;                                               \
     int __wrap_##name parameters;                                                \
@@ -74,7 +76,7 @@ OLD_STAT(fstatat, __fxstatat, (int fd, const char *path, struct stat *out, int f
          (STAT_VERSION, fd, path, out, flags),
          (int version, int fd, const char *path, struct stat *out, int flags), OLDEST_AT)
 
-/* Since 2.38 the headers give these calls other names. */
+/* The headers give these calls other names since glibc 2.38. */
 #define OLD_NUMBER(returns, name)                                           \
     returns old_##name(const char *text, char **end, int base);             \
     returns __wrap___isoc23_##name(const char *text, char **end, int base); \

@@ -12,12 +12,12 @@
 struct queue {
     struct pending_place place;
     pthread_mutex_t lock;
-    uint64_t head; /* of the oldest request; increasing */
+    uint64_t head; /* number of the oldest request; only increases */
     uint64_t tail;
     struct pending_request requests[PENDING_REQUESTS];
 };
 
-/* Filled from the start under the lock, never emptied. */
+/* Filled from the start under the lock; entries stay. */
 static struct queue *queues[PENDING_QUEUES];
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -93,7 +93,7 @@ static void request_end_with_status(struct pending_request *request)
                              : request->status);
 }
 
-/* Removes the oldest request up to the sequence; false: none. */
+/* Removes the oldest request up to the sequence; false if there is none. */
 static bool queue_pop(struct queue *queue, uint64_t sequence, struct pending_request *out_request)
 {
     bool is_found = false;
@@ -148,7 +148,7 @@ void pending_end_implicit(uint16_t core, NRT_STATUS status)
         if (!queue->place.latest &&
             (core == NTK_NO_CORE || queue->place.key == PENDING_IMPLICIT(core))) {
             while (queue_pop(queue, 0, &request)) {
-                /* The time of its end is unknown. */
+                /* The end time is unknown. */
                 request.execution.call_start_ticks = 0;
                 request_end(&request, status);
             }
@@ -212,11 +212,11 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     bool is_running;
-    bool is_waiting; /* all queues are empty */
+    bool is_waiting; /* true while all queues are empty */
     bool stop;
 } poller = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
-/* Whether any request is left. */
+/* Polls all queues; returns true if any request is left. */
 static bool poll_once(void)
 {
     bool is_left = false;
@@ -247,7 +247,7 @@ static void *poller_run(void *unused)
     const struct timespec pause = { .tv_nsec = POLL_NS };
 
     (void)unused;
-    interpose_thread.depth = 1; /* its own calls are not observed */
+    interpose_thread.depth = 1; /* calls of this thread are not observed */
     pthread_mutex_lock(&poller.lock);
     while (!poller.stop) {
         pthread_mutex_unlock(&poller.lock);
@@ -268,7 +268,8 @@ static void *poller_run(void *unused)
     return NULL;
 }
 
-/* Before the destructors of the runtime, which was loaded before this handler was set. */
+/* Runs before the destructors of the runtime, because the runtime was loaded before this handler
+ * was registered. */
 static void at_exit(void)
 {
     pending_stop();
@@ -347,7 +348,7 @@ void pending_add(const struct pending_place *place, const struct pending_request
     }
 }
 
-/* Threads and requests belong to the parent. */
+/* Drops threads and requests, which belong to the parent. */
 void pending_after_fork(void)
 {
     memcpy(&queues_lock, &fresh_mutex, sizeof fresh_mutex);

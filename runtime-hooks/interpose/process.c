@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process is observed from a successful nrt_init to nrt_close: before, there is nothing to
- * report, and most programs with a preload are shells and compilers.
+ * process - observes a process from a successful nrt_init() to nrt_close(): earlier there is
+ * nothing to report, and most programs with a preload are shells and compilers.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "runtime-hooks/interpose/pending.h"
 #include "runtime-hooks/interpose/say.h"
 
-/* The prefix of the version detail if our own core, with its own hooks, follows us. */
+/* Prefix of the version detail of a runtime of this project, which has its own hooks. */
 #define OWN_RUNTIME "software NeuronCores"
 
 #define SETTLE_PAUSE_NS 50000
@@ -22,11 +22,11 @@
 __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 uint32_t interpose_generation;
 
-/* Serialises nrt_init and nrt_close. */
+/* Serializes nrt_init() and nrt_close(). */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t attach_count;
 
-/* Whether there is state of an earlier use of the runtime. */
+/* True if there is state from an earlier use of the runtime. */
 static bool was_attached;
 
 void interpose_process_after_fork(void)
@@ -56,10 +56,11 @@ static void cores_claim(void)
     }
 }
 
-/* With the lock, once the runtime is open. */
+/* Attaches once the runtime is open. The caller holds the lock. */
 static void attach(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
 {
-    static bool is_said; /* once per process, however often it opens the runtime */
+    /* true after the first message of the process, even if it opens the runtime again */
+    static bool is_said;
     char note[256] = "";
     char runtime_version[NTK_VERSION_TEXT_BYTES] = "";
     nrt_version_t version = { 0 };
@@ -103,8 +104,8 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     __atomic_store_n(&interpose_generation, attach_count, __ATOMIC_RELEASE);
 }
 
-/* The runtime is closed, so none of its calls is running; a thread that has just returned from one
- * counts it before the segment is removed. Queued items that will never be reported delay the exit
+/* Waits until the threads that have just returned from a call have counted it. The runtime is
+ * closed, so none of its calls is running. Queued items that will never be reported delay the exit
  * only briefly. */
 static void executions_settle(void)
 {
@@ -146,8 +147,8 @@ static void detach(void)
     ntk_hooks_detach();
 }
 
-/* These two do additional work that must be completed: it reads files and waits for threads, which
- * are points of cancellation. */
+/* nrt_init() and nrt_close() do additional work that must be completed: it reads files and waits
+ * for threads, and both are cancellation points. */
 static void lifecycle_enter(int *out_cancel_state)
 {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, out_cancel_state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures: the file or folder that the runtime writes, its start and stop, and its size.
+ * profile - observes captures: the file or folder that the runtime writes, its start and stop, and
+ * its size.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,19 +10,20 @@
 
 #include "runtime-hooks/interpose/model.h"
 
-#define CAPTURES 64 /* simultaneous ones; more are passed on unobserved */
+#define CAPTURES 64 /* maximum number of simultaneous captures; further captures are not observed */
 
 struct capture {
-    uint64_t key; /* 0: free */
+    uint64_t key; /* 0 for a free entry */
     uint32_t generation;
-    uint64_t session; /* ours, 1 and up */
+    uint64_t session; /* session number in the hooks, from 1 */
     struct ntk_hooks_model_ref model;
     uint16_t core;
     uint32_t name;
     uint64_t start_ticks;
 };
 
-/* The key to stop a capture: its file, its core, the runtime's session, or the only inspection. */
+/* The kind of key that identifies a capture: its file, its core, the runtime's session, or the only
+ * inspection. */
 enum key_kind {
     KEY_FILE = 1,
     KEY_CORE,
@@ -48,7 +50,7 @@ static uint64_t file_key(const char *filename)
     return key_make(KEY_FILE, hash);
 }
 
-/* With the lock. */
+/* Finds a capture. The caller holds the lock. */
 static struct capture *capture_find(uint64_t key)
 {
     for (size_t i = 0; i < CAPTURES; i++) {
@@ -90,7 +92,7 @@ static uint64_t file_bytes(const char *path)
                                                                        : 0;
 }
 
-/* path: its place, if unknown at the start; else NULL. */
+/* Ends a capture. path: where it was written, if unknown at the start; else NULL. */
 static void capture_end(const struct interpose_scope *scope, uint64_t key, const char *path,
                         uint64_t bytes, NRT_STATUS status)
 {
@@ -149,7 +151,7 @@ NRT_STATUS observed_nrt_profile_session_start(int32_t vnc)
     return status;
 }
 
-/* It is kept under the runtime's id until written or dropped. */
+/* The session is kept under the runtime's id until it is written or dropped. */
 NRT_STATUS observed_nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
 {
     INTERPOSE_SCOPE;
@@ -191,7 +193,7 @@ NRT_STATUS observed_nrt_profile_session_drop(uint64_t session_id)
 
 /* ---- inspections ---- */
 
-/* The final size of a folder is unknown. */
+/* Begins an inspection; the final size of its folder is unknown. */
 static void inspection_begin(const struct interpose_scope *scope)
 {
     const char *folder = getenv("NEURON_RT_INSPECT_OUTPUT_DIR");
@@ -216,7 +218,7 @@ NRT_STATUS observed_nrt_inspect_begin_with_options(nrt_inspect_config_t *options
     INTERPOSE_SCOPE;
     NRT_STATUS status = REAL(nrt_inspect_begin_with_options)(options);
 
-    /* Its options contain a folder that cannot be queried. */
+    /* The options contain a folder that cannot be queried. */
     if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
         capture_begin(&scope, key_make(KEY_INSPECTION, 0), (struct ntk_hooks_model_ref){ 0 },
                       NTK_NO_CORE, NULL);

@@ -17,8 +17,8 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* Maximum wait of a fork for a thread that opens the library: 2 s. The thread may wait for us, in a
- * constructor that forks. */
+/* A fork waits at most 2 s for a thread that opens the library, because that thread may wait for
+ * the fork, in a constructor that forks. */
 #define FORK_PAUSE_NS 1000000
 #define FORK_PAUSES 2000
 
@@ -38,20 +38,20 @@ bool interpose_real_is_form_2;
 struct library {
     bool is_open;
     bool is_form_2;
-    interpose_function functions[INTERPOSE_CALLS]; /* NULL: it has none */
+    interpose_function functions[INTERPOSE_CALLS]; /* NULL for a missing call */
 };
 
-/* Held only while copying words: several first threads each open the library, which the loader
- * serialises, and find the same one. So no thread waits for the loader while holding our lock,
- * neither in a constructor nor in the child of a fork. */
+/* Held only while words are copied: several first threads each open the library and find the same
+ * one, because the loader serializes them. So no thread waits for the loader while it holds this
+ * lock, neither in a constructor nor in the child of a fork. */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
-static bool is_published; /* one that is open */
+static bool is_published; /* true once a library is open */
 
-/* Number of threads that are opening the library, and whether this one is. */
+/* Number of threads that are opening the library; true while this thread is. */
 static uint32_t opening_count;
 static __thread bool is_opening __attribute__((tls_model("initial-exec")));
 
-/* The library that our names represent, once it is certain to be opened. */
+/* Path of the library that the exported names represent, once it is certain to be opened. */
 static char decided_path[PATH_MAX];
 static uint32_t is_decided;
 
@@ -60,7 +60,7 @@ static interpose_function absent_get(enum interpose_call call)
     return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
 }
 
-/* Only the first message of a process is printed. */
+/* Set after the first message; only that message is printed. */
 static uint32_t was_said;
 #define say(...)                                                        \
     do {                                                                \
@@ -69,7 +69,7 @@ static uint32_t was_said;
         }                                                               \
     } while (0)
 
-/* The library of the path, or NULL after printing the reason. */
+/* Opens the library at the path; returns NULL after printing the reason. */
 static void *library_open(const char *path)
 {
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
@@ -83,7 +83,7 @@ static void *library_open(const char *path)
     return library;
 }
 
-/* In the version of the call's form; libraries without versions have one form. */
+/* Finds a call in the version of its form; a library without versions has one form. */
 static interpose_function symbol_get(void *library, const struct ntk_elf_file *file,
                                      const struct interpose_call_row *call)
 {
@@ -123,7 +123,7 @@ static void absent_add(struct interpose_absent *absent, uint32_t call)
     absent->words[call / 64] |= (uint64_t)1 << call % 64;
 }
 
-/* The first open library is kept; until then every call fails. */
+/* Publishes the first open library; until then every call fails. */
 static void publish(const struct library *library)
 {
     struct interpose_absent absent = { 0 };
@@ -182,7 +182,7 @@ interpose_function interpose_real_open(enum interpose_call call)
     int cancel_state;
 
     if (is_opening) {
-        return absent_get(call); /* called by the library's own constructors, through us */
+        return absent_get(call); /* called by a constructor of the library through this one */
     }
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     interpose_fork_watch();
@@ -219,7 +219,8 @@ void interpose_real_after_fork(void)
     opening_count = is_opening;
 }
 
-/* The address of the call in the file, loaded at base; 0: missing, or an indirect function. */
+/* Returns the address of the call in the file, loaded at `base`; 0 if it is missing or an indirect
+ * function. */
 static uintptr_t call_address(const struct ntk_elf_file *file, uintptr_t base,
                               const struct interpose_call_row *call)
 {
@@ -273,10 +274,11 @@ static uint32_t name_bucket(const char *name)
     return hash % NAME_BUCKETS;
 }
 
-/* Every program with our preload waits for this: one pass over the exports of the file. */
+/* Finds the calls in one pass over the exports of the file, because every program with this preload
+ * waits for it. */
 static void file_calls(const struct ntk_elf_file *file, struct interpose_absent *out_absent)
 {
-    uint16_t first[NAME_BUCKETS] = { 0 }; /* a call + 1 */
+    uint16_t first[NAME_BUCKETS] = { 0 }; /* number of the call + 1 */
     uint16_t next[INTERPOSE_CALLS];
     struct ntk_elf_export export;
 
@@ -302,7 +304,8 @@ static void file_calls(const struct ntk_elf_file *file, struct interpose_absent 
     }
 }
 
-/* Two simultaneous first threads both read it, with the same result. False: no library. */
+/* Reads the file; if two threads do so at the same time, they get the same result. Returns false if
+ * there is no library. */
 static bool file_look(bool is_taken)
 {
     struct interpose_absent absent = { 0 };

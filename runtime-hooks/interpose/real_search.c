@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of the wrapped library: the places of ld.so(8), in order, and the vendor's folder before
- * the default folders.
+ * real_search - finds the path of the wrapped library: the places of ld.so(8), in order, and the
+ * vendor's folder before the default folders.
  */
 #include "runtime-hooks/interpose/real.h"
 
@@ -14,7 +14,7 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* The runtime, and not our own file or a copy of it. */
+/* Returns true if the file is a runtime, and neither this library nor a copy. */
 static bool is_runtime(const char *path)
 {
     struct ntk_elf_export export;
@@ -38,11 +38,11 @@ static bool text_copy(char to[PATH_MAX], const char *text)
     return true;
 }
 
-/* The library in a folder; an empty name is the working folder. */
+/* Looks for the library in a folder; an empty name is the working folder. */
 static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 {
     static const char name[] = "/" NTK_NRT_SONAME;
-    size_t skipped = bytes == 0; /* the slash */
+    size_t skipped = bytes == 0; /* skips the slash */
 
     if (bytes > PATH_MAX - sizeof name) {
         return false;
@@ -54,11 +54,11 @@ static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 
 /* ---- paths of loaded objects ---- */
 
-/* From the linker: the start of the image that contains this code. */
+/* Defined by the linker: the start of the image that contains this code. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 struct object {
-    const char *path; /* "" is the program */
+    const char *path; /* "" for the program */
     const char *soname;
     const char *rpath;
     const char *runpath;
@@ -75,7 +75,7 @@ static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dyna
     *out_object = (struct object){ .path = path ? path : "" };
     for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_STRTAB) {
-            /* The loader has relocated it, except for the vDSO. */
+            /* The loader has relocated the address, except in the vDSO. */
             strings = (const char *)entry->d_un.d_ptr;
         }
     }
@@ -101,7 +101,7 @@ static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dyna
     return true;
 }
 
-/* The folder of the object, for $ORIGIN. */
+/* Returns the folder of the object, for $ORIGIN. */
 static size_t origin_get(const struct object *object, char origin[PATH_MAX])
 {
     if (object->path[0] != '\0') {
@@ -124,7 +124,7 @@ static size_t origin_get(const struct object *object, char origin[PATH_MAX])
     return (size_t)(slash - origin);
 }
 
-/* One folder of a list, with $ORIGIN and $LIB replaced; false if it is too long. */
+/* Expands one folder of a list, with $ORIGIN and $LIB replaced; false if it is too long. */
 static bool folder_expand(const struct object *object, const char *text, size_t bytes,
                           char folder[PATH_MAX])
 {
@@ -134,7 +134,7 @@ static bool folder_expand(const struct object *object, const char *text, size_t 
     for (size_t i = 0; i < bytes;) {
         static const struct {
             const char *name;
-            const char *value; /* NULL: the folder of the object */
+            const char *value; /* NULL for the folder of the object */
         } tokens[] = {
             { "$ORIGIN", NULL }, { "${ORIGIN}", NULL }, { "$LIB", "lib64" }, { "${LIB}", "lib64" }
         };
@@ -162,7 +162,7 @@ static bool folder_expand(const struct object *object, const char *text, size_t 
     return true;
 }
 
-/* The first folder of a list with the library. */
+/* Finds the first folder of a list with the library. */
 static bool list_has(const struct object *object, const char *list, const char *separators,
                      char path[PATH_MAX])
 {
@@ -181,14 +181,14 @@ static bool list_has(const struct object *object, const char *list, const char *
 }
 
 enum where {
-    WHERE_LOADED,  /* it is already loaded, after us */
+    WHERE_LOADED,  /* already loaded, after this library */
     WHERE_RPATH,   /* searched by the loader before LD_LIBRARY_PATH */
-    WHERE_RUNPATH, /* and after it */
+    WHERE_RUNPATH, /* searched after LD_LIBRARY_PATH */
 };
 
 struct walk {
     enum where where;
-    bool needs_us; /* only objects that need the library; else the others */
+    bool needs_us; /* true: only objects that need the library; false: only the others */
     char *path;
 };
 

@@ -38,7 +38,7 @@ void interpose_say(const char *const *parts)
     (void)ignored;
     for (size_t i = 0; i < NUMBERS; i++) {
         if (sigismember(&pending, numbers[i]) != 0) {
-            sigdelset(&ours, numbers[i]); /* it was not ours */
+            sigdelset(&ours, numbers[i]); /* the signal was pending before */
         }
     }
     while (is_quiet && sigtimedwait(&ours, NULL, &now) > 0) {

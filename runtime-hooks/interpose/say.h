@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* say - prints a line on stderr of the observed process, without endangering it. */
+/* say - prints a line on stderr of the observed process, without disturbing the process. */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
 
 /*
- * Writes the parts, up to NULL, as one line. No heap and no buffer: the first call may come from a
- * thread with a small stack. A file at the size limit and a pipe without a reader send the
+ * Writes the parts, up to NULL, as one line. Uses no heap and no buffer, because the first call may
+ * come from a thread with a small stack. A file at the size limit and a pipe without a reader send
+ * the
  * process no signal.
  *
  * Threads: any.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: their memory, and transfers.
+ * tensor - observes tensors: their memory and transfers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "runtime-hooks/interpose/handles.h"
 #include "runtime-hooks/interpose/observe.h"
 
-/* Memory shared by a tensor and its slices; counted once, until the last one is freed. */
+/* Memory shared by a tensor and its slices; counted once, until the last of them is freed. */
 struct storage {
     struct ntk_hooks_memory memory;
     ntk_hooks_row row;
-    uint32_t reference_count; /* under the lock; 0 in the list of free ones */
+    uint32_t reference_count; /* protected by the lock; 0 in the list of free entries */
     struct storage *next;
 };
 
 struct tensor {
-    struct storage *storage; /* NULL: the runtime holds no memory for it */
+    struct storage *storage; /* NULL if the runtime holds no memory for the tensor */
     uint32_t name;
-    uint16_t core; /* NTK_NO_CORE: on the host */
+    uint16_t core; /* NTK_NO_CORE for a tensor on the host */
 };
 static_assert(sizeof(struct tensor) <= sizeof(struct interpose_handle_value),
               "a tensor is kept by its handle");
@@ -101,7 +101,8 @@ static bool tensor_put(const nrt_tensor_t *handle, const struct tensor *tensor)
     return interpose_handles_put(&tensors, handle, &value);
 }
 
-/* A tensor missing in the table is not counted, because its end could not be matched. */
+/* Adds a tensor to the table. A tensor that cannot be added is not counted, because its end could
+ * not be matched. */
 static void tensor_add(const nrt_tensor_t *handle, struct tensor *tensor)
 {
     if (!tensor_put(handle, tensor)) {
@@ -198,7 +199,7 @@ NRT_STATUS observed_nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source,
     return status;
 }
 
-/* The buffer belongs to the caller, on the host; the runtime's old memory is freed. */
+/* The buffer belongs to the caller, on the host; the runtime frees its old memory. */
 NRT_STATUS observed_nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
 {
     INTERPOSE_SCOPE;
@@ -220,7 +221,7 @@ void observed_nrt_tensor_free(nrt_tensor_t **tensor)
     struct interpose_handle_value value;
     struct tensor known = { 0 };
 
-    /* Remove it from the table first: the runtime may reuse the address before it returns. */
+    /* Remove the tensor first: the runtime may reuse the address before it returns. */
     if (scope.generation && tensor && *tensor &&
         interpose_handles_take(&tensors, *tensor, &value)) {
         memcpy(&known, &value, sizeof known);
@@ -283,7 +284,7 @@ NRT_STATUS observed_nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size
     return status;
 }
 
-/* One transfer per operation, each with the time of the whole batch. */
+/* Reports one transfer per operation, each with the time of the whole batch. */
 static void batches_tell(const nrt_tensor_batch_t *batches, uint64_t count,
                          enum ntk_transfer direction, uint64_t start_ticks)
 {

@@ -11,13 +11,13 @@
 #define RENDEZVOUS_BYTES 512U
 
 struct pair {
-    struct nrt_tensor *from, *to; /* held */
+    struct nrt_tensor *from, *to; /* references held by the context */
 };
 
 struct nrt_cc_context {
     struct ntk_core_handle handle;
     struct ntk_core_collective collective;
-    struct ntk_core_comm_options options; /* rendezvous and group are owned */
+    struct ntk_core_comm_options options; /* owns its rendezvous and group */
     uint32_t nc;
     struct pair *pairs;
     size_t pair_count;
@@ -47,7 +47,7 @@ static struct ntk_core_handle_pool contexts =
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* NRT_INVALID for anything but a collective operation. */
+/* Returns NRT_INVALID if the operation is not a collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                                  struct ntk_core_collective *out_collective)
 {
@@ -130,7 +130,8 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
     return NRT_SUCCESS;
 }
 
-/* Copies what the caller may change later, and what a queue's thread cannot read safely. */
+/* Copies arguments that the caller may change later, and arguments that a queue's thread cannot
+ * read safely. */
 static NRT_STATUS context_fill(struct nrt_cc_context *context, const nrt_cc_comm_t *comm,
                                const nrt_tensor_list_t *input, const nrt_tensor_list_t *output)
 {
@@ -165,7 +166,7 @@ static bool list_is_good(const nrt_tensor_list_t *list)
     return list && list->tensors && list->num_tensors > 0 && list->num_tensors <= PAIRS_MAX;
 }
 
-/* Between enter and leave. */
+/* Creates a context. Called between enter and leave. */
 static NRT_STATUS context_make(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *input,
                                const nrt_tensor_list_t *output,
                                const struct ntk_core_collective *collective,
@@ -246,7 +247,7 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
     struct ntk_err err = { 0 };
     char rendezvous[RENDEZVOUS_BYTES];
 
-    /* Queues of one world run in parallel with each other and with the host's own calls: each has a
+    /* Queues of one world run in parallel with each other and with calls of the host: each has a
      * separate rendezvous, so that order matters only within a queue. */
     (void)snprintf(rendezvous, sizeof rendezvous, "queue %u of %s", queue, options.rendezvous);
     options.rendezvous = rendezvous;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations called by the host.
+ * nrt_collectives - runs collective operations called by the host.
  */
 #include "runtime-hooks/libnrt/nrt_cc.h"
 
@@ -34,7 +34,8 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
     return NRT_SUCCESS;
 }
 
-/* Between enter and leave: joins as this rank, NRT_SUCCESS or a logged error. vnc -1: any core. */
+/* Joins as this rank; returns NRT_SUCCESS or a logged error. Called between enter and leave. vnc -1
+ * means any core. */
 static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count,
                             struct ntk_core_comm **out_comm)
 {
@@ -86,7 +87,7 @@ static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, u
 
     status = comm_join(function, vnc, rank, rank_count, &comm);
     if (status == NRT_SUCCESS) {
-        ntk_core_comm_leave(comm); /* the process keeps it */
+        ntk_core_comm_leave(comm); /* the process keeps its own reference */
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The debug stream: converts events of the core to the layout of the public header.
+ * nrt_debug_stream - converts events of the core to the layout of the public header.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 

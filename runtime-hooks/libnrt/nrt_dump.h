@@ -9,7 +9,8 @@
 
 #include "runtime-hooks/libnrt/nrt_front.h"
 
-/* Writes them if this is the status in the variable. tensors: one per input and output. */
+/* Writes the inputs if `status` is the status in the variable. tensors has one entry per input and
+ * output. */
 void nrt_dump_inputs(struct nrt_model *model, struct ntk_core_tensor *const *tensors, size_t count,
                      NRT_STATUS status);
 

@@ -51,7 +51,7 @@ static int lnc_get(const struct ntk_core_machine *machine, uint32_t *out_lnc, st
     return 0;
 }
 
-/* "0-3,4": contiguous and ascending. */
+/* Parses cores such as "0-3,4", which must be contiguous and ascending. */
 static int visible_cores_get(const char *text, struct ntk_core_options *options,
                              struct ntk_err *err)
 {
@@ -137,7 +137,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
-    /* On by default: docs/decisions/execution.md. */
+    /* This is on by default: docs/decisions/execution.md. */
     options.report_numerical_errors =
         !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
                         strcmp(verbosity, "0") == 0));
@@ -197,7 +197,8 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
-    /* A run must not wait ten minutes for a default limit: docs/decisions/execution.md. */
+    /* A run without a limit in the environment must not wait ten minutes:
+     * docs/decisions/execution.md. */
     options.hangs_last = ntk_env_text("NEURON_RT_EXEC_TIMEOUT") != NULL;
     ret = ntk_env_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {
@@ -244,7 +245,7 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
 int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, struct ntk_err *err)
 {
     const struct {
-        const char *name; /* NULL: no variable */
+        const char *name; /* NULL if there is no variable */
         uint64_t default_mb;
         uint64_t *bytes;
     } bounds[] = {

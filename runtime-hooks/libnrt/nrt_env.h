@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_env - the NEURON_RT_* variables with an effect here (docs/environment.md lists all).
+ * nrt_env - reads the NEURON_RT_* variables that have an effect here (docs/environment.md lists
+ * all).
  *
  * Threads: any; reads the environment at each call.
  */
@@ -9,25 +10,25 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* All settings of the environment for this process. -EINVAL with a message that names the
+/* Returns all settings of this process from the environment. -EINVAL with a message that names the
  * variable. */
 int nrt_env_options_get(const struct ntk_core_machine *machine,
                         struct ntk_core_options *out_options, struct ntk_err *err);
-/* Settings that are read again at each nrt_load(). */
+/* Returns the settings that are read again at each nrt_load(). */
 int nrt_env_load_options_get(const struct ntk_core_machine *machine,
                              struct ntk_core_load_options *out_options, struct ntk_err *err);
-/* Capacity of a debug stream in events: a power of two. */
+/* Returns the capacity of a debug stream in events, a power of two. */
 int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err);
 struct nrt_env_async {
     uint32_t implicit_depth; /* 0: nrt_execute() returns after the execution */
     uint32_t compute_depth;
 };
 int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err);
-/* Limits for a recording of the device. */
+/* Returns the limits for a recording of the device. */
 int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, struct ntk_err *err);
-/* The status for which executions dump their inputs; 0 none. */
+/* Returns the status for which executions dump their inputs; 0 if none. */
 uint64_t nrt_env_dump_status(void);
-/* Old numbers of nrt_dtype_t. */
+/* Returns true if the old numbers of nrt_dtype_t are used. */
 bool nrt_env_legacy_dtype(void);
 
 #endif

@@ -67,7 +67,7 @@ static void tell(const char *assignment, void *ctx)
 
     (void)ctx;
     if (bytes >= sizeof name) {
-        return; /* longer than any name of ours */
+        return; /* longer than all known names */
     }
     memcpy(name, assignment, bytes);
     name[bytes] = '\0';

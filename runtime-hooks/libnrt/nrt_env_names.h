@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_env_names - the known variables, and those with an effect here (nrt_env.def).
+ * nrt_env_names - the known variables, and the variables with an effect here (nrt_env.def).
  *
  * Threads: any; reads the environment at each call.
  */
@@ -14,10 +14,10 @@ enum nrt_env_use {
 };
 
 enum nrt_env_use nrt_env_use_get(const char *name);
-/* One line for each set variable without effect: INFO for a known one, WARN for an unknown one of
- * the runtime's families, such as a misspelling. */
+/* Logs one line for each set variable without effect: INFO for a known one, WARN for an unknown one
+ * of the runtime's families, such as a misspelling. */
 void nrt_env_tell(void);
-/* Calls line for each variable that starts with NEURON_, as "name=value"; at most
+/* Calls `line` for each variable that starts with NEURON_, as "name=value"; at most
  * NRT_ENV_LINES_MAX. */
 #define NRT_ENV_LINES_MAX 256
 void nrt_env_each(void (*line)(const char *assignment, void *ctx), void *ctx);

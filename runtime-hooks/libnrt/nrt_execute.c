@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions and captures.
+ * nrt_execute - runs executions and captures.
  */
 #include "runtime-hooks/libnrt/nrt_execute.h"
 
@@ -12,8 +12,8 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* Limit of simultaneous calls per model; further callers must try again. Far more than useful
- * threads, but it bounds the intermediate memory of all of them. */
+/* Limit of simultaneous calls per model; further callers must retry. The limit is far more than
+ * useful threads, but it bounds the intermediate memory of all calls. */
 #define CALLS_MAX 1024
 
 void nrt_execute_call_fini(struct nrt_execute_call *call)
@@ -87,7 +87,8 @@ static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *cons
     return status;
 }
 
-/* Run n-1's outputs feed run n: the i-th output is copied to the first unused input of its size. */
+/* The outputs of run n-1 are the inputs of run n: the i-th output is copied to the first unused
+ * input of its size. */
 static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct nrt_execute_call *call)
 {
     size_t count = 0;
@@ -131,13 +132,13 @@ NRT_STATUS nrt_execute_call_run(const struct nrt_execute_call *call, struct nrt_
     return status;
 }
 
-/* Between enter and leave, all handles held. */
+/* Runs an execution. Called between enter and leave, with all handles held. */
 static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt_set *output,
                       int repeat_count)
 {
     struct nrt_execute_call call;
 
-    /* Its creator also holds it. */
+    /* The creator also holds a reference. */
     if (ntk_core_handle_references(model) > CALLS_MAX + 1) {
         nrt_log_error("nrt_execute", "model '%s': %d calls in progress (NRT_QUEUE_FULL)",
                       ntk_core_model_name(model->core), CALLS_MAX);
@@ -237,7 +238,7 @@ NRT_STATUS nrt_profile_stop(const char *filename)
 
         if (ret < 0) {
             status = nrt_front_fail("nrt_profile_stop", ret == -ENOENT ? -EINVAL : ret, &err);
-        } else if (ret > 0) { /* a shorter, readable capture */
+        } else if (ret > 0) { /* a shorter but readable capture */
             nrt_log_error("nrt_profile_stop", "%s", err.text);
             status = NRT_RESOURCE;
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_execute - the tensors of one execution, held while it waits and runs.
+ * nrt_execute - holds the tensors of one execution while it waits and runs.
  *
- * Owner:   caller's storage, which must not move; nrt_execute_call_fini() drops the tensors.
+ * Owner:   the caller provides the storage, which must not move; nrt_execute_call_fini() drops the
+ *          tensors.
  * Threads: one at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_EXECUTE_H
@@ -12,7 +13,7 @@
 
 #define NRT_EXECUTE_TENSORS_INLINE 32U
 
-/* One tensor per input and output of the model. */
+/* Holds one tensor per input and output of the model. */
 struct nrt_execute_call {
     struct nrt_tensor *tensors_inline[NRT_EXECUTE_TENSORS_INLINE];
     struct ntk_core_tensor *cores_inline[NRT_EXECUTE_TENSORS_INLINE];
@@ -21,11 +22,12 @@ struct nrt_execute_call {
     size_t count;
 };
 
-/* NRT_INVALID, logged, if the sets lack a tensor of the model. Must be ended in any case. */
+/* NRT_INVALID, logged, if the sets lack a tensor of the model. The caller must call
+ * nrt_execute_call_fini() even after a failure. */
 NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model *model,
                                  struct nrt_set *input, struct nrt_set *output);
 void nrt_execute_call_fini(struct nrt_execute_call *call);
-/* repeat_count times, outputs feeding inputs. */
+/* Runs repeat_count times, with outputs fed to inputs. */
 NRT_STATUS nrt_execute_call_run(const struct nrt_execute_call *call, struct nrt_model *model,
                                 int repeat_count);
 

@@ -26,15 +26,15 @@ enum state {
     STATE_CLOSED,
 };
 
-/* Read-locked by every call, write-locked by init and close, which must not starve. */
+/* Every call locks it for reading; init and close lock it for writing and must not starve. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* Held by init and close throughout; state changes with both locks held. */
+/* Init and close hold it throughout; the state changes only with both locks held. */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static enum state state;
 static struct ntk_core *core;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
-/* A file size limit was set when the runtime was opened: calls that may write must block its
- * signal. */
+/* True if there was a file size limit when the runtime was opened: calls that may write must block
+ * its signal. */
 static bool is_limited;
 static __thread struct ntk_quiet call_quiet __attribute__((tls_model("initial-exec")));
 
@@ -158,7 +158,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
     ntk_inspect_execution_failed(nrt_front_core_get(), model->core);
-    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* it has valid outputs */
+    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* the execution has valid outputs */
         nrt_infodump(NRT_INFODUMP_EXECUTE, status, core);
     }
 }
@@ -168,7 +168,7 @@ static void warn(const char *sentence)
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "%s", sentence);
 }
 
-/* One log line for each line of the table. */
+/* Logs one line for each line of the table. */
 static void shortage(const char *cause, const char *cores, const char *table)
 {
     nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, "log_dev_mem", "%s", cause);
@@ -181,14 +181,14 @@ static void shortage(const char *cause, const char *cores, const char *table)
     }
 }
 
-/* The message with the cause is the last line before the program's own output. */
+/* Reports the failure; the message with the cause is the last line before output of the program. */
 static NRT_STATUS open_failed(const char *function, int error, const struct ntk_err *err)
 {
     nrt_infodump(NRT_INFODUMP_INIT, nrt_status_from_error(error), NULL);
     return nrt_front_fail(function, error, err);
 }
 
-/* The gate is held for writing. */
+/* Opens the runtime. The caller holds the gate for writing. */
 static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_version,
                              const char *fal_version)
 {
@@ -233,7 +233,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     return NRT_SUCCESS;
 }
 
-/* A callback runs in a thread that the call would wait for. */
+/* Refuses a call in a callback, because it would wait for the callback's own thread. */
 static NRT_STATUS refuse_worker(const char *function)
 {
     nrt_log_error(function, "called from a callback (NRT_FAILURE)");
@@ -254,7 +254,8 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         return refuse_worker("nrt_init");
     }
     pthread_mutex_lock(&lifecycle);
-    /* No thread may wait for the gate of an open runtime: callbacks could not enter after it. */
+    /* No thread may wait for the gate of an open runtime, because callbacks could not enter
+     * then. */
     if (state != STATE_OPEN) {
         struct ntk_quiet quiet;
 
@@ -283,7 +284,7 @@ NRT_STATUS nrt_close(void)
 
         ntk_quiet_enter(&quiet);
         nrt_trigger_stop();
-        /* Queued requests run to the end, and their callbacks may call us. */
+        /* Queued requests run to the end, and their callbacks may call the library. */
         nrt_request_stop();
         pthread_rwlock_wrlock(&gate);
         nrt_request_close();

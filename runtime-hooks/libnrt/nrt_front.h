@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_front - the state of the library between nrt_init() and nrt_close(), and its handles.
+ * nrt_front - holds the state of the library between nrt_init() and nrt_close(), and its handles.
  *
  * Each public call that needs the runtime is between nrt_front_enter() and nrt_front_leave();
- * nrt_close() waits until all of them are out. In the child of a fork the library is as before
- * nrt_init().
+ * nrt_close() waits until all such calls have left. In the child of a fork the library is in the
+ * state before nrt_init().
  *
  * Every file of this library includes the public headers through this one: it makes their functions
  * visible outside.
  *
- * Owner:   a tensor that was taken is held until its taker releases it; the core is the library's.
+ * Owner:   the caller of a _take function releases the tensor; the library owns the core.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H
@@ -33,7 +33,7 @@
 #include "nrt/nrt_version.h"
 #pragma GCC visibility pop
 
-/* The vendor release that is implemented. */
+/* Vendor release that this library implements. */
 #define NRT_FRONT_RUNTIME_VERSION "2.31.24.0"
 
 /* Handles of callers: nrt_model_t, nrt_tensor_t and nrt_tensor_set_t point to these. */
@@ -49,8 +49,8 @@ struct nrt_tensor {
 
 struct nrt_set_entry {
     char *name;
-    struct nrt_tensor *tensor; /* not held: may be freed before the set */
-    uint64_t generation;       /* of the tensor when it was added */
+    struct nrt_tensor *tensor; /* no reference held: may be freed before the set */
+    uint64_t generation;       /* generation of the tensor when it was added */
 };
 
 struct nrt_set {
@@ -63,8 +63,8 @@ extern struct ntk_core_handle_pool nrt_front_models;
 extern struct ntk_core_handle_pool nrt_front_tensors;
 extern struct ntk_core_handle_pool nrt_front_sets;
 
-/* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). Else NRT_UNINITIALIZED or
- * NRT_CLOSED, without a leave. */
+/* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). NRT_UNINITIALIZED or NRT_CLOSED: the
+ * caller must not leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
 static inline void nrt_front_scope_end(const NRT_STATUS *entered)
@@ -73,31 +73,32 @@ static inline void nrt_front_scope_end(const NRT_STATUS *entered)
         nrt_front_leave();
     }
 }
-/* Enters until the end of the function and defines `status`, or returns why it cannot enter. */
+/* Enters until the end of the function and defines `status`, or returns the reason why it cannot
+ * enter. */
 #define NRT_FRONT_SCOPE                                                                         \
     const NRT_STATUS entered __attribute__((cleanup(nrt_front_scope_end))) = nrt_front_enter(); \
     NRT_STATUS status = entered;                                                                \
     if (status != NRT_SUCCESS) {                                                                \
         return status;                                                                          \
     }
-/* nrt_load(), with the rank and the number of ranks that execute the model together, for monitors;
- * 0 of 0: none. */
+/* Implements nrt_load(), with the rank and the number of ranks that execute the model together, for
+ * monitors; both are 0 if none. */
 NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                           uint32_t rank, uint32_t rank_count, nrt_model_t **model);
-/* The status for an invalid model handle: never valid, or freed. */
+/* Returns the status for an invalid model handle: never valid, or freed. */
 NRT_STATUS nrt_front_no_model(const nrt_model_t *model);
-/* Between enter and leave only. */
+/* Returns the core. Called only between enter and leave. */
 struct ntk_core *nrt_front_core_get(void);
 /* Logs the message of err with the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
-/* Logs a failed execution like the vendor: the cause, the model, the call. */
+/* Logs a failed execution in the vendor's format: the cause, the model, the call. */
 void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
                                 NRT_STATUS status, const struct ntk_err *err);
 
-/* nrt_sys_trace.c, in the child of a fork: resets its lock. */
+/* In nrt_sys_trace.c, called in the child of a fork: resets its lock. */
 void nrt_sys_trace_forget(void);
 
-/* The tensor with that name with one more reference; NULL if there is none or it was freed. */
+/* Returns the tensor with that name and adds a reference; NULL if there is none or it was freed. */
 struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);
 
 #endif

@@ -18,7 +18,7 @@ static const char *const calls[] = {
     [NRT_INFODUMP_EXECUTE] = "nrt_execute",
 };
 
-static _Atomic uint32_t reported; /* a bit per call */
+static _Atomic uint32_t reported; /* one bit per call */
 
 #define line(...) nrt_log_error("nrt_infodump", __VA_ARGS__)
 
@@ -28,7 +28,7 @@ static void variable_line(const char *assignment, void *ctx)
     line("    %s", assignment);
 }
 
-/* "0, 1": global logical numbers. */
+/* Formats global logical numbers, such as "0, 1". */
 static void cores_format(const struct ntk_core *core, char *text, size_t bytes)
 {
     size_t used = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_infodump - support information in the log after a failed call.
+ * nrt_infodump - logs support information after a failed call.
  *
- * One block per public call between an nrt_init() and the next, so that a program with repeated
- * failures does not fill its log. None for errors that the caller can fix: an invalid argument, or
- * a NEFF that this machine cannot run.
+ * Logs one block per public call between an nrt_init() and the next, so that a program with
+ * repeated failures does not fill its log. There is no block for errors that the caller can fix: an
+ * invalid argument, or a NEFF that this machine cannot run.
  *
  * Threads: any; reads the environment.
  */
@@ -19,7 +19,7 @@ enum nrt_infodump_call {
     NRT_INFODUMP_EXECUTE,
 };
 
-/* core: NULL before it is open. Only the first failure of this call is logged. */
+/* core is NULL before it is open. Only the first failure of this call is logged. */
 void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct ntk_core *core);
 /* The next failure of each call is logged again. */
 void nrt_infodump_reset(void);

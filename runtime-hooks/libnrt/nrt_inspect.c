@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspection through public calls and the environment.
+ * nrt_inspect - starts and stops inspections through public calls and the environment.
  */
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 
@@ -15,7 +15,7 @@
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 
-/* NRT_INVALID: it does not fit. */
+/* NRT_INVALID if the folder does not fit. */
 NRT_STATUS nrt_inspect_get_instance_output_dir(const char *output_dir, char *buf, size_t buf_size)
 {
     return output_dir && buf && buf_size > 0 &&
@@ -53,7 +53,7 @@ static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
     return ret < 0 ? ret : ntk_inspect_begin(core, &options, err);
 }
 
-/* options NULL: by_environment selects the defaults. */
+/* If options is NULL, by_environment selects the defaults. */
 static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_environment)
 {
     struct nrt_inspect_config defaults = { 0 };

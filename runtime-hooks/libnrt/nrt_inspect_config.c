@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of an inspection: the calls that set them, and the equivalent variables. */
+/* nrt_inspect_config - sets the options of an inspection, by calls or by equivalent variables. */
 #include "runtime-hooks/libnrt/nrt_inspect_config.h"
 
 #include <errno.h>
@@ -218,7 +218,8 @@ void nrt_inspect_config_free_activity_types(const char **activity_types, size_t 
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-/* An invalid value also requests one: nrt_inspect_config_from_environment() reports the error. */
+/* An invalid value also requests an inspection: nrt_inspect_config_from_environment() reports the
+ * error. */
 bool nrt_inspect_config_is_wanted(void)
 {
     bool is_on = false;

@@ -10,7 +10,7 @@
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 
 struct nrt_inspect_config {
-    struct ntk_inspect_options options; /* without common settings and these three: */
+    struct ntk_inspect_options options; /* excludes common settings and the three settings below */
     char *folder;
     uint64_t types;
     bool enable_inspect;
@@ -18,13 +18,14 @@ struct nrt_inspect_config {
 
 #define NRT_DEFAULT_FOLDER "./output"
 
-/* Frees the old folder. NRT_INVALID: no text; NRT_RESOURCE: out of memory, nothing changed. */
+/* Replaces the folder and frees the old one. NRT_INVALID: no text; NRT_RESOURCE: out of memory,
+ * nothing changed. */
 NRT_STATUS nrt_folder_set(char **folder, const char *to);
-/* Frees the old folder and sets the defaults. NRT_RESOURCE: out of memory, nothing changed. */
+/* Sets the defaults and frees the old folder. NRT_RESOURCE: out of memory, nothing changed. */
 NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config);
-/* Whether the environment requests an inspection at all. */
+/* Returns true if the environment requests an inspection. */
 bool nrt_inspect_config_is_wanted(void);
-/* Applies NEURON_RT_INSPECT_*. -EINVAL: an invalid value; -ENOMEM. */
+/* Applies NEURON_RT_INSPECT_*. -EINVAL if a value is invalid; -ENOMEM. */
 int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struct ntk_err *err);
 
 #endif

@@ -25,7 +25,7 @@ enum place {
 struct target {
     _Atomic int level;
     _Atomic int place;
-    _Atomic int fd; /* of PLACE_FILE */
+    _Atomic int fd; /* file descriptor for PLACE_FILE */
 };
 
 static struct target targets[NRT_LOG_COMPONENTS] = {
@@ -46,7 +46,7 @@ static const struct {
     { "WARNING", NRT_LOG_WARN },
 };
 
-/* NEURON_RT_<name>_<component>, else NEURON_RT_<name>; NULL if neither is set. */
+/* Returns NEURON_RT_<name>_<component>, else NEURON_RT_<name>; NULL if neither is set. */
 static const char *variable_get(const char *name, enum nrt_log_component component)
 {
     char text[64];
@@ -71,10 +71,10 @@ static void target_open(enum nrt_log_component component)
     if (location && strcasecmp(location, "syslog") == 0) {
         place = PLACE_SYSLOG;
     } else if (location && strcasecmp(location, "console") != 0) {
-        /* A pipe without a reader must not block the start, nor, when full, a call. */
+        /* A pipe must not block the start if it has no reader, or a call if it is full. */
         fd = open(location, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                   0644);
-        /* If the file cannot be opened, the console is better than silence. */
+        /* If the file cannot be opened, log to the console. */
         place = fd >= 0 ? PLACE_FILE : PLACE_CONSOLE;
     }
     enum nrt_log_level chosen = place == PLACE_SYSLOG ? NRT_LOG_INFO : NRT_LOG_ERROR;
@@ -115,7 +115,7 @@ bool nrt_log_is_on(enum nrt_log_component component, enum nrt_log_level level)
     return (int)level <= atomic_load_explicit(&targets[component].level, memory_order_relaxed);
 }
 
-/* The line without its end: at most bytes - 1 characters, NUL-terminated. */
+/* Formats the line without its line feed: at most bytes - 1 characters, NUL-terminated. */
 static void line_format(char *line, size_t bytes, enum nrt_log_component component,
                         enum nrt_log_level level, const char *function, const char *message)
 {

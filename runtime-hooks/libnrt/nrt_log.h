@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_log - the runtime's log lines, in the vendor's form and place.
+ * nrt_log - writes the log lines of the runtime, in the vendor's format and place.
  *
- * NEURON_RT_LOG_LEVEL, NEURON_RT_LOG_LOCATION and their forms per component (_TDRV, _NMGR, _KMGR,
- * _NRT) are read by nrt_log_open(). Each event is logged once, by the front.
+ * nrt_log_open() reads NEURON_RT_LOG_LEVEL, NEURON_RT_LOG_LOCATION and their forms per component
+ * (_TDRV, _NMGR, _KMGR, _NRT). Each event is logged once, by the front.
  *
  * Threads: any; one line is one write.
  */
@@ -32,7 +32,7 @@ enum nrt_log_component {
     NRT_LOG_COMPONENTS,
 };
 
-/* Reads the environment (again). */
+/* Reads the environment, also when called again. */
 void nrt_log_open(void);
 void nrt_log_close(void);
 bool nrt_log_is_on(enum nrt_log_component component, enum nrt_log_level level);

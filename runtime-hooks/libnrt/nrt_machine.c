@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of the machine: counts, instance, memory. Most of it works before nrt_init().
+ * nrt_machine - returns properties of the machine: counts, instance, memory. Most calls work before
+ * nrt_init().
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -20,8 +21,9 @@ static int machine_find(struct ntk_core_machine *out_machine, struct ntk_err *er
     return ret < 0 ? ret : ntk_core_machine_find(&wanted, out_machine, err);
 }
 
-/* The machine and the effects of the environment, as the running runtime sees them, else as
- * nrt_init() would. out_count: logical cores in the machine; out_visible: of this process. */
+/* Returns the machine and the effects of the environment, as seen by the running runtime, else as
+ * nrt_init() would see them. out_count: logical cores in the machine; out_visible: cores of this
+ * process. */
 static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t *out_visible)
 {
     struct ntk_core_options options = { 0 };
@@ -52,7 +54,7 @@ static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t 
     return NRT_SUCCESS;
 }
 
-/* One of the two, into *count on success. */
+/* Stores one of the two counts in *count on success. */
 static NRT_STATUS count_get(const char *function, bool is_visible, uint32_t *count)
 {
     uint32_t visible = 0;
@@ -88,7 +90,7 @@ NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
     return count_get("nrt_get_visible_vnc_count", true, vnc_count);
 }
 
-/* The machine of the open runtime, else the one that nrt_init() would use. */
+/* Returns the machine of the open runtime, else the machine that nrt_init() would use. */
 static NRT_STATUS machine_get(const char *function, struct ntk_core_machine *out_machine)
 {
     struct ntk_err err = { 0 };
@@ -102,7 +104,7 @@ static NRT_STATUS machine_get(const char *function, struct ntk_core_machine *out
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 
-/* The number in "<family>.<number>xlarge" as NRT_INSTANCE_SIZE_*. */
+/* Returns the number in "<family>.<number>xlarge" as NRT_INSTANCE_SIZE_*. */
 static uint32_t instance_size_get(const char *instance)
 {
     static const struct {
@@ -122,7 +124,7 @@ static uint32_t instance_size_get(const char *instance)
         number = number * 10 + (unsigned)(*c - '0');
     }
     if (number == 0) {
-        number = 1; /* "xlarge" */
+        number = 1; /* for "xlarge" without a number */
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (sizes[i].number == number) {
@@ -211,7 +213,7 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
     return status;
 }
 
-/* Software NeuronCores have no network plugin. Older callers only pass err, so the other two
+/* Software NeuronCores have no network plugin. Older callers pass only err, so the other two
  * arguments are never used. */
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size)
 {
@@ -223,7 +225,8 @@ void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size)
     return NULL;
 }
 
-/* Accepted before and after nrt_init(): a software pool engine has no microcode to replace. */
+/* This call is accepted before and after nrt_init(): a software pool engine has no microcode to
+ * replace. */
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info)
 {
     return ucode_info ? NRT_SUCCESS : NRT_INVALID;

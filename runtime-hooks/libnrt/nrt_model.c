@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading and unloading of models, and their inputs and outputs.
+ * nrt_model - loads and unloads models, and lists their inputs and outputs.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -15,8 +15,8 @@
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* The log lines of the vendor's components, then the message with the cause, which is the last
- * before the program's own output. */
+/* Writes the log lines of the vendor's components, then the message with the cause, which is the
+ * last before output of the program. */
 static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
                               const struct ntk_err *err)
 {
@@ -24,7 +24,8 @@ static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
     NRT_STATUS status = nrt_status_from_error(error);
 
     ntk_core_file_name(neff_bytes, size, name);
-    if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) { /* valid so far */
+    /* the NEFF was valid up to this failure */
+    if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) {
         nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "stage_kelf_models",
                       "Failed to stage graph: %s to NeuronCore", name);
     }
@@ -34,7 +35,7 @@ static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
     return nrt_front_fail("nrt_load", error, err);
 }
 
-/* Between nrt_front_enter() and _leave(). vnc_count was checked. */
+/* Loads a model. Called between nrt_front_enter() and _leave(), after vnc_count was checked. */
 static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                              uint32_t rank, uint32_t rank_count, nrt_model_t **model)
 {
@@ -163,7 +164,7 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
     return status;
 }
 
-/* fp8 tensors are reported as bytes, as in the vendor's library. */
+/* Like the vendor's library, fp8 tensors are reported as bytes. */
 static nrt_dtype_t dtype_shown(uint32_t dtype)
 {
     static const uint8_t legacy[] = {
@@ -182,7 +183,7 @@ static nrt_dtype_t dtype_shown(uint32_t dtype)
     return (nrt_dtype_t)dtype;
 }
 
-/* One block: the array, then all shapes, so that it can be freed without reading it. */
+/* Allocates one block: the array, then all shapes, so that it can be freed without reading it. */
 static nrt_tensor_info_array_t *info_make(const struct ntk_core_io *ios, size_t count)
 {
     size_t shapes = 0;

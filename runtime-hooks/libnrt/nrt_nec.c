@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the vendor's collectives library to the runtime. Software NeuronCores lack the hardware:
- * each call behaves so, and logs it the first time.
+ * nrt_nec - functions of the runtime that the vendor's collectives library calls. Software
+ * NeuronCores lack the hardware: each function fails accordingly and logs this the first time.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "start-end perms offset major:minor inode path" of /proc/self/maps. */
+/* A line "start-end perms offset major:minor inode path" of /proc/self/maps. */
 struct mapping {
     unsigned long long start, end, inode;
     unsigned int major, minor;
@@ -38,9 +38,9 @@ static bool file_is_ours(const struct mapping *mapping)
     struct stat status;
 
     if (mapping->inode == 0) {
-        return true; /* anonymous */
+        return true; /* anonymous memory */
     }
-    /* A file that cannot be checked, is missing or was replaced is not trusted. */
+    /* Do not trust a file that cannot be checked, is missing or was replaced. */
     if (stat(mapping->path, &status) != 0 || status.st_ino != mapping->inode) {
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording of whole cores: the latest execution, written at any time, and sessions.
+ * nrt_profile - records whole cores: the latest execution, which may be written at any time, and
+ * sessions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +18,16 @@ struct nrt_profile_continuous_options {
     char *folder;
 };
 
-/* The result, for the public call. */
+/* Converts the result for the public call. */
 static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
 {
     NRT_STATUS status = NRT_SUCCESS;
 
-    if (ret < 0) { /* the caller's mistake: nothing is recorded there, or a recording exists */
+    if (ret < 0) { /* error of the caller: nothing is recorded there, or a recording exists */
         bool is_invalid = ret == -ENODATA || ret == -ENOENT || ret == -EALREADY;
 
         status = nrt_front_fail(function, is_invalid ? -EINVAL : ret, err);
-    } else if (ret > 0) { /* a shorter, readable capture */
+    } else if (ret > 0) { /* a shorter but readable capture */
         bool is_bounded = err->code == -ENOBUFS;
 
         nrt_log_write(NRT_LOG_NRT, is_bounded ? NRT_LOG_WARN : NRT_LOG_ERROR, function, "%s",
@@ -123,7 +124,7 @@ NRT_STATUS nrt_profile_session_start(int32_t vnc)
     NRT_FRONT_SCOPE;
 
     int ret = nrt_env_profile_bounds_get(&bounds, &err);
-    if (ret == 0) { /* a negative number is not a core either */
+    if (ret == 0) { /* a negative number is not a core */
         ret = ntk_session_start(nrt_front_core_get(), (uint32_t)vnc, &bounds, &err);
     }
     return done("nrt_profile_session_start", ret, &err);

@@ -20,7 +20,7 @@ struct core {
 static struct core *cores;
 static uint32_t core_count;
 
-/* How many queues a unit has, and how deep. */
+/* Number and capacity of the queues in a unit. */
 struct unit {
     uint32_t queue_count;
     uint32_t depth;
@@ -76,8 +76,8 @@ int nrt_queues_open(uint32_t count, uint32_t compute_depth, uint32_t implicit_de
 
 void nrt_queues_stop(void)
 {
-    /* All are notified before waiting for any: items still accepted by one core may wait for those
-     * that another rejects. */
+    /* Notify all queues before waiting for any: items accepted by one core may wait for items that
+     * another core rejects. */
     for (uint32_t i = 0; i < core_count; i++) {
         ntk_core_crew_shut(cores[i].crew);
     }

@@ -22,8 +22,8 @@ struct error {
 struct nrt_tracker {
     struct ntk_core_handle handle;
     pthread_mutex_t lock;
-    struct ntk_vec errors; /* of struct error */
-    struct error *list;    /* the caller's last list */
+    struct ntk_vec errors; /* elements are struct error */
+    struct error *list;    /* list most recently returned to the caller */
     uint64_t lost;
 };
 
@@ -42,22 +42,22 @@ struct request {
     enum kind kind;
     NRT_STATUS *status;
     struct nrt_tracker *tracker;
-    /* tensor operations */
+    /* members for tensor operations */
     struct nrt_tensor *tensor, *to_tensor;
     void *to;
     const void *from;
     uint64_t offset, to_offset, bytes;
-    /* executions */
+    /* members for executions */
     struct nrt_model *model;
     struct nrt_execute_call call;
     int repeat_count;
-    /* collective operations */
+    /* members for collective operations */
     struct nrt_cc_context *collective;
 };
 
 static bool is_implicit;
 
-/* The last registered one. */
+/* The most recently registered callback. */
 static pthread_mutex_t callback_lock = PTHREAD_MUTEX_INITIALIZER;
 static NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
 static void *callback_params;
@@ -137,7 +137,7 @@ static void tracker_add(struct nrt_tracker *tracker, uint64_t sequence, NRT_STAT
     pthread_mutex_unlock(&tracker->lock);
 }
 
-/* Releases what the request holds; its memory stays. */
+/* Releases the resources of the request, but not its memory. */
 static void request_release(struct request *request)
 {
     if (request->model) {
@@ -198,7 +198,7 @@ static NRT_STATUS work_do(const struct request *request)
     return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
 }
 
-/* After hardware errors no unit can continue. */
+/* No unit can continue after a hardware error. */
 static bool status_is_fatal(NRT_STATUS status)
 {
     return status == NRT_HW_ERROR || status == NRT_EXEC_UNIT_UNRECOVERABLE ||
@@ -218,7 +218,8 @@ static bool request_run(struct ntk_core_queue_item *item, bool is_broken)
     if (request->tracker && status != NRT_SUCCESS) {
         tracker_add(request->tracker, sequence, status);
     }
-    /* Before the caller is notified, because it may then unload the model, or free and allocate. */
+    /* Release before the caller is notified, because it may then unload the model, or free and
+     * allocate memory. */
     request_release(request);
     if (request->kind == KIND_IMPLICIT) {
         pthread_mutex_lock(&callback_lock);
@@ -246,7 +247,7 @@ static struct request *request_create(enum kind kind)
 
 static NRT_STATUS request_refuse(struct request *request, int error)
 {
-    /* As with a synchronous call, the end of the runtime is not an execution. */
+    /* As in a synchronous call, the end of the runtime is not an execution. */
     if (request->model && error != -ESHUTDOWN) {
         ntk_core_execute_refused(request->model->core, error);
     }
@@ -254,7 +255,7 @@ static NRT_STATUS request_refuse(struct request *request, int error)
     return nrt_status_from_error(error);
 }
 
-/* The request belongs to the queue or is freed after this. */
+/* Submits the request, which afterwards belongs to the queue or is freed. */
 static NRT_STATUS request_submit(struct request *request, uint32_t core,
                                  const struct nrt_request_place *place)
 {
@@ -284,7 +285,7 @@ static NRT_STATUS request_submit(struct request *request, uint32_t core,
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Holds the tensor; checks the range and, if the caller named a core, that the tensor is on it. */
+/* Holds the tensor; checks the range and, if the caller passed a core, that the tensor is on it. */
 static NRT_STATUS tensor_hold(const nrt_tensor_t *tensor, uint64_t offset, uint64_t bytes,
                               struct nrt_tensor **out_tensor, uint32_t *core)
 {
@@ -374,7 +375,7 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 
 /* --- executions ------------------------------------------------------------------------------- */
 
-/* The caller also holds the model. */
+/* Submits an execution; the caller also holds the model. */
 static NRT_STATUS submit_traced(struct request *request, enum kind kind,
                                 const struct ntk_core_model *model,
                                 const struct nrt_request_place *place)
@@ -411,7 +412,7 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
     request->repeat_count = repeat_count;
     NRT_STATUS status = nrt_execute_call_init(&request->call, model, input, output);
     if (status == NRT_SUCCESS) {
-        /* Everything submitted before an unload is executed: the unload waits for it. */
+        /* Requests submitted before an unload are executed: the unload waits for them. */
         ntk_core_handle_hold(model);
         request->model = model;
         return submit_traced(request, kind, model->core, place);
@@ -594,7 +595,7 @@ void nrt_request_tracker_destroy(void *tracker)
     }
 }
 
-/* The lock is held. The list is a copy, independent of later errors. */
+/* Copies the list, so that later errors do not change it. The caller holds the lock. */
 static NRT_STATUS tracker_copy(struct nrt_tracker *tracker, const uint64_t **list, size_t *count)
 {
     size_t bytes = tracker->errors.count * sizeof(struct error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Send and receive: communicators are channels of the core, requests their transfers.
+ * nrt_sendrecv - sends and receives tensors: communicators are channels of the core, requests are
+ * transfers.
  */
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 
@@ -25,13 +26,13 @@
 struct nrt_async_sendrecv_comm {
     struct ntk_core_handle handle;
     struct ntk_core_channel *channel;
-    uint32_t nc; /* of this process */
+    uint32_t nc; /* core of this process */
     bool is_sender;
 };
 
 struct nrt_async_sendrecv_request {
     struct ntk_core_handle handle;
-    struct nrt_async_sendrecv_comm *comm; /* held */
+    struct nrt_async_sendrecv_comm *comm; /* reference held by the request */
     pthread_mutex_t lock;
     struct ntk_core_transfer *transfer; /* NULL when done */
 };
@@ -61,7 +62,7 @@ static void request_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool requests =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_async_sendrecv_request, request_release);
 
-/* The initialised cores, and their communicators. */
+/* The initialized cores and their communicators. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bool is_open;
@@ -87,7 +88,7 @@ void nrt_sendrecv_forget_after_fork(void)
     memset(cores, 0, sizeof cores);
 }
 
-/* The process's core with an absolute number; CORES_MAX if it is not ours. */
+/* Returns the core with an absolute number; CORES_MAX if this process does not have it. */
 static uint32_t core_find(int lnc)
 {
     const struct ntk_core *core = nrt_front_core_get();
@@ -100,7 +101,7 @@ static uint32_t core_find(int lnc)
     return (uint32_t)lnc - first;
 }
 
-/* Enters for one of our cores, `nc`, until the end of the function. */
+/* Enters for core `nc` of this process, until the end of the function. */
 #define CORE_SCOPE(lnc, nc)             \
     NRT_FRONT_SCOPE;                    \
     const uint32_t nc = core_find(lnc); \
@@ -146,7 +147,7 @@ NRT_STATUS nrt_async_sendrecv_close(int lnc)
     for (uint32_t i = 0; i < cores[nc].comm_count; i++) {
         struct nrt_async_sendrecv_comm *comm = cores[nc].comms[i];
 
-        /* Requests may still hold it: they fail. */
+        /* Requests may still hold the communicator: they fail. */
         ntk_core_channel_shutdown(comm->channel);
         (void)ntk_core_handle_close(&comms, comm);
     }
@@ -156,7 +157,7 @@ NRT_STATUS nrt_async_sendrecv_close(int lnc)
     return status;
 }
 
-/* Whether the text is an address of this machine. */
+/* Returns true if the text is an address of this machine. */
 static bool address_is_ours(const char *text)
 {
     struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
@@ -187,7 +188,7 @@ static bool address_is_ours(const char *text)
     return is_ours;
 }
 
-/* The lock is held. */
+/* Creates a communicator. The caller holds the lock. */
 static NRT_STATUS comm_create(const char *function, uint32_t nc, uint32_t from, uint32_t to,
                               bool is_sender, nrt_async_sendrecv_comm_t **out_comm)
 {
@@ -269,7 +270,7 @@ NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *d
     return status;
 }
 
-/* The caller holds tensor and comm. */
+/* Creates a request. The caller holds tensor and comm. */
 static NRT_STATUS request_create(struct nrt_tensor *tensor, size_t offset, size_t length,
                                  struct nrt_async_sendrecv_comm *comm,
                                  nrt_async_sendrecv_request_t **out_request)
@@ -336,7 +337,7 @@ NRT_STATUS nrt_async_sendrecv_recv_tensor(nrt_tensor_t *tensor, size_t offset, s
     return request_post(tensor, offset, length, recv_comm, false, request);
 }
 
-/* The request is held. 1 done, 0 not yet, -errno failed. */
+/* Tests a request that the caller holds. Returns 1 if done, 0 if not done, -errno if it failed. */
 static int request_test(struct nrt_async_sendrecv_request *request, uint64_t *out_bytes)
 {
     int ret = -EINVAL;

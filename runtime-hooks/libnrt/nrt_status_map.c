@@ -38,7 +38,7 @@ static const NRT_STATUS statuses[] = {
 };
 static_assert(sizeof statuses / sizeof *statuses == NTK_CORE_OUTCOMES, "a row for each outcome");
 
-/* The status for callers follows from that of the record. */
+/* Maps an outcome to the same status for callers and for the record. */
 #define SAME(outcome, status)                                                               \
     static_assert((int)(status) == (int)NTK_RESULT_##outcome, "result.def has a different " \
                                                               "number");

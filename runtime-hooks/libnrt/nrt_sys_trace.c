@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system trace for clients in the process: configuration, start, fetch as JSON, stop; and the
- * older trace of all cores to one file.
+ * nrt_sys_trace - the system trace for clients in the process: configuration, start, fetch as JSON,
+ * stop; and the older trace of all cores to one file.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -22,11 +22,11 @@ struct nrt_sys_trace_config {
 };
 
 struct nrt_sys_trace_fetch_options {
-    uint64_t events_per_nc; /* 0: all */
-    uint64_t nc;            /* UINT64_MAX: all */
+    uint64_t events_per_nc; /* 0 for all events */
+    uint64_t nc;            /* UINT64_MAX for all cores */
 };
 
-/* One start, fetch or stop at a time. */
+/* Serializes start, fetch and stop. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void nrt_sys_trace_forget(void)
@@ -191,11 +191,11 @@ void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *optio
     }
 }
 
-/* The current events of a core, at most count, so that a core that still records does not block the
- * fetch. */
+/* Writes the current events of a core, at most `count`, so that a core that still records cannot
+ * block the fetch. */
 static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
 {
-    static struct ntk_ntrace_event batch[FETCH_BATCH]; /* under lock */
+    static struct ntk_ntrace_event batch[FETCH_BATCH]; /* protected by the lock */
     uint32_t worker = ntk_core_global(nrt_front_core_get(), nc);
 
     while (count > 0) {
@@ -212,7 +212,7 @@ static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
     }
 }
 
-/* Between enter and leave, with the lock held and the trace on. */
+/* Writes the events. Called between enter and leave, with the lock held and the trace on. */
 static void events_write(struct ntk_json *json, const nrt_sys_trace_fetch_options_t *options)
 {
     uint32_t core_count = ntk_core_trace_core_count(NTK_CORE_TRACE_API);
@@ -310,7 +310,7 @@ NRT_STATUS nrt_trace_stop(const char *filename)
         if (ret < 0) {
             (void)nrt_front_fail("nrt_trace_stop", ret, &err);
             status = NRT_FAILURE;
-        } else if (ret > 0) { /* a shorter, readable trace */
+        } else if (ret > 0) { /* a shorter but readable trace */
             nrt_log_error("nrt_trace_stop", "%s", err.text);
             status = NRT_RESOURCE;
         }

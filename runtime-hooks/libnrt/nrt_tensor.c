@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: checks arguments and handles around the core's calls.
+ * nrt_tensor - checks arguments and handles of tensors, then calls the core.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -27,7 +27,7 @@ static void tensor_scope_end(struct nrt_tensor *const *tensor)
     tensor_drop(*tensor);
 }
 
-/* Enters and takes the tensor until the end of the function, or returns NRT_INVALID for a bad
+/* Enters and takes the tensor until the end of the function, or returns NRT_INVALID for an invalid
  * handle. */
 #define TENSOR_SCOPE(handle, taken)                                                            \
     NRT_FRONT_SCOPE;                                                                           \
@@ -36,7 +36,7 @@ static void tensor_scope_end(struct nrt_tensor *const *tensor)
         return NRT_INVALID;                                                                    \
     }
 
-/* A handle for a tensor of the core, which it owns even on failure. */
+/* Creates a handle for a tensor of the core; takes ownership of the tensor, even on failure. */
 static NRT_STATUS tensor_publish(struct ntk_core_tensor *core, nrt_tensor_t **out_tensor)
 {
     struct nrt_tensor *tensor = ntk_core_handle_create(&nrt_front_tensors);
@@ -126,7 +126,7 @@ void nrt_tensor_free(nrt_tensor_t **tensor)
     if (!tensor || !*tensor) {
         return;
     }
-    /* After nrt_close() the handle is already closed and harmless. */
+    /* After nrt_close() the handle is closed and needs no release. */
     if (nrt_front_enter() == NRT_SUCCESS) {
         (void)ntk_core_handle_close(&nrt_front_tensors, *tensor);
         nrt_front_leave();
@@ -149,7 +149,7 @@ NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t s
     return status;
 }
 
-/* Between host and tensor; from NULL: to the host. */
+/* Transfers between host and tensor; if from is NULL, to the host. */
 static NRT_STATUS transfer(const char *function, const nrt_tensor_t *tensor, void *to,
                            const void *from, size_t offset, size_t size)
 {
@@ -180,7 +180,7 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
 /* The first failed operation ends the batch. */
 static NRT_STATUS batch_run(const nrt_tensor_batch_t *batches, uint64_t num_batches, bool is_write)
 {
-    NRT_STATUS open = nrt_front_enter(); /* an empty batch needs an open runtime too */
+    NRT_STATUS open = nrt_front_enter(); /* an empty batch also needs an open runtime */
 
     if (open != NRT_SUCCESS) {
         return open;
@@ -251,7 +251,7 @@ NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, s
     return status;
 }
 
-/* Zeroed when the handle is bad. */
+/* Returns the properties, zeroed for an invalid handle. */
 static NRT_STATUS tensor_info_get(const nrt_tensor_t *tensor, struct ntk_core_tensor_info *out_info)
 {
     memset(out_info, 0, sizeof *out_info);
@@ -318,7 +318,7 @@ NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor)
     return NRT_SUCCESS;
 }
 
-/* A device address of ours is a host address. */
+/* A device address in this runtime is a host address. */
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size)
 {
     NRT_FRONT_SCOPE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensor sets: map names to tensors. A set does not own its tensors: they may be freed before it.
+ * nrt_tensor_set - sets that map names to tensors. A set does not own its tensors: they may be
+ * freed before the set.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -17,7 +18,7 @@ static void set_drop(struct nrt_set *set)
     ntk_core_handle_drop(&nrt_front_sets, set);
 }
 
-/* The set's lock is held. */
+/* Finds an entry. The caller holds the lock of the set. */
 static struct nrt_set_entry *entry_find(struct nrt_set *set, const char *name)
 {
     ntk_vec_each(struct nrt_set_entry, entry, &set->entries) {
@@ -37,7 +38,7 @@ struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name)
     if (entry) {
         tensor = ntk_core_handle_take(&nrt_front_tensors, entry->tensor);
         if (tensor && tensor->handle.generation != entry->generation) {
-            /* Freed, and its memory is reused by another tensor. */
+            /* The tensor was freed, and another tensor reuses its memory. */
             ntk_core_handle_drop(&nrt_front_tensors, tensor);
             tensor = NULL;
         }
@@ -77,7 +78,7 @@ void nrt_destroy_tensor_set(nrt_tensor_set_t **tensor_set)
     *tensor_set = NULL;
 }
 
-/* The tensor's handle is held by the caller. */
+/* Sets an entry. The caller holds the handle of the tensor. */
 static NRT_STATUS entry_set(struct nrt_set *set, const char *name, struct nrt_tensor *tensor)
 {
     NRT_STATUS status = NRT_SUCCESS;

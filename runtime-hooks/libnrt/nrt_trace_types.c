@@ -27,7 +27,7 @@ static const struct {
 #define TYPE_COUNT (sizeof types / sizeof *types)
 static_assert(TYPE_COUNT < 64, "a set is one word");
 
-/* Spellings of other releases. */
+/* Spellings used by other releases. */
 static const struct {
     const char *word;
     const char *name;
@@ -112,7 +112,7 @@ uint64_t nrt_trace_types_kinds(uint64_t set)
 
 static const char *kind_names[NTK_CORE_TRACE_KINDS];
 
-/* The first row of a kind names it. */
+/* Fills the names; a kind has the name in its first row. */
 static void kind_names_fill(void)
 {
     for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
@@ -184,7 +184,7 @@ static void model_write(struct ntk_json *json, const struct ntk_ntrace_event *ev
     ntk_json_key_text(json, "model_name", ntk_core_trace_name(event->name));
 }
 
-/* The keys of "data" by kind. */
+/* Writes the keys of "data" by kind. */
 static void data_write(struct ntk_json *json, const struct ntk_ntrace_event *event)
 {
     switch ((enum ntk_core_trace_kind)event->kind) {
@@ -221,7 +221,7 @@ static void data_write(struct ntk_json *json, const struct ntk_ntrace_event *eve
         model_write(json, event);
         break;
     case NTK_CORE_TRACE_SCHEDULE:
-        if (event->phase == NTK_NTRACE_STOP) { /* unknown before */
+        if (event->phase == NTK_NTRACE_STOP) { /* the values are unknown before the end */
             ntk_json_key_u64(json, "nrt_sequence_id", event->execution_id);
         }
         model_write(json, event);

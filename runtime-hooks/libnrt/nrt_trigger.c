@@ -24,15 +24,16 @@
 static struct {
     struct ntk_core *core;
     const struct ntk_clock *clock;
-    struct ntk_segment_trigger *trigger; /* NULL: no listener */
+    struct ntk_segment_trigger *trigger; /* NULL without a listener */
     pthread_t thread;
     _Atomic bool is_over;
-    /* Unlinked files of the last recording, for another user to copy. */
+    /* Unlinked files of the last recording, which another user may copy. */
     int held[NTK_TRIGGER_FILES_MAX];
     uint32_t held_count;
 } listener;
 
-/* A process-shared futex. timeout NULL: no limit. False after a timeout. */
+/* Waits on a process-shared futex; without limit if timeout is NULL. Returns false after a
+ * timeout. */
 static bool word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
@@ -70,7 +71,7 @@ static void answer_clear(struct ntk_segment_trigger *trigger)
     answer_set(trigger, 0, "");
 }
 
-/* Waits until all of them have ended, or are no longer needed. */
+/* Waits until all executions have ended, or are no longer needed. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
                             uint64_t count, uint64_t timeout_ns)
 {
@@ -89,7 +90,7 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
 /*
  * The asking process may belong to another user or mount namespace, so no folder suits both. The
  * files are written to a private folder of this user, opened, and unlinked; the asking process
- * opens them in /proc/PID/fd. So no file of this user is in a folder of the other.
+ * opens them in /proc/PID/fd. So no file of this user is in a folder of the other user.
  */
 static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *err)
 {
@@ -130,8 +131,8 @@ static void held_close(void)
     }
 }
 
-/* Stops the recorder of a core and writes its recording. 0: nothing ran; 1 with a file; 2 with an
- * incomplete one, as err explains; -errno. */
+/* Stops the recorder of a core and writes its recording. Returns 0 if nothing ran; 1 after writing
+ * a file; 2 after writing an incomplete file, with the reason in err; -errno. */
 static int core_save(struct ntk_segment_trigger *trigger, const char *folder, bool is_held,
                      uint32_t nc, uint64_t first, struct ntk_err *err)
 {
@@ -169,7 +170,7 @@ static int core_save(struct ntk_segment_trigger *trigger, const char *folder, bo
     return 1 + ret;
 }
 
-/* Drops its recording. */
+/* Drops the recording of a core. */
 static void core_drop(uint32_t nc)
 {
     struct ntk_core_recording *recording = NULL;
@@ -188,7 +189,7 @@ static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
            first <= UINT64_MAX - count;
 }
 
-/* Per kind of records; 0: no limit. */
+/* Returns the limit per kind of records; 0 for no limit. */
 static uint64_t bytes_of_core(uint64_t bytes_max, uint32_t cores)
 {
     uint64_t each = bytes_max / cores / ntk_core_lnc(listener.core) / 4;
@@ -208,7 +209,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
                                                  .execution_count = count,
                                                  .folder = folder,
                                                  .bounds = { each, each, each, each } };
-    struct ntk_err err = { 0 }; /* the first one's */
+    struct ntk_err err = { 0 }; /* error of the first core */
     uint32_t started = 0;
     int ret = 0;
 
@@ -291,7 +292,7 @@ static void *listen_run(void *ctx)
             record(trigger, number);
         } else if (trigger->command == NTK_TRIGGER_LOOK) {
             answer_clear(trigger);
-        } /* keep the answer of a cancelled recording */
+        } /* keep the result of a cancelled recording */
         answer(trigger, number);
     }
     held_close();
@@ -306,7 +307,7 @@ void nrt_trigger_start(struct ntk_core *core, const struct ntk_clock *clock)
     listener.trigger = ntk_core_trigger_get();
     atomic_store(&listener.is_over, false);
     if (listener.trigger && ntk_core_thread_start(&listener.thread, listen_run, NULL) < 0) {
-        listener.trigger = NULL; /* without a thread, which the asking process sees */
+        listener.trigger = NULL; /* NULL shows the asking process that there is no thread */
     }
 }
 
@@ -316,7 +317,7 @@ void nrt_trigger_stop(void)
         return;
     }
     atomic_store(&listener.is_over, true);
-    /* It may be about to sleep: change the word that it compares. */
+    /* The thread may be about to sleep: change the word that it compares. */
     (void)__atomic_fetch_add(&listener.trigger->asked, 1, __ATOMIC_ACQ_REL);
     word_wake(&listener.trigger->asked);
     (void)pthread_join(listener.thread, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 2.x form: error trackers and completion handles. Names common with
- * the 3.0 form are exported as name@NRT_2.0.0.
+ * nrta_2 - the explicit interface in its 2.x form: error trackers and completion handles. Names
+ * common with the 3.0 form are exported as name@NRT_2.0.0.
  */
 #include "runtime-hooks/libnrt/nrt_request.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 3.0 form: a status per request, eventfds of the caller. Names
- * common with the 2.x form are exported as name@@NRT_3.0.0.
+ * nrta_3 - the explicit interface in its 3.0 form: a status per request, eventfds of the caller.
+ * Names common with the 2.x form are exported as name@@NRT_3.0.0.
  */
 #include "runtime-hooks/libnrt/nrt_request.h"
 
@@ -29,7 +29,7 @@ FORM_3(get_sequence);
 static struct nrt_request_place place_make(int lnc_idx, enum nrt_queue_unit unit, int queue,
                                            NRT_STATUS *ret, nrta_seq_t *req_sequence)
 {
-    /* An unknown core is rejected with the queue. */
+    /* The call rejects an unknown core together with its queue. */
     return (struct nrt_request_place){ .core = lnc_idx < 0 ? NTK_CORE_ANY - 1 : (uint32_t)lnc_idx,
                                        .unit = unit,
                                        .queue = queue,
@@ -37,7 +37,7 @@ static struct nrt_request_place place_make(int lnc_idx, enum nrt_queue_unit unit
                                        .sequence = req_sequence };
 }
 
-/* The number of a unit in this form; the invalid NRT_QUEUE_UNITS if unknown. */
+/* Returns the number of a unit in this form; the invalid NRT_QUEUE_UNITS if unknown. */
 static uint32_t unit_get(nrta_xu_t xu)
 {
     switch (xu) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* marks_export - the functions that neuron/marks.h searches for, in our runtimes. */
+/* marks_export - exports the functions that neuron/marks.h searches for, in the runtimes of this
+ * project. */
 #include "neuron/marks.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/hooks/hooks.h"

@@ -36,7 +36,7 @@ void graph_executor_fini(struct graph_executor *graph)
     *graph = (struct graph_executor){ 0 };
 }
 
-/* Allocates every value. */
+/* Allocates all values. */
 static int make_entries(struct graph_executor *graph, struct ntk_err *err)
 {
     const struct mlu_symbol *symbol = graph->symbol;
@@ -157,11 +157,12 @@ static bool has_device(const struct mlu_op_executor *executor)
     return executor->node->device >= 0 && executor->node->op->kind != MLU_OP_COPY;
 }
 
-/* A stream per used MLU. A copy between devices needs none: the reader of a value elsewhere has it
- * copied. */
+/* Opens one stream per used MLU. A copy between devices needs no stream: the value is copied when
+ * an operator elsewhere reads it. */
 static int attach_op_resource(struct graph_executor *graph, struct ntk_err *err)
 {
-    uint32_t *stream_of = calloc(MLU_DEVICE_ID_MAX + 1, sizeof *stream_of); /* + 1 */
+    /* number of the stream + 1, by device */
+    uint32_t *stream_of = calloc(MLU_DEVICE_ID_MAX + 1, sizeof *stream_of);
     uint32_t count = 0;
     int ret = 0;
 
@@ -223,7 +224,7 @@ static void init_cached_ops(struct graph_executor *graph)
 }
 
 /* The proposal's InitOpSegs groups operators for a threaded engine; with the naive engine, the only
- * one it supports, every operator is separate. */
+ * supported one, every operator is separate. */
 static int init_mlu_ops(struct graph_executor *graph, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < graph->symbol->operator_count; i++) {

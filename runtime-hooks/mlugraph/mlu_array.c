@@ -144,10 +144,10 @@ static uint16_t double_to_half(double value)
     if (isnan(value)) {
         return sign | 0x7e00;
     }
-    if (size >= 65520) { /* half way from the largest number to the next one */
+    if (size >= 65520) { /* halfway from the largest number to the next */
         return sign | 0x7c00;
     }
-    if (size < ldexp(1, -14)) { /* subnormal; nearbyint() may carry into the first normal one */
+    if (size < ldexp(1, -14)) { /* subnormal; nearbyint() may carry into the first normal number */
         return sign | (uint16_t)nearbyint(ldexp(size, 24));
     }
     frexp(size, &exponent); /* size = f * 2^exponent, 0.5 <= f < 1 */
@@ -228,7 +228,7 @@ static bool dtype_of_descr(const char *descr, enum mlu_dtype *out_dtype)
     return false;
 }
 
-/* The first index of the file changes fastest. */
+/* Copies an array in Fortran order, where the first index changes fastest. */
 static void copy_fortran(struct mlu_array *array, const uint8_t *from)
 {
     size_t bytes = dtypes[array->dtype].bytes;

@@ -14,7 +14,7 @@
 #define CNRT_NAME "libcnrt.so.4"
 #define CNML_NAME "libcnml.so.7"
 
-/* The folder of libraries next to this program. */
+/* Returns the folder of libraries near this program. */
 static bool libraries_folder_get(char path[PATH_MAX])
 {
     ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - 16);
@@ -55,7 +55,8 @@ static void *library_open(struct ntk_err *err)
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     } else {
         if (libraries_folder_get(folder)) {
-            /* A loaded library is not searched for: libcnml finds the libcnrt of its folder. */
+            /* A library that is already loaded is not searched for: libcnml finds the libcnrt in
+             * its folder. */
             (void)open_in(folder, CNRT_NAME);
             library = open_in(folder, CNML_NAME);
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_cnml_library - libcnml opened at run time, ours or another, with the calls of its second
- * generation that MLUs need.
+ * mlu_cnml_library - opens libcnml at run time, from this project or another, with the calls of its
+ * second generation that MLUs need.
  *
- * The library is $NEURON_LIBCNML when set, else the one next to the program (../lib), else that of
- * $NEUWARE_HOME (lib64), else the loader's. It loads libcnrt, and libcnrt's calls are found through
- * it.
+ * The library is $NEURON_LIBCNML when set, else the file near the program (../lib), else in
+ * $NEUWARE_HOME (lib64), else the library that the loader finds. It loads libcnrt, and calls of
+ * libcnrt are found through it.
  *
  * Owner:   the library stays open until the process exits, because it has threads.
  * Threads: read-only after opening.
@@ -110,7 +110,7 @@ struct mlu_cnml {
 #undef MEMBER
 };
 
-/* -ELIBACC: not found; -ENOSYS: a required call is missing. */
+/* -ELIBACC: no library was found; -ENOSYS: a required call is missing. */
 int mlu_cnml_open(struct mlu_cnml *out_cnml, struct ntk_err *err);
 
 #endif

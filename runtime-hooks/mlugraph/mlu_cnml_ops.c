@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of MXNet in those of CNML: which ones, with which parameters and constants. */
+/* mlu_cnml_ops - expresses operators of MXNet in operators of CNML: the operators, parameters and
+ * constants. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static struct mlu_cnml_internal_op *add_one(struct mlu_cnml_op *op,
     return internal;
 }
 
-/* A constant computed from bound ones: its tensor, or NULL with a message. */
+/* Creates a constant that is computed from bound constants: returns its tensor, or NULL with a
+ * message. */
 static struct mlu_cnml_tensor *derive(struct mlu_cnml_op *op, enum mlu_tensor_kind kind,
                                       enum mlu_dtype dtype, const struct mlu_shape *shape,
                                       double (*value)(const struct mlu_cnml_op *op, size_t index),
@@ -44,7 +46,7 @@ static struct mlu_cnml_tensor *derive(struct mlu_cnml_op *op, enum mlu_tensor_ki
     return tensor;
 }
 
-/* The handles of an operator's constant inputs; NULL for other inputs. */
+/* Returns the handles of an operator's constant inputs; NULL for other inputs. */
 static cnmlTensor_t constant_of(const struct mlu_cnml_op *op, uint32_t input)
 {
     return input < op->node->input_count && op->in[input] ? op->in[input]->handle : NULL;
@@ -78,7 +80,8 @@ static int create_conv(struct mlu_cnml_op *op, struct ntk_err *err)
     return mlu_cnml_answer(status, "cnmlCreateConvOp", op->node->name, err);
 }
 
-/* In this filter, MXNet has the input channels first, CNML the output channels. */
+/* Returns an element of a filter in which MXNet has the input channels first, CNML the output
+ * channels. */
 static double turned_filter(const struct mlu_cnml_op *op, size_t index)
 {
     const struct mlu_array *weight = &op->in[1]->value;
@@ -139,7 +142,7 @@ static int create_mlp(struct mlu_cnml_op *op, struct ntk_err *err)
                            "cnmlCreateMlpOp", op->node->name, err);
 }
 
-/* Whether a window extends beyond the padding, which MXNet does not count. */
+/* Returns true if a window extends beyond the padding, which MXNet does not count. */
 static bool overhangs(const struct mlu_cnml_op *op)
 {
     const struct mlu_op_param *p = op->param;
@@ -201,7 +204,7 @@ static double bound_beta(const struct mlu_cnml_op *op, size_t index)
     return mlu_array_get(&op->in[2]->value, index);
 }
 
-/* Two of CNML: (x - mean) / deviation, then times gamma plus beta. */
+/* Creates two operators of CNML: (x - mean) / deviation, then times gamma plus beta. */
 static int create_batch_norm(struct mlu_cnml_op *op, struct ntk_err *err)
 {
     enum mlu_dtype dtype = op->in[0]->type.dtype;
@@ -258,7 +261,7 @@ static int create_active(struct mlu_cnml_op *op, struct ntk_err *err)
                            "cnmlCreateActiveOp", op->node->name, err);
 }
 
-/* The position of an axis of the value in n, c, h, w. */
+/* Returns the position of an axis of the value in n, c, h, w. */
 static uint32_t place_of(const struct mlu_shape *shape, uint32_t axis)
 {
     return shape->dim_count == 1 ? 1 : axis;
@@ -305,7 +308,7 @@ static int create_binary(struct mlu_cnml_op *op, struct ntk_err *err)
     enum mlu_binary binary = op->param->binary;
     bool is_plain = mlu_shape_equal(&op->in[0]->type.shape, &op->in[1]->type.shape);
 
-    /* CNML only broadcasts the second. */
+    /* CNML can only broadcast the second input. */
     if (!is_plain && (!stretched[binary].create ||
                       !mlu_shape_equal(&op->in[0]->type.shape, &op->out[0]->type.shape))) {
         return UNSUPPORTED("node '%s': CNML broadcasts only the second value, and only in a sum, "
@@ -356,7 +359,7 @@ static int create_scalar(struct mlu_cnml_op *op, struct ntk_err *err)
                            "cnmlCreateScaleOp", op->node->name, err);
 }
 
-/* The handles of a list of tensors, freed with free(). */
+/* Returns the handles of a list of tensors; the caller frees them with free(). */
 cnmlTensor_t *mlu_cnml_handles(struct mlu_cnml_tensor *const *tensors, uint32_t count)
 {
     cnmlTensor_t *handles = calloc((size_t)count + 1, sizeof(cnmlTensor_t));
@@ -440,7 +443,8 @@ static int create_reshape(struct mlu_cnml_op *op, struct ntk_err *err)
     return mlu_cnml_answer(status, "cnmlCreateReshapeOp", op->node->name, err);
 }
 
-/* CNML infers the exchanged dimensions from shapes, so they must be unambiguous. */
+/* Returns true if the shapes are unambiguous, because CNML infers the exchanged dimensions from
+ * them. */
 static bool is_clear_from_shapes(const struct mlu_cnml_op *op)
 {
     const struct mlu_op_param *p = op->param;
@@ -449,7 +453,7 @@ static bool is_clear_from_shapes(const struct mlu_cnml_op *op)
 
     if (count == 4 && p->shape_count == 4 && p->shape[0] == 0 && p->shape[1] == 1 &&
         p->shape[2] == 3) {
-        return true; /* height and width, which comes first */
+        return true; /* height and width; height comes first */
     }
     if (count == 1) {
         return false;

@@ -23,7 +23,7 @@ static double activate(enum mlu_active active, double x)
         return 1 / (1 + exp(-x));
     case MLU_ACTIVE_TANH:
         return tanh(x);
-    default: /* a NaN stays one */
+    default: /* a NaN remains a NaN */
         return x < 0 ? 0 : x;
     }
 }
@@ -59,7 +59,8 @@ static void compute_scalar(const struct mlu_call *call)
     }
 }
 
-/* The source of an output element in an input with broadcast dimensions of 1. */
+/* Returns the index of the source of an output element, in an input with broadcast dimensions of
+ * 1. */
 static size_t stretched(const struct mlu_array *out, size_t index, const struct mlu_array *in)
 {
     size_t at = 0;
@@ -111,7 +112,7 @@ static void compute_batch_norm(const struct mlu_call *call)
     }
 }
 
-/* One line of numbers, normalised to a sum of 1. */
+/* Normalizes one line of numbers to a sum of 1. */
 static void softmax_line(const struct mlu_call *call, size_t first, size_t count, size_t step)
 {
     double largest = -INFINITY;
@@ -166,7 +167,7 @@ static void compute_cast(const struct mlu_call *call)
     for (size_t i = 0; i < call->out[0]->count; i++) {
         double value = mlu_array_get(call->in[0], i);
 
-        /* From float to integer as C does it: towards 0. */
+        /* Convert from float to integer as C does: towards 0. */
         mlu_array_set(call->out[0], i,
                       to_float || call->out[0]->dtype == MLU_DTYPE_BOOL ? value : trunc(value));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that only move elements: concatenate, slice, transpose, pad. */
+/* mlu_compute_move - operators that only move elements: concatenate, slice, transpose, pad. */
 #include <string.h>
 
 #include "runtime-hooks/mlugraph/mlu_compute_private.h"
@@ -14,7 +14,7 @@ void mlu_compute_copy(const struct mlu_call *call)
     memcpy(call->out[0]->data, call->in[0]->data, call->in[0]->count * bytes_of(call->in[0]));
 }
 
-/* Elements before the axis, and bytes from the axis on in one step of those before. */
+/* Return the number of elements before the axis, and the bytes in one step of those elements. */
 static size_t outer_count(const struct mlu_shape *shape, uint32_t axis)
 {
     size_t count = 1;
@@ -69,7 +69,7 @@ void mlu_compute_split(const struct mlu_call *call)
     }
 }
 
-/* The next index in C order. */
+/* Advances to the next index in C order. */
 static void advance(uint64_t index[MLU_DIMS_MAX], const struct mlu_shape *shape)
 {
     for (uint32_t d = shape->dim_count; d > 0 && ++index[d - 1] == shape->dims[d - 1]; d--) {
@@ -81,7 +81,7 @@ void mlu_compute_transpose(const struct mlu_call *call)
 {
     const struct mlu_array *in = call->in[0];
     struct mlu_array *out = call->out[0];
-    uint64_t steps[MLU_DIMS_MAX] = { 0 }; /* in the input, per dimension of the output */
+    uint64_t steps[MLU_DIMS_MAX] = { 0 }; /* steps in the input, per dimension of the output */
     uint64_t index[MLU_DIMS_MAX] = { 0 };
     uint32_t count = in->shape.dim_count;
     size_t bytes = bytes_of(in);
@@ -106,7 +106,7 @@ void mlu_compute_transpose(const struct mlu_call *call)
     }
 }
 
-/* The input index for an index of an output dimension; -1: the constant. */
+/* Returns the input index for an index in an output dimension; -1 for the constant. */
 static int64_t source_of(enum mlu_pad mode, int64_t place, int64_t before, int64_t size)
 {
     int64_t at = place - before;

@@ -9,7 +9,7 @@
 
 #include "runtime-hooks/mlugraph/mlu_compute.h"
 
-/* One operator with what it reads and writes. */
+/* One operator with its inputs and outputs. */
 struct mlu_call {
     const struct mlu_node *node;
     const struct mlu_op_param *param;
@@ -18,15 +18,15 @@ struct mlu_call {
     struct ntk_err *err;
 };
 
-/* The elements as doubles, freed with free(); NULL if out of memory. */
+/* Returns the elements as doubles; the caller frees them with free(). NULL if out of memory. */
 double *mlu_compute_doubles(const struct mlu_array *array);
 
-/* mlu_compute_window.c: sums over windows and rows */
+/* In mlu_compute_window.c: sums over windows and rows */
 int mlu_compute_convolution(const struct mlu_call *call);
 int mlu_compute_deconvolution(const struct mlu_call *call);
 int mlu_compute_fully_connected(const struct mlu_call *call);
 int mlu_compute_pooling(const struct mlu_call *call);
-/* mlu_compute_move.c: moves elements unchanged */
+/* In mlu_compute_move.c: moves elements unchanged */
 void mlu_compute_copy(const struct mlu_call *call);
 void mlu_compute_concat(const struct mlu_call *call);
 void mlu_compute_split(const struct mlu_call *call);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that sum: convolution and its transpose, products with a matrix, pooling. */
+/* mlu_compute_window - operators that sum: convolution and its transpose, matrix products,
+ * pooling. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "runtime-hooks/mlugraph/mlu_compute_private.h"
 
-/* Data, weight, bias and result of a product as doubles. */
+/* The data, weight, bias and result of a product, as doubles. */
 struct sums {
     double *data;
     double *weight;
-    double *bias; /* NULL: none */
+    double *bias; /* NULL if there is no bias */
     double *out;
 };
 
@@ -32,7 +33,7 @@ static int sums_init(const struct mlu_call *call, struct sums *s)
                : ntk_err_no_memory(call->err);
 }
 
-/* Sums start with the bias of each channel, the second dimension. */
+/* Initializes the sums with the bias of each channel, the second dimension. */
 static void begin_with_bias(const struct mlu_call *call, struct sums *s)
 {
     const struct mlu_array *out = call->out[0];
@@ -50,7 +51,8 @@ static void round_out(const struct mlu_call *call, const struct sums *s)
     }
 }
 
-/* One image, one input channel, one filter: multiplies every weight with the rows it covers. */
+/* Convolves one image, one input channel and one filter: multiplies every weight with the rows that
+ * it covers. */
 static void convolve_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
                            const double *weight, double *out, uint64_t out_h, uint64_t out_w)
 {
@@ -77,7 +79,7 @@ static void convolve_plane(const struct mlu_op_param *p, const double *in, uint6
     }
 }
 
-/* The transpose: adds every input element to all output elements of its window. */
+/* Computes the transpose: adds every input element to all output elements in its window. */
 static void spread_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
                          const double *weight, double *out, uint64_t out_h, uint64_t out_w)
 {
@@ -109,7 +111,7 @@ static int convolve(const struct mlu_call *call, bool transposed)
     const struct mlu_op_param *p = call->param;
     const struct mlu_shape *in = &call->in[0]->shape;
     const struct mlu_shape *out = &call->out[0]->shape;
-    uint64_t channels = in->dims[1] / p->num_group; /* of a group */
+    uint64_t channels = in->dims[1] / p->num_group; /* channels per group */
     uint64_t filters = p->num_filter / p->num_group;
     uint64_t in_plane = in->dims[2] * in->dims[3];
     uint64_t out_plane = out->dims[2] * out->dims[3];
@@ -175,7 +177,7 @@ int mlu_compute_fully_connected(const struct mlu_call *call)
     return ret;
 }
 
-/* A window in one dimension: its part inside, and its length including padding. */
+/* The extent of a window in one dimension: the part inside, and the length including padding. */
 struct reach {
     int64_t from;
     int64_t to;
@@ -186,7 +188,7 @@ static struct reach reach_of(const struct mlu_op_param *p, int axis, uint64_t pl
 {
     int64_t from = (int64_t)(place * p->stride[axis]) - (int64_t)p->pad[axis];
     int64_t to = from + (int64_t)p->kernel[axis];
-    int64_t end = (int64_t)(size + p->pad[axis]); /* of the padding */
+    int64_t end = (int64_t)(size + p->pad[axis]); /* end of the padding */
     struct reach reach = { from, to, 0 };
 
     if (p->is_global) {

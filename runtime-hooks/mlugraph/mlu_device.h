@@ -3,13 +3,13 @@
  * mlu_device - the operations of MLUs for executors, implemented by libcnml or on the host.
  *
  * An operator is used as in the vendor's interface: create, compile (which consumes bound
- * constants), run. Buffers of tensors exist once an operator that uses them is compiled. Running
- * queues work in a stream and returns; stream_wait() waits for all of it. Operators in a fusion
- * operator are only compiled with it; tensors inside it have no buffers.
+ * constants), run. The buffer of a tensor exists once an operator that uses the tensor is compiled.
+ * Running queues work in a stream and returns; stream_wait() waits for all queued work. Operators
+ * in a fusion operator are only compiled with it; tensors inside it have no buffers.
  *
  * Owner:   the matching _destroy or _close, which accept NULL, undo _create and _open. Destroy
- *          operators before their tensors, and everything of a stream before it.
- * Threads: a stream and everything made with it belong to one thread at a time.
+ *          operators before their tensors, and all objects of a stream before the stream.
+ * Threads: a stream and all objects created with it belong to one thread at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
@@ -19,14 +19,14 @@
 /* The role of a tensor on the device. */
 enum mlu_tensor_kind {
     MLU_TENSOR_DATA,
-    MLU_TENSOR_FILTER, /* the weight of a product */
+    MLU_TENSOR_FILTER, /* weight of a product */
     MLU_TENSOR_CONST,  /* any other constant */
 };
 
 struct mlu_device_ops {
     const char *name;
 
-    /* Initialises the vendor's library; close it as often as it was opened. */
+    /* Initializes the vendor's library; each open needs a close. */
     int (*open)(struct ntk_err *err);
     void (*close)(void);
     int (*stream_open)(int32_t device, void **out_stream, struct ntk_err *err);
@@ -36,15 +36,17 @@ struct mlu_device_ops {
     int (*tensor_create)(void *stream, enum mlu_tensor_kind kind, const struct mlu_type *type,
                          void **out_tensor, struct ntk_err *err);
     void (*tensor_destroy)(void *tensor);
-    /* Called for FILTER and CONST, before compiling a user of it; the array may then be freed. */
+    /* Called for FILTER and CONST before an operator that uses the tensor is compiled; the array
+     * may then be freed. */
     int (*tensor_bind)(void *tensor, const struct mlu_array *array, struct ntk_err *err);
-    /* Called for DATA, after compiling a user of it. */
+    /* Called for DATA after an operator that uses the tensor was compiled. */
     int (*tensor_allocate)(void *tensor, struct ntk_err *err);
     int (*tensor_upload)(void *tensor, const struct mlu_array *from, struct ntk_err *err);
     int (*tensor_download)(void *tensor, struct mlu_array *to, struct ntk_err *err);
 
-    /* One operator of MXNet, which may be several of the device. in: NULL for ignored inputs.
-     * -ENOTSUP: not supported by the device. The node outlives it. */
+    /* Creates one operator of MXNet, which may be several operators of the device. in: NULL for
+     * ignored inputs. -ENOTSUP: the device does not support it. The node must outlive the
+     * operator. */
     int (*op_create)(void *stream, const struct mlu_node *node, const struct mlu_op_param *param,
                      void *const *in, void *const *out, void **out_op, struct ntk_err *err);
     void (*op_destroy)(void *op);
@@ -60,10 +62,10 @@ struct mlu_device_ops {
     int (*fusion_forward)(void *fusion, struct ntk_err *err);
 };
 
-/* The host instead of MLUs: computes with mlu_compute() and enforces the rules above. */
+/* Uses the host instead of MLUs: computes with mlu_compute() and enforces the rules above. */
 extern const struct mlu_device_ops mlu_device_host;
 
-/* MLUs through libcnml (mlu_cnml_library.h). Float32 stays float32 on the device. */
+/* Uses MLUs through libcnml (mlu_cnml_library.h). Float32 remains float32 on the device. */
 extern const struct mlu_device_ops mlu_device_cnml;
 
 #endif

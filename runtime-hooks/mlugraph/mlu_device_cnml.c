@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* MLUs by libcnml: implements mlu_device.h with the calls of its second generation. */
+/* mlu_device_cnml - implements mlu_device.h for MLUs with the calls of libcnml's second
+ * generation. */
 #include "runtime-hooks/mlugraph/mlu_device_cnml.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The target of compilation in the second generation; a software machine accepts any. */
+/* The compilation target in the second generation; a software machine accepts any. */
 #define CORE_VERSION CNML_MLU100
 
 struct mlu_cnml mlu_cnml;
-static unsigned users; /* executors between open and close */
+static unsigned users; /* number of executors between open and close */
 
 /* ---- answers ---- */
 
@@ -185,7 +186,7 @@ int mlu_cnml_tensor_create(void *stream, enum mlu_tensor_kind kind, const struct
     tensor->stream = stream;
     tensor->kind = kind;
     tensor->type = *type;
-    /* A value without a tensor may still belong to the CPU; operators search for the handle. */
+    /* A value without a tensor may belong to the CPU; operators search for the handle. */
     if (cnml_dtype(type->dtype, &dtype) && mlu_cnml_four_dims(&type->shape, dims) &&
         mlu_shape_count(&type->shape) > 0) {
         ret = mlu_cnml_answer(mlu_cnml.cnmlCreateTensor(&tensor->handle, kinds[kind], dtype,
@@ -274,7 +275,7 @@ static void op_destroy(void *handle)
     free(op);
 }
 
-/* Values without CNML tensors, and constants made at run time. */
+/* Rejects values without CNML tensors, and constants computed at run time. */
 static int check_tensors(const struct mlu_cnml_op *op, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < op->node->input_count; i++) {
@@ -332,7 +333,7 @@ static int bind_value(struct mlu_cnml_tensor *tensor, const struct mlu_cnml_op *
         "cnmlBindConstData", op->node->name, err);
 }
 
-/* Sets all constants; derived ones are computed now. */
+/* Sets all constants; derived constants are computed here. */
 static int bind_constants(struct mlu_cnml_op *op, struct ntk_err *err)
 {
     int ret = make_current(op->stream, err);

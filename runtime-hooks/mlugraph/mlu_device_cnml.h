@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_device_cnml - common parts of the device of libcnml and its operators.
+ * mlu_device_cnml - common parts of the libcnml device and its operators.
  *
- * An operator of MXNet is one or two of CNML (internal_ops of the proposal) with a tensor between
- * them (inter_data). Values of up to four dimensions become n, c, h, w; missing ones are 1, and a
- * single dimension is c. Operators that CNML computes differently are -ENOTSUP.
+ * An operator of MXNet becomes one or two operators of CNML (internal_ops in the proposal) with a
+ * tensor between them (inter_data). Values with up to four dimensions become n, c, h, w; missing
+ * dimensions are 1, and a single dimension is c. An operator that CNML computes differently returns
+ * -ENOTSUP.
  *
  * Owner:   mlu_cnml_tensor_create() allocates, tensor_destroy of the device frees; an operator owns
  *          what it creates, and its destruction frees it.
@@ -33,18 +34,18 @@ struct mlu_cnml_tensor {
     enum mlu_tensor_kind kind;
     struct mlu_type type;
     cnmlTensor_t handle;
-    cnmlCpuTensor_t host;   /* the same on the host, in MXNet's order */
-    void *buffer;           /* on the device */
-    struct mlu_array value; /* of a constant, until it is compiled */
+    cnmlCpuTensor_t host;   /* tensor on the host, in MXNet's order */
+    void *buffer;           /* buffer on the device */
+    struct mlu_array value; /* value of a constant, until it is compiled */
 };
 
-/* A constant that differs from the bound one: computed when the operator is compiled. */
+/* A constant that differs from the bound constant: computed when the operator is compiled. */
 struct mlu_cnml_derived {
     struct mlu_cnml_tensor *tensor;
     double (*value)(const struct mlu_cnml_op *op, size_t index);
 };
 
-/* One operator of CNML: called with one input, with two, or with lists. */
+/* Forms of a CNML operator: called with one input, with two, or with lists. */
 enum mlu_cnml_form { FORM_ONE, FORM_TWO, FORM_LIST };
 
 struct mlu_cnml_internal_op {
@@ -65,20 +66,21 @@ struct mlu_cnml_op {
     struct mlu_cnml_stream *stream;
     const struct mlu_node *node;
     const struct mlu_op_param *param;
-    struct mlu_cnml_tensor **in; /* per input of the node */
+    struct mlu_cnml_tensor **in; /* one per input of the node */
     struct mlu_cnml_tensor **out;
     struct mlu_cnml_internal_op internal_ops[INTERNAL_OPS_MAX];
     int internal_count;
-    struct mlu_cnml_tensor *inter_data; /* between the two; NULL: only one operator */
+    /* tensor between the two operators; NULL if there is only one operator */
+    struct mlu_cnml_tensor *inter_data;
     struct mlu_cnml_derived derived[CONSTANTS_MAX];
     int derived_count;
-    void **addresses; /* for a forward with lists */
+    void **addresses; /* addresses for a forward call with lists */
 };
 
 struct mlu_cnml_fusion {
     struct mlu_cnml_stream *stream;
     cnmlFusionOp_t handle;
-    struct ntk_vec ops; /* struct mlu_cnml_op * */
+    struct ntk_vec ops; /* elements are struct mlu_cnml_op * */
     struct mlu_cnml_tensor **in;
     int in_count;
     struct mlu_cnml_tensor **out;
@@ -88,14 +90,15 @@ struct mlu_cnml_fusion {
 
 #define UNSUPPORTED(...) ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* 0, or the error of a call for the node `name`. */
+/* Returns 0, or the error of a call for the node `name`. */
 int mlu_cnml_answer(cnmlStatus_t status, const char *what, const char *name, struct ntk_err *err);
 int mlu_cnml_tensor_create(void *stream, enum mlu_tensor_kind kind, const struct mlu_type *type,
                            void **out_tensor, struct ntk_err *err);
-/* False if it has more than four dimensions, or one is too large. */
+/* Returns false if there are more than four dimensions, or if one is too large. */
 bool mlu_cnml_four_dims(const struct mlu_shape *shape, int dims[4]);
 
-/* mlu_cnml_ops.c: the handles of a list, freed with free(); NULL if out of memory. */
+/* In mlu_cnml_ops.c: returns the handles of a list; the caller frees them with free(). NULL if out
+ * of memory. */
 cnmlTensor_t *mlu_cnml_handles(struct mlu_cnml_tensor *const *tensors, uint32_t count);
 /* Fills internal_ops, inter_data and derived for the node. */
 int mlu_cnml_ops_create(struct mlu_cnml_op *op, struct ntk_err *err);

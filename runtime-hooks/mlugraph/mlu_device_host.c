@@ -12,27 +12,27 @@
 struct tensor {
     enum mlu_tensor_kind kind;
     struct mlu_type type;
-    bool is_usable;         /* a user of it is compiled */
-    struct mlu_array array; /* the buffer, or the bound value */
-    uint32_t mark;          /* in a fusion: index among its tensors + 1 */
+    bool is_usable;         /* an operator that uses it is compiled */
+    struct mlu_array array; /* the buffer or the bound value */
+    uint32_t mark;          /* in a fusion: index among its tensors, + 1 */
 };
 
 struct op {
     const struct mlu_node *node;
     const struct mlu_op_param *param;
-    struct tensor **in; /* input_count of the node */
+    struct tensor **in; /* input_count entries of the node */
     struct tensor **out;
     bool is_compiled;
     bool is_fused;
 };
 
 struct fusion {
-    struct ntk_vec ops; /* struct op * */
+    struct ntk_vec ops; /* elements are struct op * */
     struct tensor **in;
     uint32_t in_count;
     struct tensor **out;
     uint32_t out_count;
-    struct ntk_vec inside; /* struct tensor *: only used inside it */
+    struct ntk_vec inside; /* elements are struct tensor *, used only inside the fusion */
     bool is_compiled;
 };
 
@@ -46,7 +46,7 @@ static void close_host(void)
 {
 }
 
-/* Work is done at once, so a stream has no state. */
+/* Opens a stream without state, because work is done immediately. */
 static int stream_open(int32_t device, void **out_stream, struct ntk_err *err)
 {
     (void)device;
@@ -209,7 +209,8 @@ static int op_compile(void *handle, struct ntk_err *err)
     return ret;
 }
 
-/* inside: the buffers of the marked tensors, which have no buffer in the operation. */
+/* Runs an operator. inside: the buffers of the marked tensors, which have no buffer in the
+ * operator. */
 static int run(const struct op *op, struct mlu_array *inside, struct ntk_err *err)
 {
     uint32_t inputs = op->node->input_count;
@@ -315,8 +316,8 @@ static bool is_in(struct tensor *const *list, uint32_t count, const struct tenso
     return false;
 }
 
-/* Every tensor read must be an input, a constant, or made earlier; tensors made that are not
- * outputs are inside. */
+/* Compiles a fusion. Every tensor that it reads must be an input, a constant, or produced earlier;
+ * produced tensors that are not outputs are inside. */
 static int fusion_compile(void *handle, struct ntk_err *err)
 {
     struct fusion *fusion = handle;

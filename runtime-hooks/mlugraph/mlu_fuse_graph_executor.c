@@ -29,11 +29,11 @@ void mlu_fuse_graph_executor_fini(struct mlu_fuse_graph_executor *executor)
 
 /* ---- inputs and outputs ---- */
 
-/* Classifies entries as needed outside of their segment, or not at all; seen: already listed. */
+/* Classifies entries: needed outside their segment, or not needed at all; seen: already listed. */
 struct marks {
     bool *is_needed_outside;
     bool *is_read;
-    uint32_t *seen; /* the last fusion that listed it, + 1 */
+    uint32_t *seen; /* number of the last fusion that listed the entry, + 1 */
 };
 
 static uint32_t entry_of(const struct mlu_fuse_graph_executor *e, const struct mlu_entry *entry)
@@ -41,7 +41,7 @@ static uint32_t entry_of(const struct mlu_fuse_graph_executor *e, const struct m
     return e->graph.first_entry[entry->node] + entry->output;
 }
 
-/* The fusion of a node, + 1; 0 for variables and separate operators. */
+/* Returns the fusion of a node, + 1; 0 for variables and separate operators. */
 static uint32_t fusion_of_node(const struct mlu_fuse_graph_executor *e, uint32_t node)
 {
     uint32_t order = e->graph.symbol->nodes[node].order;
@@ -175,7 +175,7 @@ static int init_fusion(struct mlu_fuse_graph_executor *e, uint32_t index, struct
     return create_fusion_op(e, fusion, err);
 }
 
-/* Builds the fusion operators, after their outputs are known. */
+/* Builds the fusion operators once their outputs are known. */
 static int init_each(struct mlu_fuse_graph_executor *e, struct ntk_err *err)
 {
     size_t entries = (size_t)e->graph.first_entry[e->graph.symbol->node_count] + 1;
@@ -197,14 +197,14 @@ static int init_each(struct mlu_fuse_graph_executor *e, struct ntk_err *err)
     return ret;
 }
 
-/* Init(): segments, then a fusion operator for each. */
+/* Init(): finds segments, then creates a fusion operator for each. */
 static int init_fusions(struct mlu_fuse_graph_executor *e, struct ntk_err *err)
 {
     const struct mlu_symbol *symbol = e->graph.symbol;
     int ret = mlu_fuse_symbol_init(symbol, &e->fuse, err);
 
     for (uint32_t i = 0; ret == 0 && i < symbol->operator_count; i++) {
-        if (!e->graph.op_nodes[i].stream) { /* also for a device that does not exist */
+        if (!e->graph.op_nodes[i].stream) { /* includes a device that does not exist */
             e->fuse.nodes[i].device = MLU_DEVICE_CPU;
         }
     }

@@ -17,7 +17,7 @@ bool mlu_axis_of(int64_t axis, uint32_t dim_count, uint32_t *out_axis)
     return true;
 }
 
-/* "conv0": an input of shape ... does not fit */
+/* Reports an error such as "conv0": an input of shape ... does not fit */
 static int bad_shape(const struct mlu_node *node, uint32_t input, const struct mlu_type *type,
                      const char *why, struct ntk_err *err)
 {
@@ -248,24 +248,24 @@ static void turn_around(int64_t *list, uint32_t count)
     }
 }
 
-/* A reshape during computation, from codes to dimensions. */
+/* A reshape during computation from codes to dimensions. */
 struct reshape {
     const struct mlu_node *node;
     const struct mlu_type *in;
     struct mlu_shape from;
-    uint32_t at; /* of from */
+    uint32_t at; /* index in the source dimensions */
     int64_t codes[MLU_DIMS_MAX * 2];
     uint32_t code_count;
     int64_t dims[MLU_DIMS_MAX];
     uint32_t count;
-    int64_t left; /* the position of the -1; -1: none */
+    int64_t left; /* position of the -1; -1 if none */
 };
 
-/* With reverse, codes and dimensions are matched from the end. */
+/* Implements `reverse`: codes and dimensions are matched from the end. */
 static int reshape_reverse(struct reshape *r, struct ntk_err *err)
 {
     for (uint32_t i = 0; i + 2 < r->code_count; i++) {
-        if (r->codes[i] == -4) { /* its two numbers would precede it */
+        if (r->codes[i] == -4) { /* the two numbers of the code would precede it */
             return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
                                "node '%s': reshape with reverse does not support -4",
                                r->node->name);
@@ -291,7 +291,7 @@ static int reshape_put(struct reshape *r, int64_t dim, struct ntk_err *err)
     return 0;
 }
 
-/* -4: the next two codes divide one dimension; one of them may be -1. */
+/* Handles code -4: the next two codes divide one dimension; one of them may be -1. */
 static int reshape_divide(struct reshape *r, int64_t first, int64_t second, struct ntk_err *err)
 {
     int64_t pair[2] = { first, second };
@@ -310,8 +310,8 @@ static int reshape_divide(struct reshape *r, int64_t first, int64_t second, stru
     return ret < 0 ? ret : reshape_put(r, pair[1], err);
 }
 
-/* MXNet's codes: 0 keeps a dimension, -1 is the rest, -2 keeps all others, -3 merges two, -4 splits
- * one in two. */
+/* Handles the codes of MXNet: 0 keeps a dimension, -1 is the rest, -2 keeps all others, -3 merges
+ * two, -4 splits one in two. */
 static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
 {
     int64_t code = r->codes[*index];
@@ -347,7 +347,7 @@ static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
                r->from.dim_count);
 }
 
-/* Computes the -1 from the unchanged number of elements. */
+/* Computes the dimension for -1 from the unchanged number of elements. */
 static int reshape_settle(struct reshape *r, struct ntk_err *err)
 {
     uint64_t all = mlu_shape_count(&r->in->shape);
@@ -446,7 +446,7 @@ static int infer_pad(const struct mlu_node *node, const struct mlu_op_param *p,
     return 0;
 }
 
-/* All inputs have one type, which is also that of the outputs; a Cast has its own. */
+/* Infers types: all inputs and outputs have the same type; a Cast has its own. */
 static int infer_dtypes(const struct mlu_node *node, const struct mlu_op_param *p,
                         const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err)
 {
@@ -519,7 +519,7 @@ int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
         }
         out->shape = in[0]->shape;
         break;
-    default: /* element by element */
+    default: /* operators element by element */
         out->shape = in[0]->shape;
         break;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_infer - shapes and types of an operator's outputs, from those of its inputs.
+ * mlu_infer - derives shapes and types of an operator's outputs from its inputs.
  *
- * Shapes and types are also checked against each other, so that computing code can rely on them.
+ * Shapes and types are also checked against each other, so that computation can rely on them.
  *
  * Threads: any.
  */
@@ -16,12 +16,13 @@ struct mlu_type {
     struct mlu_shape shape;
 };
 
-/* in: per input of the node, NULL if the operator ignores it; out: output_count of the node.
- * -EINVAL: they do not fit; -EFBIG, -ENOTSUP. */
+/* in: one type per input of the node, NULL if the operator ignores it; out: output_count types of
+ * the node. -EINVAL: the inputs do not fit; -EFBIG, -ENOTSUP. */
 int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
               const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err);
 
-/* An axis that may count from the end, with this many dimensions; false if out of range. */
+/* Converts an axis, which may count from the end, for this number of dimensions; false if out of
+ * range. */
 bool mlu_axis_of(int64_t axis, uint32_t dim_count, uint32_t *out_axis);
 
 #endif

@@ -102,7 +102,7 @@ int mlu_ndarray_to_device(struct mlu_ndarray *array, const struct mlu_stream *st
         return ret;
     }
     ret = mlu_ndarray_to_host(array, err);
-    /* A copy is not queued: earlier queued work may still read what it overwrites. */
+    /* A copy is not queued: work queued earlier may still read the data that it overwrites. */
     ret = ret < 0 ? ret : stream->ops->stream_wait(stream->handle, err);
     ret = ret < 0 ? ret : stream->ops->tensor_upload(chunk->tensor, &array->host, err);
     chunk->is_valid = ret == 0;

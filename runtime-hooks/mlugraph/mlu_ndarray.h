@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_ndarray - a value of a graph in any memory: the NDArray of MXNet's executor.
+ * mlu_ndarray - holds a value of a graph in any memory, like the NDArray in MXNet's executor.
  *
  * A value has at most one array on the host and one tensor per stream (cnml_tensor and mptr in
- * NDArray::Chunk). It is valid where it was written last, and copied to other places on demand,
- * after the writing stream is done.
+ * NDArray::Chunk). The value is valid where it was written last, and copied to other places on
+ * demand, after the writing stream is done.
  *
- * Owner: caller's storage, mlu_ndarray_fini() frees. Threads: one.
+ * Owner: the caller provides the storage, mlu_ndarray_fini() frees the content. Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
@@ -36,19 +36,19 @@ struct mlu_ndarray {
 };
 
 void mlu_ndarray_fini(struct mlu_ndarray *array);
-/* Its tensor on the stream, created if missing; NULL with the message in err. */
+/* Returns the tensor on the stream, created if missing; NULL with the message in err. */
 void *mlu_ndarray_tensor(struct mlu_ndarray *array, const struct mlu_stream *stream,
                          struct ntk_err *err);
-/* Memory on the host, with undefined contents. */
+/* Allocates memory on the host, with undefined contents. */
 int mlu_ndarray_reserve(struct mlu_ndarray *array, struct ntk_err *err);
-/* Makes it valid there. */
+/* Makes the value valid on the host. */
 int mlu_ndarray_to_host(struct mlu_ndarray *array, struct ntk_err *err);
 int mlu_ndarray_to_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                           struct ntk_err *err);
-/* A buffer for a writer there. */
+/* Allocates a buffer on the device, to be written. */
 int mlu_ndarray_reserve_on_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                                   struct ntk_err *err);
-/* It was written there (NULL: on the host) and is now valid only there. */
+/* Marks the value as written on the stream (NULL: on the host); it is now valid only there. */
 void mlu_ndarray_was_written(struct mlu_ndarray *array, const struct mlu_stream *stream);
 
 #endif

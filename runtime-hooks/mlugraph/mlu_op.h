@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_op - the supported operators of MXNet: the roles of their inputs, and their number of
+ * mlu_op - describes the supported operators of MXNet: the roles of inputs and the number of
  * outputs.
  *
  * Weights matter for fusion (mlu_segments.h): a weight is bound when the operator is created, so it
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an operator computes; several names of MXNet may share one. */
+/* The operation of an operator; several names in MXNet may share one. */
 enum mlu_op_kind {
 #define MLU_OP_KIND(id) MLU_OP_##id,
 #include "runtime-hooks/mlugraph/mlu_op_kind.def"
@@ -25,27 +25,28 @@ enum mlu_op_kind {
 enum mlu_role {
     MLU_ROLE_DATA,    /* arrives at run time */
     MLU_ROLE_WEIGHT,  /* a constant if it is a variable */
-    MLU_ROLE_STATE,   /* the same, with the prefix "aux:" in MXNet; old files do not list it */
+    MLU_ROLE_STATE,   /* a weight with the prefix "aux:" in MXNet; old files do not list it */
     MLU_ROLE_IGNORED, /* only used in training: the label of a loss */
 };
 
 struct mlu_op {
-    const char *name; /* as in symbol files */
+    const char *name; /* name in symbol files */
     enum mlu_op_kind kind;
     int variant; /* depends on the kind: the activation or the arithmetic */
-    /* Per input "d", "w", "s" or "i" (enum mlu_role); "+" at the end: any number of data inputs. */
+    /* One character per input: "d", "w", "s" or "i" (enum mlu_role); "+" at the end allows any
+     * number of data inputs. */
     const char *roles;
     uint8_t input_count_min;
-    uint8_t output_count;  /* 0: attribute num_outputs, or the lengths of a list */
+    uint8_t output_count;  /* 0 if attribute num_outputs or the length of a list determines it */
     const char *arguments; /* names of the inputs, separated by blanks; "" with "+" */
 };
 
-/* NULL when no operator has this name. */
+/* Returns NULL if no operator has this name. */
 const struct mlu_op *mlu_op_find(const char *name);
 enum mlu_role mlu_op_role(const struct mlu_op *op, uint32_t input);
-/* At most this many; UINT32_MAX for any number. */
+/* Returns the maximum number of inputs; UINT32_MAX for any number. */
 uint32_t mlu_op_input_count_max(const struct mlu_op *op);
-/* Copies the name of an input, for example "moving_mean". */
+/* Copies the name of an input, such as "moving_mean". */
 void mlu_op_argument(const struct mlu_op *op, uint32_t input, char *to, uint32_t to_bytes);
 
 #endif

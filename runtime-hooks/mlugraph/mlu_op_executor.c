@@ -13,7 +13,7 @@ static bool is_constant(const struct mlu_op_executor *e, uint32_t input)
     return e->in_array[input] && !mlu_node_reads_at_run(e->symbol, e->node, input);
 }
 
-/* The weight of a product is a FILTER of the device, everything else a CONST. */
+/* Returns FILTER for the weight of a product, CONST for any other constant. */
 static enum mlu_tensor_kind kind_of(const struct mlu_op_executor *e, uint32_t input)
 {
     enum mlu_op_kind kind = e->node->op->kind;
@@ -33,7 +33,7 @@ static void destroy_constants(struct mlu_op_executor *e)
     e->constants = NULL;
 }
 
-/* Keeps the reason in err, which is then not an error. */
+/* Keeps the operator on the CPU, with the reason from err, which is then not an error. */
 static int stay_on_cpu(struct mlu_op_executor *e, struct ntk_err *err)
 {
     e->why_on_cpu = strdup(err->text);

@@ -19,7 +19,8 @@ static int bad_value(const struct mlu_node *node, const char *key, struct ntk_er
                mlu_node_attr_get(node, key));
 }
 
-/* "(3, 3)", "[3,3]", "(3L,)", "3", "()": count is the room on entry. */
+/* Parses tuples such as "(3, 3)", "[3,3]", "(3L,)", "3" and "()"; *count is the capacity on
+ * entry. */
 static bool parse_tuple(const char *text, int64_t *out, uint32_t *count)
 {
     uint32_t room = *count;
@@ -61,7 +62,7 @@ static bool parse_tuple(const char *text, int64_t *out, uint32_t *count)
     return closing == '\0' || text[1 + strspn(text + 1, " ")] == '\0';
 }
 
-/* Two numbers of at least `least`; "()" and nothing leave the default. */
+/* Reads two numbers of at least `least`; "()" and a missing attribute leave the default. */
 static int read_pair(const struct mlu_node *node, const char *key, int64_t least, uint64_t to[2],
                      struct ntk_err *err)
 {
@@ -145,7 +146,8 @@ static int read_list(const struct mlu_node *node, const char *key, struct mlu_op
     return text && !parse_tuple(text, p->shape, &p->shape_count) ? bad_value(node, key, err) : 0;
 }
 
-/* The index of the attribute's text in a NULL-terminated list of words; def if not given. */
+/* Returns the index of the attribute's text in a NULL-terminated list of words; `def` if the
+ * attribute is missing. */
 static int read_word(const struct mlu_node *node, const char *key, const char *const *words,
                      int def, int *to, struct ntk_err *err)
 {
@@ -163,7 +165,7 @@ static int read_word(const struct mlu_node *node, const char *key, const char *c
                                node->name, key, text);
 }
 
-/* Attributes that change the result and are unsupported here. */
+/* Refuses attributes that change the result and are unsupported here. */
 static int refuse_layout(const struct mlu_node *node, struct ntk_err *err)
 {
     static const char *const layouts[] = { "NCHW", "None", NULL };
@@ -374,7 +376,7 @@ int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_para
     case MLU_OP_RESHAPE:
         ret = read_list(node, "shape", &p, err);
         ret = ret < 0 ? ret : read_bool(node, "reverse", &p.reverse, err);
-        if (ret == 0 && p.shape_count == 0) { /* before 0.9, where 0 meant the rest */
+        if (ret == 0 && p.shape_count == 0) { /* form before 0.9, where 0 meant the rest */
             ret = read_list(node, "target_shape", &p, err);
             for (uint32_t i = 1; i < p.shape_count; i++) {
                 p.shape[i] = p.shape[i] == 0 ? -1 : p.shape[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_op_param - the attributes of an operator as numbers, with MXNet's defaults.
+ * mlu_op_param - converts the attributes of an operator to numbers, with MXNet's defaults.
  *
- * Attributes are texts: "(3, 3)", "True", "1e-05". Attributes that an operator lacks have their
- * defaults and are meaningless. Only windows of two dimensions are supported.
+ * Attributes are texts such as "(3, 3)", "True" and "1e-05". Attributes that do not apply to an
+ * operator have their defaults. Only windows of two dimensions are supported.
  *
  * Owner: plain data. Threads: any.
  */
@@ -18,7 +18,7 @@ enum mlu_pool { MLU_POOL_MAX, MLU_POOL_AVG, MLU_POOL_SUM };
 enum mlu_pad { MLU_PAD_CONSTANT, MLU_PAD_EDGE, MLU_PAD_REFLECT };
 
 struct mlu_op_param {
-    /* windows: height, then width */
+    /* attributes of windows: height, then width */
     uint64_t kernel[2];
     uint64_t stride[2];
     uint64_t pad[2];
@@ -27,18 +27,18 @@ struct mlu_op_param {
     uint64_t num_filter;
     uint64_t num_group;
     bool has_bias;
-    /* fully connected */
+    /* attributes of fully connected layers */
     uint64_t num_hidden;
     bool flatten;
-    /* pooling */
+    /* attributes of pooling */
     enum mlu_pool pool;
     bool is_global;
     bool is_full; /* a window may extend beyond the border */
     bool counts_padding;
-    /* batch norm */
+    /* attributes of batch norm */
     double eps;
     bool fix_gamma; /* gamma is 1 regardless of the value */
-    /* activation, arithmetic */
+    /* attributes of activation and arithmetic */
     enum mlu_active active;
     enum mlu_binary binary;
     double scalar;
@@ -47,8 +47,8 @@ struct mlu_op_param {
     int64_t axis;
     bool squeezes; /* split: removes the axis if it is 1 */
     double temperature;
-    bool is_flat_softmax; /* over all dimensions except the first */
-    /* reshape, transpose, pad, cast */
+    bool is_flat_softmax; /* softmax over all dimensions except the first */
+    /* attributes of reshape, transpose, pad and cast */
     int64_t shape[MLU_DIMS_MAX * 2];
     uint32_t shape_count;
     bool reverse;
@@ -56,7 +56,7 @@ struct mlu_op_param {
     enum mlu_dtype dtype;
 };
 
-/* -EINVAL: a missing or invalid attribute; -ENOTSUP: an unsupported one. */
+/* -EINVAL: an attribute is missing or invalid; -ENOTSUP: an attribute is unsupported. */
 int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_param,
                       struct ntk_err *err);
 

@@ -4,7 +4,7 @@
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_VARIANT_H
 
 enum mlu_active {
-    MLU_ACTIVE_BY_TYPE, /* by the attribute act_type */
+    MLU_ACTIVE_BY_TYPE, /* selected by attribute act_type */
     MLU_ACTIVE_RELU,
     MLU_ACTIVE_SIGMOID,
     MLU_ACTIVE_TANH,

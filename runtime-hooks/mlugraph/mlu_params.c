@@ -85,7 +85,7 @@ static int parse_zip(const void *bytes, size_t bytes_count, struct mlu_params *p
         } else {
             ret = mlu_params_add(params, member->name, &array, err);
         }
-        free(member->bytes); /* now owned by the array */
+        free(member->bytes); /* the array now owns them */
         member->bytes = NULL;
     }
     ntk_zip_fini(&zip);
@@ -169,8 +169,8 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
         struct mlu_params_entry entry;
 
         memcpy(&entry, bytes + sizeof header + i * sizeof entry, sizeof entry);
-        /* Entries might share bytes of the file, but their total size in memory is limited to that
-         * of the file. */
+        /* Entries may share bytes of the file, but their total size in memory is limited to the
+         * size of the file. */
         if (__builtin_add_overflow(array_bytes, entry.data_bytes, &array_bytes) ||
             array_bytes > bytes_count) {
             return BAD("the data of entry %u overlaps another entry", i);

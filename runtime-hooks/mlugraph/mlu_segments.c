@@ -9,7 +9,7 @@
 
 #define NONE UINT32_MAX
 
-/* Concatenated lists of numbers: those of x are at[first[x]] to at[first[x + 1] - 1]. */
+/* Concatenated lists of numbers: list x is at[first[x]] to at[first[x + 1] - 1]. */
 struct lists {
     uint32_t *first;
     uint32_t *at;
@@ -18,37 +18,38 @@ struct lists {
 /* The operators of one device, numbered 0 to count - 1 in their order. */
 struct device {
     const struct mlu_fuse_graph *graph;
-    uint32_t *nodes; /* in the graph */
+    uint32_t *nodes; /* node in the graph, per operator */
     uint32_t count;
-    uint32_t *local; /* per node of the graph: its number here, or NONE */
+    uint32_t *local; /* per node of the graph: its number in this device, or NONE */
     struct lists producers;
     struct lists consumers;
     bool *reads_outside; /* an input is produced elsewhere */
     bool *gives_outside; /* an output is a head, read elsewhere, or unread */
     uint32_t *part_of;   /* component of each operator */
-    uint32_t *place_in;  /* its number there */
+    uint32_t *place_in;  /* number of each operator in its component */
     struct part *parts;
     uint32_t part_count;
     uint32_t *members;   /* of all components, concatenated */
-    int64_t *difference; /* difference in size between the sets of a cut and of the previous cut */
+    int64_t *difference; /* by cut: size of its set minus the size of the previous set */
     uint32_t *stack;
-    /* positions in a component of operators that read from outside, and that give to it */
+    /* positions in a component of operators that read from outside, and of operators with results
+     * used outside */
     uint32_t *readers;
     uint32_t *givers;
-    uint32_t *taken;   /* positions of those in the new segment */
+    uint32_t *taken;   /* positions of operators in the new segment */
     uint32_t *reached; /* per component: number of operators before a cut */
 };
 
 /*
- * A connected component of operators. Its cut c is between its operators c - 1 and c: those before
- * it give nothing to the outside, those after it read nothing from there.
+ * A connected component of operators. Its cut c is between its operators c - 1 and c: operators
+ * before the cut have no outputs used outside, operators after it read nothing from outside.
  */
 struct part {
-    const uint32_t *members; /* ascending */
+    const uint32_t *members; /* in ascending order */
     uint32_t count;
-    uint32_t words;       /* of 64 bits per set */
+    uint32_t words;       /* number of 64-bit words per set */
     uint64_t *alive;      /* count + 1 sets */
-    uint32_t *sizes;      /* of them */
+    uint32_t *sizes;      /* sizes of these sets */
     uint32_t taken_count; /* number of its operators in the new segment */
 };
 
@@ -120,7 +121,8 @@ out:
 
 /* ---- the sets of the cuts ---- */
 
-/* The set of a cut changed its size: it represents the cuts of the device up to the next one. */
+/* Notes that the set of a cut changed its size; it represents the cuts of the device up to the next
+ * cut in the component. */
 static void change_size(struct device *d, const struct part *part, uint32_t cut, int64_t change)
 {
     uint32_t from = cut == 0 ? 0 : part->members[cut - 1] + 1;
@@ -135,7 +137,8 @@ static bool is_alive(const struct part *part, uint32_t cut, uint32_t place)
     return part->alive[(size_t)cut * part->words + place / 64] >> (place % 64) & 1;
 }
 
-/* Removes an operator from the set of a cut, with all that depend on it; returns their number. */
+/* Removes an operator from the set of a cut, with all operators that depend on it; returns their
+ * number. */
 static uint32_t remove_from(struct device *d, struct part *part, uint32_t cut, uint32_t first)
 {
     uint64_t *alive = part->alive + (size_t)cut * part->words;
@@ -205,8 +208,8 @@ static int make_sets(struct device *d, struct part *part)
     return 0;
 }
 
-/* Removes members at these positions, which are now in a segment, from the set of a cut, and those
- * that depend on them. */
+/* Removes members at these positions, which are now in a segment, from the set of a cut, together
+ * with members that depend on them. */
 static void shrink_set(struct device *d, struct part *part, uint32_t cut, const uint32_t *places,
                        uint32_t place_count)
 {
@@ -221,7 +224,7 @@ static void shrink_set(struct device *d, struct part *part, uint32_t cut, const 
         return;
     }
     for (uint32_t i = 0; i < place_count; i++) {
-        if (members == before) { /* all of it: nothing to propagate */
+        if (members == before) { /* all members are removed: nothing to propagate */
             alive[places[i] / 64] &= ~(UINT64_C(1) << (places[i] % 64));
         } else {
             part->sizes[cut] -= remove_from(d, part, cut, places[i]);
@@ -233,8 +236,8 @@ static void shrink_set(struct device *d, struct part *part, uint32_t cut, const 
     change_size(d, part, cut, (int64_t)part->sizes[cut] - before);
 }
 
-/* These operators are now in a segment, so they are outside for all others. ops: ascending, in the
- * graph. */
+/* Marks operators that are now in a segment as outside for all others. ops: ascending numbers in
+ * the graph. */
 static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
 {
     for (uint32_t p = 0; p < d->part_count; p++) {
@@ -249,7 +252,7 @@ static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
         uint32_t count = 0;
 
         if (part->taken_count == 0) {
-            continue; /* already handled with its first */
+            continue; /* already handled with the first operator of its component */
         }
         for (uint32_t k = i; count < part->taken_count; k++) {
             uint32_t op = d->local[ops[k]];
@@ -265,7 +268,7 @@ static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
     }
 }
 
-/* The first cut of the largest size; cut j is after the first j operators. */
+/* Returns the first cut of the largest size; cut j is after the first j operators. */
 static uint32_t largest(const struct device *d, int64_t *out_size)
 {
     int64_t size = 0;
@@ -284,8 +287,8 @@ static uint32_t largest(const struct device *d, int64_t *out_size)
 
 /* ---- one segment ---- */
 
-/* Finds the operators in a segment that read from outside or give to it; in_set is per node of the
- * graph. */
+/* Finds the operators in a segment that read from outside or have outputs used outside; in_set is
+ * per node of the graph. */
 static void find_ends(const struct device *d, const bool *in_set, const bool *is_read_outside,
                       struct mlu_segment *segment)
 {
@@ -315,12 +318,12 @@ static void find_ends(const struct device *d, const bool *in_set, const bool *is
         segment->input_count > 0 ? segment->inputs[segment->input_count - 1] : segment->ops[0];
 }
 
-/* State of the device between its segments. */
+/* State of the device between segments. */
 struct scratch {
     bool *in_set;          /* per node of the graph */
     bool *is_read_outside; /* per output of the graph, true also if unread */
     bool *is_read;         /* per output of the graph */
-    uint32_t *use_first;   /* per node, followed by the nodes that read it */
+    uint32_t *use_first;   /* per node: start of the list of nodes that read it */
     uint32_t *uses;
     uint32_t *use_output;
 };
@@ -376,7 +379,7 @@ static int scratch_init(const struct mlu_fuse_graph *graph, struct scratch *s)
     return 0;
 }
 
-/* For one operator: the outputs that are needed outside of the set, or unread. */
+/* Finds the outputs of one operator that are needed outside the set, or unread. */
 static void look_outside(const struct mlu_fuse_graph *graph, struct scratch *s, uint32_t n)
 {
     const struct mlu_fuse_node *node = &graph->nodes[n];
@@ -493,7 +496,7 @@ static int allocate(struct device *d, const struct mlu_fuse_graph *graph)
                : -ENOMEM;
 }
 
-/* The readers of each operator of the device, and its connections to the outside. */
+/* Finds the readers of each operator on the device, and its connections to the outside. */
 static void link_operators(struct device *d, struct scratch *s, int32_t device)
 {
     const struct mlu_fuse_graph *graph = d->graph;

@@ -16,13 +16,14 @@
 struct reader {
     const struct mlu_symbol_options *options;
     struct mlu_symbol *symbol;
-    uint32_t entry_count; /* inputs of all nodes so far */
+    uint32_t entry_count; /* number of inputs of all nodes so far */
     struct ntk_err *err;
 };
 
 const char *mlu_node_attr_get(const struct mlu_node *node, const char *key)
 {
-    for (uint32_t i = node->attr_count; i > 0; i--) { /* of several with one key the last counts */
+    /* if a key is repeated, the last value counts */
+    for (uint32_t i = node->attr_count; i > 0; i--) {
         if (strcmp(node->attrs[i - 1].key, key) == 0) {
             return node->attrs[i - 1].value;
         }
@@ -103,7 +104,7 @@ void mlu_symbol_fini(struct mlu_symbol *symbol)
     *symbol = (struct mlu_symbol){ 0 };
 }
 
-/* A number as a text or as a number; files use both forms. */
+/* Returns a number as text; files contain texts or numbers. */
 static char *text_of(const json_t *value)
 {
     char number[48];
@@ -159,7 +160,7 @@ static int read_attrs(struct reader *r, uint32_t index, struct mlu_node *node, c
     return 0;
 }
 
-/* [node, output] or [node, output, version]. */
+/* Reads [node, output] or [node, output, version]. */
 static int read_entry(const json_t *json, struct mlu_entry *entry)
 {
     size_t count = json_is_array(json) ? json_array_size(json) : 0;
@@ -174,7 +175,7 @@ static int read_entry(const json_t *json, struct mlu_entry *entry)
             return -EINVAL;
         }
         json_int_t value = json_integer_value(number);
-        if (i < 2) { /* an out-of-range number becomes the largest, which is invalid, too */
+        if (i < 2) { /* an out-of-range number becomes the largest, which is also invalid */
             uint32_t bounded = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
             *(i == 0 ? &entry->node : &entry->output) = bounded;
         }
@@ -182,7 +183,7 @@ static int read_entry(const json_t *json, struct mlu_entry *entry)
     return 0;
 }
 
-/* Whether a cycle through inputs contains node `from`; only for the error message. */
+/* Returns true if a cycle through inputs contains node `from`; only for the error message. */
 static bool is_in_cycle(uint32_t from, const json_t *nodes)
 {
     size_t count = json_array_size(nodes);
@@ -216,7 +217,7 @@ static bool is_in_cycle(uint32_t from, const json_t *nodes)
     return found;
 }
 
-/* Whether the node has this output; an unknown operator has all that are read. */
+/* Returns true if the node has this output; an unknown operator has all outputs that are read. */
 static bool has_output(struct mlu_node *node, uint32_t output)
 {
     if (node->unknown && output >= node->output_count && output < MLU_SYMBOL_OUTPUTS_MAX) {
@@ -311,7 +312,7 @@ static int find_device(struct reader *r, uint32_t index, struct mlu_node *node)
     return 0;
 }
 
-/* Number of outputs: from the table or the attribute. */
+/* Determines the number of outputs from the table or the attribute. */
 static int count_outputs(struct reader *r, uint32_t index, struct mlu_node *node)
 {
     if (node->op->output_count > 0) {
@@ -433,7 +434,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     return ret < 0 ? ret : find_device(r, index, node);
 }
 
-/* Files before 0.9 omit an operator's states: adds variables NODE_ARGUMENT. */
+/* Adds variables NODE_ARGUMENT for states of operators, which files before 0.9 omit. */
 static int add_states(struct reader *r)
 {
     struct mlu_symbol *symbol = r->symbol;

@@ -11,7 +11,7 @@ int neuron_graph_params(int argc, char **argv);
 int neuron_graph_run(int argc, char **argv);
 int neuron_graph_segments(int argc, char **argv);
 
-/* The default device of nodes, and the groups: options of several subcommands. */
+/* Options of several subcommands: the default device of nodes, and the groups. */
 struct neuron_graph_devices {
     struct ntk_map groups;
     int32_t device_default;
@@ -34,14 +34,14 @@ extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *e
             "place the nodes of ctx_group NAME on this device; may be repeated"      \
     }
 
-/* The only operand; NULL after a usage error or help, with the exit code in *out_code. */
+/* Returns the only operand; NULL after a usage error or help, with the exit code in *out_code. */
 const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                     int *out_code);
-/* 0, or 1 after printing a message. takes_unknown: of struct mlu_symbol_options. */
+/* Returns 0, or 1 after printing a message. takes_unknown: see struct mlu_symbol_options. */
 int neuron_graph_read(const char *path, bool takes_unknown, struct mlu_symbol *out_symbol);
 /* Prints the message of err; returns 1. */
 int neuron_graph_fail(const struct ntk_err *err);
-/* Writes the text to stdout and frees it: 0, or 1 after printing a message. */
+/* Writes the text to stdout and frees it; returns 0, or 1 after printing a message. */
 int neuron_graph_print(struct ntk_buf *text);
 
 #endif

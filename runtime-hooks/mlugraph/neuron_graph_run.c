@@ -70,7 +70,7 @@ static bool is_variable(const struct mlu_symbol *symbol, const char *name)
     return false;
 }
 
-/* Arrays of --input, which override those of --params. */
+/* Reads the arrays of --input, which override arrays of --params. */
 static int read_inputs(const struct mlu_symbol *symbol, struct mlu_params *inputs,
                        struct ntk_err *err)
 {
@@ -102,8 +102,8 @@ static int read_inputs(const struct mlu_symbol *symbol, struct mlu_params *input
 
 /* ---- outputs ---- */
 
-/* The name of a head as in MXNet's list_outputs(): "fc_output", "split_output1", or a variable's
- * own name. */
+/* Returns the name of a head as in MXNet's list_outputs(): "fc_output", "split_output1", or the
+ * name of a variable. */
 static void output_name(const struct mlu_symbol *symbol, uint32_t head, char *to, size_t to_bytes)
 {
     const struct mlu_entry *entry = &symbol->heads[head];
@@ -118,7 +118,7 @@ static void output_name(const struct mlu_symbol *symbol, uint32_t head, char *to
     }
 }
 
-/* Makes a valid file name; a duplicate gets the number of the head. */
+/* Returns a valid file name; a duplicate gets the number of the head. */
 static void file_name(const char *name, uint32_t head, const struct ntk_map *taken, char *to,
                       size_t to_bytes)
 {

@@ -55,7 +55,7 @@ static void put_json_list(struct ntk_json *json, const char *key, const uint32_t
     ntk_json_array_end(json);
 }
 
-/* The segment is part of an operator's name, so that no second file is needed. */
+/* Writes JSON with the segment in each operator's name, so that no second file is needed. */
 static void put_json(struct ntk_buf *text, const struct mlu_symbol *symbol,
                      const struct ntk_vec *segments)
 {

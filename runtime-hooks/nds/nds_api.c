@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_api - the functions of nrt/nds/neuron_ds.h: checks arguments, takes the lock, calls the other
+ * nds_api - implements nrt/nds/neuron_ds.h: checks arguments, takes the lock, calls the other
  * files.
  */
 #include <errno.h>
@@ -66,7 +66,7 @@ int nds_close(nds_instance_t *inst)
     return 0;
 }
 
-/* The instance of a handle, with its current segment; NULL: invalid. */
+/* Returns the instance of a handle, with its current segment; NULL if the handle is invalid. */
 static struct nds_store *store_of(const nds_instance_t *inst)
 {
     struct nds_store *store = nds_handle_get(NDS_HANDLE_STORE, inst);
@@ -81,8 +81,8 @@ static struct nds_store *store_of(const nds_instance_t *inst)
 
 enum operation { GET, SET, INCREMENT, DECREMENT, OR };
 
-/* *value: the result or the operand. live is the segment's value, *difference the changes written
- * on top of it. */
+/* Applies an operation. *value: the result or the operand. live: the value in the segment;
+ * *difference: the sum of changes written to it. */
 static int apply(const struct nds_store *store, enum operation operation, uint64_t live,
                  uint64_t *difference, uint64_t *value)
 {
@@ -203,7 +203,7 @@ int nds_set_nd_counter(nds_instance_t *inst, uint32_t counter_index, uint64_t *v
 
 /* ---- objects ---- */
 
-/* Not committed, zeroed. */
+/* Creates a zeroed, uncommitted object. */
 static struct nds_object *object_new(struct nds_store *store, int type, void **out_handle)
 {
     struct nds_object *object = calloc(1, sizeof *object);
@@ -304,7 +304,7 @@ nds_process_info_ext_t *nds_obj_handle_to_process_info_ext(nds_obj_handle_t obj)
 
 /* ---- reading ---- */
 
-/* The committed object of a type, from *position on. */
+/* Returns the next committed object of a type, from *position on. */
 static const struct nds_object *next_committed(const struct nds_store *store, int type,
                                                uint32_t *position)
 {
@@ -385,7 +385,7 @@ int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, si
     return 0;
 }
 
-/* A copy of the object committed by this process, else of the segment's data. */
+/* Returns a copy of the object committed by this process, else of the segment's data. */
 static nds_obj_handle_t read_process(const nds_instance_t *inst, int type)
 {
     const struct nds_object *committed;

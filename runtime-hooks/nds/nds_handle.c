@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_handle - numbers for instances and objects, and the lock of this library.
+ * nds_handle - assigns numbers to instances and objects, and holds the lock of this library.
  *
  * A handle is generation x 2^20 + index + 1, times 16: never NULL, never reused, never followed.
  */
@@ -25,7 +25,7 @@ static struct {
     pthread_mutex_t lock;
     struct entry *entries;
     uint32_t capacity;
-    uint32_t first_free; /* no lower one is free */
+    uint32_t first_free; /* all lower indexes are in use */
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void nds_lock(void)

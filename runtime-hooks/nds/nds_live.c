@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_live - a segment's counters, memory, models and process under the datastore's names.
+ * nds_live - shows counters, memory, models and process of a segment under the datastore's names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +15,17 @@ enum source {
     FROM_BUSY,           /* including running executions */
     FROM_DEVICE_LATENCY, /* sums of the histograms */
     FROM_TOTAL_LATENCY,
-    FROM_DEVICE_MEMORY /* by slot */
+    FROM_DEVICE_MEMORY /* device memory by slot */
 };
 
 #define WORD(member) FROM_WORD, offsetof(struct ntk_segment_core, member)
 
-/* Core counter of the datastore -> its source in a segment. Status counters have the numbers of the
- * device tree's folders, so that both agree. */
+/* Maps a core counter of the datastore to its source in a segment. Status counters have the numbers
+ * of the folders in the device tree, so that both agree. */
 static const struct {
     enum source source;
     size_t where;     /* offset of the word, or slot */
-    uint32_t divisor; /* 0 counts as 1 */
+    uint32_t divisor; /* 0 means 1 */
 } core_counters[NDS_TOTAL_NC_COUNTER_COUNT] = {
 #define NTK_STATUS(id, symbol, folder, counter) [counter] = { WORD(status[id]), 0 },
 #include "shared/abi/status.def"
@@ -50,7 +50,7 @@ static const struct {
     [NDS_NC_COUNTER_MAC_COUNT] = { WORD(effective_flops), 2 },
 };
 
-/* Scratch of the calls below; the library's lock guards it. */
+/* Temporary data of the functions below, protected by the library's lock. */
 static struct ntk_ring_core cores[NTK_SEGMENT_CORES];
 static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
 static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -58,7 +58,7 @@ static struct ntk_ring_histogram histogram;
 
 /* ---- memory ---- */
 
-/* A memory group of the report -> slot of the datastore: the same five groups. */
+/* Maps a memory group of the report to a slot of the datastore: both have the same five groups. */
 static uint32_t slot_of_category(uint32_t category)
 {
     static const char *const groups[] = {
@@ -87,8 +87,8 @@ static uint32_t slot_of_category(uint32_t category)
     return NDS_DMA_MEM_USAGE_SLOT_MISC;
 }
 
-/* The device of a row. Memory without a core counts for the device of the process's first core, so
- * that the sum over devices is the process's. */
+/* Returns the device of a row. Memory without a core is added to the device of the process's first
+ * core, so that the sum over devices is the process's total. */
 static uint32_t device_of_core(struct nds_store *store, uint32_t core, uint32_t per_device)
 {
     if (core == NTK_NO_CORE) {
@@ -181,7 +181,7 @@ uint64_t nds_live_core_counter(struct nds_store *store, uint32_t core, uint32_t 
     return core_counters[counter].divisor > 1 ? value / core_counters[counter].divisor : value;
 }
 
-/* "2.31.24.0" is major 2, minor 31, build 24; parsing stops at a non-number. */
+/* Parses a version: "2.31.24.0" is major 2, minor 31, build 24; parsing stops at a non-number. */
 static nds_version_info_t version_of_text(const char *text)
 {
     uint64_t part[3] = { 0, 0, 0 };
@@ -260,7 +260,8 @@ void nds_live_process_ext(const struct nds_store *store, nds_process_info_ext_t 
     (void)memccpy(out->tag, process.tag, '\0', sizeof out->tag - 1);
 }
 
-/* Memory of one model on one core; memory on none of its cores counts for the first. */
+/* Returns the memory of one model on one core; memory outside its cores is added to the first
+ * core. */
 static void node_memory(const struct ntk_ring_model *model, uint32_t core, size_t row_count,
                         nds_model_node_mem_usage_info_t *out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_segment - which segment an instance shows.
+ * nds_segment - selects the segment that an instance shows.
  *
- * Another process's: through the registry of shared/ring, read-only. The calling process's own must
- * not be opened as a file, closing that would drop the lock by which readers know it alive; so it
- * is found among the mappings of the process and mapped a second time by mremap(), which needs no
- * descriptor.
+ * The segment of another process is opened read-only through the registry of shared/ring. The
+ * segment of the calling process must not be opened as a file, because closing the file would drop
+ * the lock that shows readers that the process is alive; so it is found among the mappings of the
+ * process and mapped a second time with mremap(), which needs no descriptor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,8 +20,8 @@
 
 #define MAPS_LINE_BYTES (NTK_PATH_BYTES * 2)
 
-/* A line of /proc/self/maps with the start of the hooks' mapping of this process's segment: the
- * only writable shared mapping with that name. */
+/* Returns true for the line of /proc/self/maps where the hooks have mapped this process's segment:
+ * the only writable shared mapping with that name. */
 static bool is_own_mapping(const char *line, pid_t pid, uintptr_t *out_start, size_t *out_bytes)
 {
     unsigned long long started;
@@ -60,8 +60,8 @@ static struct ntk_ring_segment *own_segment_at(uintptr_t start, size_t bytes, pi
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_ring_process process;
-    /* Old size 0: a second mapping of the same pages. Private memory, which may have replaced it
-     * since the maps were read, is rejected. */
+    /* With old size 0, mremap() creates another mapping of the same pages; it rejects private
+     * memory, which may have replaced the segment since the maps were read. */
     void *mapping =
         mremap((void *)start, 0, bytes, MREMAP_MAYMOVE); /* NOLINT(performance-no-int-to-ptr) */
 
@@ -116,7 +116,7 @@ static int open_other(struct nds_store *store, pid_t pid)
 
         ntk_ring_segment_process(segment, &process);
         if (process.pid == (uint32_t)pid && ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            store->segment = segment; /* the last one, if a pid was reused */
+            store->segment = segment; /* the last segment, if a pid was reused */
         }
     }
     if (ret == 0 && store->segment == NULL) {
@@ -159,7 +159,7 @@ void nds_segment_refresh(struct nds_store *store)
     if (!store->own) {
         return;
     }
-    if (store->pid != getpid()) { /* a fork's child: the segment is the parent's */
+    if (store->pid != getpid()) { /* child of a fork: the segment belongs to the parent */
         ntk_ring_segment_close(store->segment);
         store->segment = NULL;
         store->pid = getpid();
@@ -168,7 +168,7 @@ void nds_segment_refresh(struct nds_store *store)
         return;
     }
     segment = find_own(store->pid);
-    if (segment != NULL) { /* else the previous data stays */
+    if (segment != NULL) { /* otherwise the previous data stays */
         ntk_ring_segment_close(store->segment);
         store->segment = segment;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nrt_io - the tensors of a loaded model: describes, creates, adds to sets, frees. */
+/* nrt_io - describes the tensors of a loaded model, creates them, adds them to sets and frees
+ * them. */
 #include "runtime-hooks/nrt/nrt_io.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_io - the tensors of a loaded model in the two sets that an execution reads and writes.
+ * nrt_io - holds the tensors of a loaded model in the two sets that an execution reads and writes.
  *
- * Owner:   caller's storage, zeroed; ntk_nrt_io_close() frees, also after a failure. Tensors that
- *          the caller puts into `tensors` are freed with the others.
+ * Owner:   the caller provides zeroed storage; ntk_nrt_io_close() frees the content, also after a
+ *          failure, including tensors that the caller puts into `tensors`.
  * Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_NRT_NRT_IO_H
@@ -19,11 +19,12 @@ struct ntk_nrt_io {
     nrt_tensor_t **tensors; /* one per entry of infos */
 };
 
-/* Reads the model's tensors, and creates two empty sets and space for the tensors. *out_call: the
- * failed call. */
+/* Reads the tensors of the model, and creates two empty sets and space for the tensors. *out_call
+ * is the name of the failed call. */
 NRT_STATUS ntk_nrt_io_open(const struct ntk_nrt *nrt, nrt_model_t *model, struct ntk_nrt_io *io,
                            const char **out_call);
-/* Adds tensor `index` to its set; a missing one is allocated on the core with the required size. */
+/* Adds tensor `index` to its set; a missing tensor is allocated on the core with the required
+ * size. */
 NRT_STATUS ntk_nrt_io_add(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, size_t index, int core,
                           const char **out_call);
 void ntk_nrt_io_close(const struct ntk_nrt *nrt, struct ntk_nrt_io *io);

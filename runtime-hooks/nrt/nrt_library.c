@@ -15,8 +15,8 @@
 
 #define PRIVATE_NAME NTK_LIBDIR "/neuron-soft/" NTK_NRT_SONAME
 
-/* Our software runtime: neuron-soft below the folder of libraries where this program is installed,
- * or lib next to bin in a build tree. */
+/* Finds the software runtime of this project: in neuron-soft below the folder of libraries where
+ * this program is installed, or in ../lib in a build tree. */
 static bool private_find(char path[PATH_MAX])
 {
     static const char *const names[] = { PRIVATE_NAME, "lib/" NTK_NRT_SONAME };
@@ -50,7 +50,7 @@ static void path_get(void *library, char path[PATH_MAX])
     }
 }
 
-/* The value of NEURON_HOOKS_LIBNRT for the hooks; NULL none. */
+/* Returns the value of NEURON_HOOKS_LIBNRT for the hooks; NULL if unset. */
 static const char *behind_get(void)
 {
     const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
@@ -58,7 +58,7 @@ static const char *behind_get(void)
     return named && ntk_nrt_is_runtime(named, NULL) ? named : NULL;
 }
 
-/* The path of the library without NEURON_LIBNRT, as the hooks would find it. */
+/* Finds the path of the library without NEURON_LIBNRT, as the hooks would find it. */
 static bool path_find(bool has_driver, bool has_hooks, char path[PATH_MAX])
 {
     struct ntk_nrt_search search = { .program = "",
@@ -80,8 +80,8 @@ static int not_found(bool has_driver, struct ntk_err *err)
                                   : NTK_NRT_SONAME " not found (set NEURON_LIBNRT)");
 }
 
-/* The path, through the hooks if the loader has or finds them. Our own runtime needs none. On a
- * machine with a driver it is neither used with hooks nor loaded on the way. */
+/* Opens the path, through the hooks if the loader has or finds them. The software runtime needs no
+ * hooks. On a machine with a driver it is neither used with hooks nor loaded by them. */
 static void *path_open(bool has_driver, const char *path)
 {
     static const struct ntk_nrt_search of_loader = { .program = "" };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_library - libnrt.so.1 opened at run time, ours or the vendor's, with the calls that our
- * programs use.
+ * nrt_library - opens libnrt.so.1 at run time, from this project or the vendor, with the calls that
+ * programs of this project use.
  *
- * The library is $NEURON_LIBNRT when set, else the loader's, else the vendor's in
- * /opt/aws/neuron/lib, else our software runtime. The last is never chosen on a machine with a
- * Neuron driver: results of software cores must not pass for those of hardware. Programs print
- * ntk_nrt_format() of the library.
+ * The library is $NEURON_LIBNRT if set, else the library found by the loader, else the vendor's
+ * library in /opt/aws/neuron/lib, else the software runtime. The software runtime is never chosen
+ * on a machine with a Neuron driver, because results of software cores must not be taken for
+ * results of hardware. Programs print ntk_nrt_format() of the library.
  *
- * Owner:   caller's storage. The library stays open until the process exits, because it may have
- *          threads.
+ * Owner:   the caller provides the storage. The library stays open until the process exits, because
+ *          it may have threads.
  * Threads: read-only after opening.
  */
 #ifndef NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 #define NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 
-#define NRT_ASYNC_3 1 /* the form of duplicated names: what dlsym() finds */
+#define NRT_ASYNC_3 1 /* the form of duplicated names that dlsym() finds */
 #include "nrt/nrt.h"
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
@@ -25,7 +25,7 @@
 #include "runtime-hooks/nrt/nrt_search.h"
 #include "shared/base/err.h"
 
-/* One row per call: the table is the struct and the list of symbols. */
+/* Lists the calls, one row each, for the struct and for the list of symbols. */
 #define NTK_NRT_CALLS(X)            \
     X(nrt_init)                     \
     X(nrt_close)                    \
@@ -44,7 +44,7 @@
     X(nrt_profile_start)            \
     X(nrt_profile_stop)
 
-/* Missing in some releases; callers check for NULL. */
+/* Lists calls that are missing in some releases; callers check for NULL. */
 #define NTK_NRT_OPTIONAL_CALLS(X)                              \
     X(nrt_get_status_as_str)                                   \
     X(nrt_get_version)                                         \
@@ -78,22 +78,24 @@ struct ntk_nrt {
     NTK_NRT_CALLS(MEMBER)
     NTK_NRT_OPTIONAL_CALLS(MEMBER)
 #undef MEMBER
-    char path[PATH_MAX]; /* the runtime's file; with preloaded hooks, the wrapped one */
+    char path[PATH_MAX]; /* file of the runtime; with preloaded hooks, of the wrapped runtime */
     bool is_software;
 };
 
-/* -ELIBACC if no library can be opened, with the loader's reason; -ENOSYS if a call is missing. */
+/* -ELIBACC with the loader's reason if no library can be opened; -ENOSYS if a call is missing. */
 int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* Same, for a caller that already knows whether the machine has a Neuron driver. */
+/* Like ntk_nrt_open(), for a caller that already knows if the machine has a Neuron driver. */
 int ntk_nrt_open_on(bool has_driver, struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" if applicable. Returns buf. */
+/* Formats a text such as "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" if
+ * applicable. Returns buf. */
 const char *ntk_nrt_format(const struct ntk_nrt *nrt, char *buf, size_t buf_bytes);
-/* The name of a status, or "NRT_STATUS 5" if the library has no names; static or per thread. */
+/* Returns the name of a status, or "NRT_STATUS 5" if the library has no names; static or per
+ * thread. */
 const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status);
-/* Fills err: "WHAT failed: STATUS (5)". -EIO. */
+/* Fills err with "WHAT failed: STATUS (5)". Returns -EIO. */
 int ntk_nrt_fail(const struct ntk_nrt *nrt, struct ntk_err *err, NRT_STATUS status,
                  const char *what);
-/* Fills err: the library has no such call. -ENOSYS. */
+/* Fills err with the name of a call that the library lacks. Returns -ENOSYS. */
 int ntk_nrt_lacks(struct ntk_err *err, const char *name);
 
 #endif

@@ -13,7 +13,7 @@
 #define ORIGIN "$ORIGIN"
 #define ORIGIN_BRACED "${ORIGIN}"
 
-#define SOFTWARE_MARKER "neuron_soft_runtime" /* runtime-hooks/libnrt/nrt_identity.c */
+#define SOFTWARE_MARKER "neuron_soft_runtime" /* defined in runtime-hooks/libnrt/nrt_identity.c */
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -52,7 +52,7 @@ static bool is_wanted(const struct ntk_nrt_search *search, const char *path)
            !(search->skips_software && ntk_nrt_is_software(path));
 }
 
-/* A folder of a list; $ORIGIN is the folder of the program. */
+/* Looks in a folder of a list; $ORIGIN is the folder of the program. */
 static bool folder_has(const struct ntk_nrt_search *search, const char *folder, size_t bytes,
                        char path[PATH_MAX])
 {

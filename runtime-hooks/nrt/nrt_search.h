@@ -12,8 +12,7 @@
 
 #define NTK_NRT_SONAME "libnrt.so.1"
 #define NTK_NRT_VENDOR_FOLDER "/opt/aws/neuron/lib"
-#define NTK_NRT_HOOKS_MARKER \
-    "neuron_hooks_marker" /* an export of our hooks, and of copies of them */
+#define NTK_NRT_HOOKS_MARKER "neuron_hooks_marker" /* exported by the hooks and their copies */
 
 /* The default folders of loaders, as built by distributions. */
 #if defined(__aarch64__)
@@ -25,24 +24,26 @@
     "/lib/" NTK_NRT_MULTIARCH ":/usr/lib/" NTK_NRT_MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib"
 
 struct ntk_nrt_search {
-    const char *program;       /* its file, for $ORIGIN in paths */
-    const char *paths;         /* DT_RUNPATH or DT_RPATH of the program; NULL none */
-    bool paths_come_first;     /* a DT_RPATH: searched before LD_LIBRARY_PATH */
-    const char *vendor_folder; /* NULL: NTK_NRT_VENDOR_FOLDER */
-    bool vendor_comes_first;   /* before the cache and folders of the loader, else after them */
-    bool skips_software;       /* ignore our software runtime, wherever it is installed */
-    const char *hooks;         /* the file of our hooks, which has the same soname; NULL none */
+    const char *program;       /* file of the program, for $ORIGIN in paths */
+    const char *paths;         /* DT_RUNPATH or DT_RPATH of the program; NULL if none */
+    bool paths_come_first;     /* true for a DT_RPATH, which is searched before LD_LIBRARY_PATH */
+    const char *vendor_folder; /* NULL for NTK_NRT_VENDOR_FOLDER */
+    /* true: before the cache and folders of the loader; false: after them */
+    bool vendor_comes_first;
+    bool skips_software; /* ignore the software runtime, wherever it is installed */
+    const char *hooks;   /* file of the hooks, which has the same soname; NULL if none */
 };
 
 /* Searches in the order of the loader: the program's DT_RPATH, LD_LIBRARY_PATH, its DT_RUNPATH,
  * the loader's cache, its default folders. */
 bool ntk_nrt_search(const struct ntk_nrt_search *search, char out_path[PATH_MAX]);
 
-/* Whether the file is a runtime, and neither the hooks nor a copy of them. */
+/* Returns true if the file is a runtime, and neither the hooks nor a copy. */
 bool ntk_nrt_is_runtime(const char *path, const char *hooks);
-/* Whether the file is our runtime, which computes on software NeuronCores. */
+/* Returns true if the file is the runtime of this project, which computes on software
+ * NeuronCores. */
 bool ntk_nrt_is_software(const char *path);
-/* Whether the runtime exports calls that the hooks lack, as later releases may. */
+/* Returns true if the runtime exports calls that the hooks lack, as later releases may. */
 bool ntk_nrt_has_more(const char *path, const char *hooks);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_run - runs the model of PopEF files on NeuronCores through libnrt: options, cores, the
- * final messages. run_flow.c does the work.
+ * popef_run - runs the model of PopEF files on NeuronCores through libnrt: parses options, selects
+ * cores, prints the final messages. run_flow.c implements the run.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static bool has_seed;
 static bool as_json;
 static volatile sig_atomic_t stop;
 
-/* value: NAME=FILE, of argv. */
+/* Adds an input. value: NAME=FILE in argv. */
 static int input_add(const char *value, struct ntk_err *err)
 {
     char *at = strchr(value, '=');
@@ -43,7 +43,8 @@ static int input_add(const char *value, struct ntk_err *err)
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many inputs (at most %d)",
                            GIVEN_MAX);
     }
-    char *name = strndup(value, (size_t)(at - value)); /* until the program exits */
+    /* never freed, because it is needed until the program exits */
+    char *name = strndup(value, (size_t)(at - value));
     if (!name) {
         return ntk_err_no_memory(err);
     }
@@ -108,7 +109,7 @@ static int files_read(struct popef_reader **out_reader, char **paths, int count,
     return ret < 0 ? ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", popef_err.text) : 0;
 }
 
-/* Checks for features that this runner does not support. */
+/* Rejects features that this runner does not support. */
 static int metadata_check(const struct popef_metadata *metadata, struct ntk_err *err)
 {
     if (metadata->num_processes > 1) {
@@ -131,7 +132,7 @@ static int metadata_check(const struct popef_metadata *metadata, struct ntk_err 
     return 0;
 }
 
-/* Sets the variables that reserve the cores; 0, or an exit code. */
+/* Sets the variables that reserve the cores; returns 0 or an exit code. */
 static int cores_choose(uint32_t count)
 {
     uint32_t cores[RUN_REPLICAS_MAX];
@@ -275,7 +276,7 @@ static int runtime_begin(struct run_device *device, struct ntk_err *err)
     return 0;
 }
 
-/* 0, a positive exit code, or -errno with a message. */
+/* Returns 0, a positive exit code, or -errno with a message. */
 static int run(const struct popef_reader *reader, const struct popef_model *model,
                struct ntk_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_device - programs loaded on the cores of each replica, and memory by handle. Data stays on
- * the device: programs with the same handle share it, and a weight written by another handle is
- * swapped with the one that was read.
+ * run_device - loads programs on the cores of each replica, and allocates memory by handle. Data
+ * stays on the device: programs with the same handle share it, and a weight that is written by
+ * another handle is swapped with the weight that was read.
  */
 #include <assert.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ uint64_t run_anchor_replica_bytes(const struct popef_anchor *anchor,
 
 /* ---- buffers ---- */
 
-/* Limit of tensors in a buffer of repeats. */
+/* Maximum number of tensors in a buffer of repeats. */
 #define PARTS_MAX 65536
 
 static void buffer_destroy(const struct ntk_nrt *nrt, struct run_buffer *buffer)
@@ -70,7 +70,7 @@ static void buffer_destroy(const struct ntk_nrt *nrt, struct run_buffer *buffer)
     free(buffer);
 }
 
-/* The number of tensors of the program's size per replica: one, or one per repeat. */
+/* Returns the number of tensors of the program's size per replica: one, or one per repeat. */
 static int parts_of(const struct run_device *device, const nrt_tensor_info_t *info,
                     uint32_t *out_count, struct ntk_err *err)
 {
@@ -99,7 +99,7 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
     return 0;
 }
 
-/* The buffer of a handle, created if missing. */
+/* Returns the buffer of a handle, created if missing. */
 static int buffer_get(struct run_device *device, struct run_replica *replica,
                       const nrt_tensor_info_t *info, struct run_buffer **out, struct ntk_err *err)
 {
@@ -247,7 +247,7 @@ static int pairs_find(const struct run_device *device, struct run_replica *repli
 int run_device_open(struct run_device *device, const struct run_programs *programs,
                     struct ntk_err *err)
 {
-    uint32_t cores = 1; /* of a replica */
+    uint32_t cores = 1; /* cores per replica */
     int ret = 0;
 
     device->replicas = calloc(device->replica_count, sizeof *device->replicas);
@@ -356,7 +356,7 @@ int run_device_read(struct run_device *device, uint32_t replica, const char *han
 {
     struct run_buffer *buffer = buffer_of(device, replica, handle, bytes_count, err);
 
-    /* The last written value is what would be read next. */
+    /* The next execution would read the value that was written last. */
     ntk_vec_each(struct run_pair, pair, &device->replicas[replica].pairs) {
         buffer = pair->out == buffer ? pair->in : buffer;
     }
@@ -399,7 +399,7 @@ static struct run_model *model_of(struct run_replica *replica, uint32_t program)
     return NULL;
 }
 
-/* Binds those that change between executions. */
+/* Binds the tensors that change between executions. */
 static int bind_changing(const struct run_device *device, const struct run_model *model,
                          uint64_t iteration, struct ntk_err *err)
 {
@@ -413,7 +413,7 @@ static int bind_changing(const struct run_device *device, const struct run_model
     return ret;
 }
 
-/* Swaps: the written value becomes the one to read. */
+/* Swaps a pair, so that the written value is read next. */
 static void pairs_turn(struct run_replica *replica, const struct run_model *model,
                        uint64_t iteration)
 {
@@ -447,12 +447,12 @@ int run_device_execute(struct run_device *device, uint32_t program, uint64_t ite
     for (uint32_t r = 0; r < count && ret == 0; r++) {
         const struct run_model *model = model_of(&device->replicas[r], program);
 
-        assert(model); /* the caller with the flow has checked it */
+        assert(model); /* the caller has checked it together with the flow */
         executions[r].device = device;
         executions[r].model = model;
         ret = bind_changing(device, model, iteration, err);
     }
-    /* The last one runs in this thread. */
+    /* The last replica runs in this thread. */
     for (; ret == 0 && started + 1 < count; started++) {
         ret = -pthread_create(&executions[started].thread, NULL, execute, &executions[started]);
         if (ret < 0) {

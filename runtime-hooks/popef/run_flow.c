@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_flow - runs the load programs once, those of main for each iteration of each call, and those
- * of save once. A program transfers the anchors that list it: inputs before it runs, outputs after.
+ * run_flow - runs the load programs once, the main programs for each iteration of each call, and
+ * the save programs once. A program transfers the anchors that list it: inputs before it runs,
+ * outputs after.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +15,8 @@ struct flow {
     struct run_device *device;
     const struct run_programs *programs;
     const struct popef_metadata *metadata;
-    struct ntk_vec sources; /* struct run_source */
-    struct ntk_vec outputs; /* struct run_output */
+    struct ntk_vec sources; /* elements are struct run_source */
+    struct ntk_vec outputs; /* elements are struct run_output */
     uint64_t iteration;
 };
 
@@ -118,8 +119,8 @@ static bool is_name_taken(const struct flow *flow, const struct popef_anchor *an
     return is_taken;
 }
 
-/* The handle of an output: its own or, for a weight that no program writes, that of the input with
- * its name. */
+/* Returns the handle of an output: its own or, for a weight that no program writes, the handle of
+ * the input with its name. */
 static const char *read_handle(const struct flow *flow, const struct popef_anchor *anchor)
 {
     const struct popef_model_anchor *other;
@@ -168,7 +169,8 @@ static int outputs_open(struct flow *flow, const char *folder, struct ntk_err *e
     return 0;
 }
 
-/* Checks that every input of a program has a fed anchor, or is another program's output. */
+/* Checks that every input of a program has an anchor with data, or is an output of another
+ * program. */
 static int inputs_check(const struct flow *flow, struct ntk_err *err)
 {
     const struct run_replica *replica = &flow->device->replicas[0];
@@ -200,7 +202,8 @@ static int inputs_check(const struct flow *flow, struct ntk_err *err)
     return 0;
 }
 
-/* Number of iterations with data; that of all inputs must be equal. 0: nothing streams. */
+/* Finds the number of iterations with data, which must be equal for all inputs. 0: no input is
+ * streamed. */
 static int iterations_find(const struct flow *flow, uint64_t *out, struct ntk_err *err)
 {
     const struct run_source *first = NULL;
@@ -250,7 +253,7 @@ static int inputs_move(struct flow *flow, uint32_t program, struct ntk_err *err)
     return ret;
 }
 
-/* Data that is the same on all replicas is taken from the first. */
+/* Moves outputs; data that is the same on all replicas is taken from the first. */
 static int outputs_move(struct flow *flow, uint32_t program, struct ntk_err *err)
 {
     int ret = 0;
@@ -269,7 +272,7 @@ static int outputs_move(struct flow *flow, uint32_t program, struct ntk_err *err
                                   output->item + r * share, share, err);
         }
         if (ret == 0 && !output->is_counted && output->items > 0) {
-            continue; /* a weight saved by two programs: the first wins */
+            continue; /* if two programs save a weight, the first is used */
         }
         ret = ret == 0 ? run_output_add(output, err) : ret;
         if (ret < 0) {
@@ -318,7 +321,7 @@ static int calls_run(struct flow *flow, const struct run_options *options, uint6
         calls = data == 0 ? 1 : data / per_call + (data % per_call != 0);
     }
     for (; result->calls < calls && ret == 0 && !*options->stop; result->calls++) {
-        /* The last call ends with the data. */
+        /* The last call ends when the data ends. */
         for (uint64_t i = 0;
              i < per_call && (data == 0 || flow->iteration < data) && ret == 0 && !*options->stop;
              i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_output - an output as a NumPy array, written incrementally and moved into place at the
+/* run_output - writes an output as a NumPy array, incrementally, and renames the file at the
  * end. */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "runtime-hooks/popef/run.h"
 #include "shared/base/buf.h"
 
-/* Fixed size for every file: room for 17 dimensions of 20 digits, and a multiple of 64. */
+/* Size of every header: room for 17 dimensions of 20 digits, and a multiple of 64. */
 #define HEADER_BYTES 512
 
 char *run_output_name(const struct popef_anchor *anchor, bool by_handle)
@@ -60,7 +60,7 @@ int run_output_add(struct run_output *output, struct ntk_err *err)
     return 0;
 }
 
-/* Types that NumPy lacks are bytes. */
+/* Returns the NumPy type; bytes for a type that NumPy lacks. */
 static const char *descr(enum popef_data_type type)
 {
     static const char *const texts[POPEF_DATA_TYPE_COUNT] = {

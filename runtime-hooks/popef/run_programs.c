@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_programs - reads an executable: a tar of programs.json and the NEFFs that it names. */
+/* run_programs - reads an executable: a tar archive with programs.json and the NEFFs listed in
+ * it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -25,7 +26,7 @@ static int64_t blob_read(void *ctx, void *to, size_t bytes_count, struct ntk_err
     return got < 0 ? BAD("%s", popef_err.text) : got;
 }
 
-/* The archive is streamed from the file through zlib to its members, and never completely in
+/* Streams the archive from the file through zlib to its members; it is never completely in
  * memory. */
 static int archive_read(const struct popef_reader *reader, const struct popef_blob *blob,
                         uint64_t limit, struct ntk_tar *out_archive, struct ntk_err *err)
@@ -154,7 +155,7 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
     }
     if (ret == 0 && list) {
         for (size_t i = 0; i < programs.archive.member_count; i++) {
-            limit -= programs.archive.members[i].bytes_count; /* limits their total */
+            limit -= programs.archive.members[i].bytes_count; /* limits the total size */
         }
         ret = ntk_json_tree_bytes((const char *)list->bytes, list->bytes_count) <= limit
                   ? list_read(&programs, list, err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_source - the data of an input: a tensor, a feed, or a file of the caller's. */
+/* run_source - reads the data of an input: a tensor, a feed, or a file of the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
-#define START_BYTES 4200 /* of a NumPy file: its header */
+#define START_BYTES 4200 /* bytes at the start of a NumPy file that contain its header */
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
 static int file_open(struct run_source *source, const char *path, struct ntk_err *err)
@@ -150,7 +150,7 @@ int run_source_take(struct run_source *source, struct ntk_err *err)
     int ret = 0;
 
     if (source->is_constant && source->next > 0) {
-        return 0; /* it is there */
+        return 0; /* the item has already been read */
     }
     source->next++;
     if (!source->stream && source->file < 0) {

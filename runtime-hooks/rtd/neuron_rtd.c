@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-rtd - the runtime daemon of the first generation: the clients' interface, served by
- * software NeuronCores.
+ * neuron-rtd - runtime daemon of the first generation: serves the clients' interface with software
+ * NeuronCores.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -30,7 +30,7 @@
 #define MACHINE_DEFAULT "inf1.6xlarge"
 #define TIMEOUT_DEFAULT_S 2
 #define NINFER_DEFAULT 4
-/* Larger tensors and NEFFs are returned to the system when freed, instead of growing heaps. */
+/* Larger tensors and NEFFs are returned to the system when freed, so that heaps do not grow. */
 #define MAPPED_BYTES_MIN (4 << 20)
 
 static struct rtd_devices arg_devices;
@@ -98,7 +98,7 @@ struct settings {
     struct rtd_defaults defaults;
     struct rtd_devices devices;
     char *endpoint; /* freed at the end */
-    /* the process that started the daemon; NULL: it expects no notification */
+    /* Connection to the process that started the daemon; NULL if it expects no notification */
     struct ntk_service *service;
 };
 
@@ -107,7 +107,8 @@ static void warn(const char *sentence)
     ntk_log_warn(MODULE, "%s", sentence);
 }
 
-/* The starting process gets the reason for the exit, even if everything else goes to syslog. */
+/* Reports the reason for the exit to the starting process, even if all other output goes to
+ * syslog. */
 static int fail(const struct ntk_err *err)
 {
     rtd_log_console();
@@ -166,7 +167,7 @@ static int files_read(struct settings *settings, struct ntk_err *err)
     return 0;
 }
 
-/* Options override files, and files override defaults. */
+/* Combines the settings: options override files, and files override defaults. */
 static int settings_make(struct settings *settings, struct ntk_err *err)
 {
     const struct rtd_config *config = &settings->config;
@@ -193,7 +194,7 @@ static int settings_make(struct settings *settings, struct ntk_err *err)
     return settings->endpoint ? 0 : ntk_err_no_memory(err);
 }
 
-/* Before there is a second thread, because capabilities are per thread. */
+/* Drops capabilities before there is a second thread, because capabilities are per thread. */
 static int capabilities_drop(struct ntk_err *err)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -201,7 +202,7 @@ static int capabilities_drop(struct ntk_err *err)
 
     for (unsigned long i = 0; i < 64; i++) {
         (void)prctl(PR_CAPBSET_DROP, i, 0, 0,
-                    0); /* beyond the last one, or not permitted: ignored */
+                    0); /* beyond the last capability, or not permitted: ignored */
     }
     return syscall(SYS_capset, &header, none) == 0
                ? 0
@@ -242,7 +243,7 @@ static int serve(struct rtd_manager *manager, const struct settings *settings, s
     return ret;
 }
 
-/* The exit code. */
+/* Runs the daemon; returns the exit code. */
 static int run(struct settings *settings)
 {
     static struct rtd_manager manager;
@@ -274,7 +275,7 @@ static int run(struct settings *settings)
     return ret < 0 ? fail(&err) : 0;
 }
 
-/* Prevents serving software cores by accident where clients expect devices. */
+/* Prevents the daemon from serving software cores by accident where clients expect devices. */
 static int driver_check(struct ntk_err *err)
 {
     return !ntk_driver_is_loaded("/sys") || getenv("NEURON_SOFT_INSTANCE")
@@ -316,7 +317,7 @@ int main(int argc, char **argv)
         code = fail(&err);
     } else {
         rtd_end_block_signals();
-        /* The daemon's name in monitors. */
+        /* This is the name of the daemon in monitors. */
         (void)setenv("NEURON_PROCESS_TAG", settings.endpoint, 1);
         code = run(&settings);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_answer - answers, calls that wait for one, and the status codes for clients. */
+/* rtd_answer - sends answers, handles calls that wait for an answer, and maps results to status
+ * codes for clients. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #define DETAILS_BYTES 1024
 
-/* A reply of the call's method with only this status. */
+/* Sends a reply of the call's method with only this status. */
 static void reply_status(struct ntk_rpc_call *call, int code, const char *details)
 {
     const ProtobufCMessageDescriptor *type = ntk_rpc_call_method_get(call)->reply;
@@ -185,7 +186,7 @@ enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome)
     }
 }
 
-/* The common table of results classifies an outcome. */
+/* Classifies an outcome, with the common table of results. */
 static const struct result {
     uint8_t outcome, error_class;
 } results[NTK_CORE_OUTCOMES] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_config - two small JSON files, each read by a table of its keys. */
+/* rtd_config - reads two small JSON files, each with a table of its keys. */
 #include "runtime-hooks/rtd/rtd_config.h"
 
 #include <errno.h>
@@ -19,14 +19,15 @@ struct text {
 };
 
 static const struct key {
-    const char *object; /* "" is the whole */
+    const char *object; /* "" for the whole file */
     const char *name;
     bool is_switch;
     uint32_t min, max;
-    size_t place; /* of its value in struct rtd_config */
+    size_t place; /* offset of its value in struct rtd_config */
 } keys[] = {
 #define PLACE(member) offsetof(struct rtd_config, member)
-    /* The place of the last two was never documented: both are accepted, init_config has
+    /* The place of the last two keys was never documented: both places are accepted, init_config
+     * has
      * priority. */
     { "", "model_cache_count", false, 0, UINT32_MAX, PLACE(model_cache_count) },
     { "", "io_dma_data_host", true, 0, 1, PLACE(io_data_host) },
@@ -46,7 +47,7 @@ static int refuse(const struct text *text, const char *where, const char *what, 
                        *where ? ": " : "", what);
 }
 
-/* An object owned by the caller. NULL: rejected. */
+/* Parses an object, which the caller owns. Returns NULL if it is rejected. */
 static json_t *parse(const struct text *text, struct ntk_err *err)
 {
     json_error_t at;
@@ -239,7 +240,8 @@ int rtd_instance_parse(struct rtd_instance *instance, const char *bytes, size_t 
 
 /* ---- files ---- */
 
-/* The caller frees it; NULL: rejected, with *out_ret. */
+/* Reads a file; the caller frees the result. Returns NULL if the file is rejected, with
+ * *out_ret. */
 static char *file_read(const char *path, size_t *out_bytes, int *out_ret, struct ntk_err *err)
 {
     uint8_t *bytes = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_counters - counters of inferences, models, cores, memory and log lines, in the form for the
- * first generation's monitors. */
+/* rtd_counters - returns counters of inferences, models, cores, memory and log lines, in the form
+ * for the first generation's monitors. */
 #include <stdlib.h>
 
 #include "runtime-hooks/core/core_counters.h"
@@ -12,7 +12,7 @@
 
 /* ---- inferences and models ---- */
 
-/* Including everything it points to. */
+/* A message, with all messages that it points to. */
 struct counters {
     Nrt__NmgrCounters all;
     Nrt__InferErrorSubtypeCount errors[SUBTYPES];
@@ -69,7 +69,7 @@ void rtd_read_inference_counters(struct rtd_manager *manager, struct ntk_rpc_cal
 
 /* ---- cores ---- */
 
-/* sb_rmw_count is not counted and stays unset. */
+/* Fills the counters of a core; sb_rmw_count is not counted and stays unset. */
 static void nc_fill(struct rtd_manager *manager, uint32_t vnc, Nrt__NcCounters *to)
 {
     struct ntk_core_counts counts = { 0 };
@@ -137,7 +137,8 @@ void rtd_read_nc_time_in_use(struct rtd_manager *manager, struct ntk_rpc_call *c
 
 /* ---- the whole state ---- */
 
-/* The definition has two memories per device; if there are more, each represents a half. */
+/* Fills the memory counters. The definition has two memories per device; if there are more, each
+ * represents a half. */
 static void memory_fill(const struct rtd_manager *manager, uint32_t device, Nrt__MemoryCounters *to)
 {
     struct ntk_core_device_memory memory = { 0 };
@@ -194,7 +195,7 @@ void rtd_read_all_counters(struct rtd_manager *manager, struct ntk_rpc_call *cal
     free(memory_rows);
 }
 
-/* summarize_period: the last N seconds; 0: since the daemon started. */
+/* summarize_period: the last N seconds; 0 means since the daemon started. */
 void rtd_read_all_metrics(struct rtd_manager *manager, struct ntk_rpc_call *call,
                           const ProtobufCMessage *message)
 {

@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* "%x:%x:%x.%x" accepts signs and blanks: require digits. */
+/* Parses an address; requires digits, because "%x:%x:%x.%x" accepts signs and blanks. */
 static bool is_address(const char *text, unsigned *out_domain, unsigned *out_bus,
                        unsigned *out_device, unsigned *out_function)
 {
@@ -55,7 +55,7 @@ void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_
     memcpy(devices->indexes, indexes, count * sizeof *indexes);
 }
 
-/* The number of an address; -ENODEV. */
+/* Finds the number of an address; -ENODEV if there is none. */
 static int find(struct rtd_devices *devices, size_t at, const struct ntk_core_machine *machine,
                 struct ntk_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_devices - which devices in the machine are this daemon's: a run of neighbours.
+ * rtd_devices - selects the devices of this daemon: a sequence of neighbours.
  *
- * Owner:   caller's storage; nothing to free.
+ * Owner:   the caller provides the storage; nothing must be freed.
  * Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_DEVICES_H
@@ -17,20 +17,21 @@
 #include "shared/base/err.h"
 
 struct rtd_devices {
-    bool is_given; /* else all devices in the machine */
+    bool is_given; /* false: all devices in the machine */
     size_t count;
     uint32_t indexes[RTD_DEVICES_MAX];
-    /* Their names while the numbers are unknown, else "". */
+    /* Addresses of the devices while their numbers are unknown, else "". */
     char bdfs[RTD_DEVICES_MAX][NTK_CORE_BDF_BYTES];
 };
 
-/* "0000:10:1c.0", or "10:1c.0". -EINVAL: not a PCI address, or too many. */
+/* Adds an address such as "0000:10:1c.0" or "10:1c.0". -EINVAL: not a PCI address, or too many
+ * addresses. */
 int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct ntk_err *err);
-/* Those of an instance file. */
+/* Sets the devices of an instance file. */
 void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_t count);
 
-/* Sorts them; without any given, takes all devices in the machine. -ENODEV: the machine lacks
- * one. -EINVAL: a duplicate, or two consecutive ones that are not neighbours. */
+/* Sorts the devices; takes all in the machine if none was given. -ENODEV: the machine lacks
+ * a device. -EINVAL: a duplicate, or two consecutive devices that are not neighbours. */
 int rtd_devices_settle(struct rtd_devices *devices, const struct ntk_core_machine *machine,
                        struct ntk_err *err);
 

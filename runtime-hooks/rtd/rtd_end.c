@@ -19,7 +19,7 @@
 struct rtd_end {
     pthread_t thread;
     sem_t is_stopped;
-    pthread_mutex_t lock; /* is_over */
+    pthread_mutex_t lock; /* protects is_over */
     pthread_cond_t over;
     bool is_over;
     const struct ntk_clock *clock;
@@ -46,7 +46,8 @@ void rtd_end_block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* An execution cannot be cancelled, and the process only waits for it. */
+/* Leaves without cleanup, because an execution cannot be cancelled and the process would only wait
+ * for it. */
 static void leave(const struct rtd_end *end)
 {
     ntk_log_warn(MODULE,
@@ -60,7 +61,7 @@ static void leave(const struct rtd_end *end)
     _exit(0);
 }
 
-/* Whether everything ended in time. */
+/* Waits; returns true if everything ended in time. */
 static bool await(struct rtd_end *end)
 {
     uint64_t until_ns = ntk_clock_now_ns(end->clock) + RTD_END_WAIT_S * NTK_NS_PER_SECOND;
@@ -74,7 +75,7 @@ static bool await(struct rtd_end *end)
     return is_over;
 }
 
-/* Waited for by a thread, which may call functions that a handler may not. */
+/* Waits for a signal in a thread, which may call functions that a signal handler may not. */
 static void *wait_for_signal(void *ctx)
 {
     struct rtd_end *end = ctx;
@@ -130,7 +131,7 @@ int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, co
 void rtd_end_run(struct rtd_end *end)
 {
     ntk_rpc_server_run(end->server);
-    /* It may end before the call that stopped it. */
+    /* The server may end before the call that stopped it. */
     while (sem_wait(&end->is_stopped) < 0 && errno == EINTR) {
     }
 }

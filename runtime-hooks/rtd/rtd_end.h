@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_end - SIGTERM and SIGINT end the daemon, in time for any state of its models.
+ * rtd_end - ends the daemon at SIGTERM and SIGINT, in time for any state of its models.
  *
- * Owner:   begin allocates, finish frees.
- * Threads: _block before there is any other; _begin and _finish by one.
+ * Owner:   rtd_end_begin() allocates, rtd_end_finish() frees.
+ * Threads: _block runs before there is a second thread; _begin and _finish run in one thread.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_END_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_END_H
@@ -21,16 +21,16 @@
 void rtd_end_block_signals(void);
 
 struct rtd_end;
-/* From here on a signal stops the server. manager, endpoint, service and clock (NULL: the system's)
- * must outlive it. -ENOMEM. */
+/* From now on a signal stops the server. manager, endpoint, service and clock (NULL: the system
+ * clock) must outlive the result. -ENOMEM. */
 int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
                   struct ntk_service *service, const struct ntk_clock *clock,
                   struct rtd_end **out_end, struct ntk_err *err);
 /* Runs the server until a signal stops it. */
 void rtd_end_run(struct rtd_end *end);
-/* The socket was removed: a successor may use it. */
+/* The socket was removed, so a successor may use its address. */
 void rtd_end_socket_gone(struct rtd_end *end);
-/* Everything has ended, or another failure stops the daemon. */
+/* Called when everything has ended, or when another failure stops the daemon. */
 void rtd_end_finish(struct rtd_end *end);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_groups - groups of cores; the first sequence of free cores that is long enough. */
+/* rtd_groups - creates groups of cores, from the first sequence of free cores that is long
+ * enough. */
 #include <stdlib.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
@@ -14,8 +15,8 @@ struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id)
     return group;
 }
 
-/* Sets *out_first to the first free sequence of this length, or to the longest for 0; returns the
- * longest length. */
+/* Sets *out_first to the first free sequence of this length, or to the longest sequence for 0;
+ * returns the longest length. */
 static uint32_t run_find(const struct rtd_manager *manager, uint32_t count, uint32_t *out_first)
 {
     uint32_t longest = 0;
@@ -181,7 +182,7 @@ void rtd_list_egs(struct rtd_manager *manager, struct ntk_rpc_call *call,
     free(handles);
 }
 
-/* Accepted without effect: random numbers are seeded at the start of the daemon. */
+/* This call has no effect: random numbers are seeded at the start of the daemon. */
 void rtd_random_seed(struct rtd_manager *manager, struct ntk_rpc_call *call,
                      const ProtobufCMessage *message)
 {

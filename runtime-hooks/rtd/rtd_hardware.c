@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_hardware - errors of the devices, and their only setting. */
+/* rtd_hardware - reports errors of the devices, and handles their only setting. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uint32_t count_of(uint64_t count)
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* device: of this daemon, numbered as in groups. */
+/* device: a device of this daemon, numbered as in groups. */
 static void hardware_fill(const struct rtd_manager *manager, uint32_t device, struct hardware *to)
 {
     uint32_t nc = device * manager->nc_per_device;
@@ -35,7 +35,7 @@ static void hardware_fill(const struct rtd_manager *manager, uint32_t device, st
     to->counters.transfer_adjustment_cnt = manager->transfer_adjustment;
 }
 
-/* The device with that address, or the number of devices. */
+/* Returns the device with that address, or the number of devices. */
 static uint32_t device_find(const struct rtd_manager *manager, const char *bdf)
 {
     struct hardware hardware;
@@ -104,7 +104,7 @@ void rtd_get_all_hw_counters(struct rtd_manager *manager, struct ntk_rpc_call *c
     free(rows);
 }
 
-/* Transfers of a software core cannot be adjusted: the number is only stored and shown. */
+/* Stores the number and returns it later; transfers of a software core cannot be adjusted. */
 void rtd_set_static_transfer_adjustment(struct rtd_manager *manager, struct ntk_rpc_call *call,
                                         const ProtobufCMessage *message)
 {

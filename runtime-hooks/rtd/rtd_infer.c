@@ -37,7 +37,7 @@ void rtd_infer_post(struct rtd_manager *manager, struct ntk_rpc_call *call,
     ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
-/* NULL if out of memory: then the post's request counts. */
+/* Returns NULL if out of memory; the post's request counts then. */
 static ProtobufCMessage *message_copy(const ProtobufCMessage *message)
 {
     size_t bytes_count = protobuf_c_message_get_packed_size(message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_inference - an inference in progress, and the answer with its result. */
+/* rtd_inference - tracks an inference in progress, and sends the answer with its result. */
 #include "runtime-hooks/rtd/rtd_inference.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ struct rtd_inference **rtd_cookie_slot(struct rtd_manager *manager, uint64_t coo
     return at;
 }
 
-/* The inference of a cookie; NULL: unknown, or collected. */
+/* Returns the inference of a cookie; NULL if it is unknown or was collected. */
 struct rtd_inference *rtd_cookie_find(struct rtd_manager *manager, uint64_t cookie)
 {
     struct rtd_inference *inference = cookie ? *rtd_cookie_slot(manager, cookie) : NULL;
@@ -114,8 +114,8 @@ void rtd_inference_answer(struct rtd_inference *inference, struct ntk_rpc_call *
     free(rows);
 }
 
-/* Copies waiting outputs to the memory named by the collecting call; that of the post was already
- * written. */
+/* Copies waiting outputs to the memory in the request of the collecting call; the memory in the
+ * request of the post was already written. */
 static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *inference,
                          const Nrt__InferWaitRequest *asked, struct rtd_fault *fault)
 {
@@ -159,7 +159,7 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
     return true;
 }
 
-/* asked: from the collecting call; NULL: the post's request counts. */
+/* asked: request of the collecting call; if NULL, the request of the post is used. */
 void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *inference,
                            struct ntk_rpc_call *call, const Nrt__InferWaitRequest *asked)
 {
@@ -177,7 +177,7 @@ void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *in
     }
 }
 
-/* The first caller that is still connected gets the result. The others learn that it was
+/* Sends the result to the first caller that is still connected. The others learn that it was
  * collected. */
 static void answer_waits(struct rtd_manager *manager, struct rtd_inference *inference)
 {
@@ -212,7 +212,7 @@ static void count(struct rtd_inference *inference, enum ntk_core_outcome outcome
     }
 }
 
-/* Only completed ones have a latency. */
+/* Measures the latency, which only completed inferences have. */
 static void measure(const struct rtd_inference *inference)
 {
     struct rtd_metrics *metrics = inference->model->manager->metrics;
@@ -223,7 +223,7 @@ static void measure(const struct rtd_inference *inference)
     }
     rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_LATENCY,
                     ntk_clock_monotonic_ns() - inference->post_ns);
-    if (inference->times.core_ns > 0) { /* else its nodes ran only on the host */
+    if (inference->times.core_ns > 0) { /* otherwise its nodes ran only on the host */
         rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_LATENCY,
                         inference->times.core_ns);
         rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_CYCLESx1k,
@@ -337,7 +337,7 @@ bool rtd_inference_run(struct ntk_core_queue_item *item, bool is_broken)
     return true;
 }
 
-/* Its turn has come: it ran, and all earlier ones have ended. */
+/* Ends an inference that has run, after all earlier ones have ended. */
 static void be_over(struct rtd_inference *inference)
 {
     struct rtd_model *model = inference->model;
@@ -354,7 +354,7 @@ static void be_over(struct rtd_inference *inference)
         rtd_cookie_remove(rtd_cookie_slot(manager, inference->cookie));
     }
     if (is_of_stream) {
-        inference->over(inference->over_ctx); /* it may be freed from here on */
+        inference->over(inference->over_ctx); /* this may free the inference */
     }
     if (is_over) {
         rtd_inference_free(inference);
@@ -362,7 +362,7 @@ static void be_over(struct rtd_inference *inference)
     rtd_model_inference_over(model);
 }
 
-/* It is complete. Lanes do not wait for one another, but results do. */
+/* Called when an inference is complete. Lanes do not wait for each other, but results do. */
 void rtd_inference_done(struct ntk_core_queue_item *item)
 {
     struct rtd_inference *inference = (struct rtd_inference *)item;

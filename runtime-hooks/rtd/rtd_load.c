@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_load - the stream that loads a model, from its first message to the answer. */
+/* rtd_load - handles the stream that loads a model, from its first message to the answer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -20,20 +20,20 @@
 struct load {
     struct ntk_core_queue_item item;
     struct rtd_manager *manager;
-    struct ntk_rpc_call *call; /* NULL: gone */
-    bool is_submitted;         /* the answering code frees it */
+    struct ntk_rpc_call *call; /* NULL if the client has gone */
+    bool is_submitted;         /* true: the answering code frees it */
     bool is_implicit, has_size;
     uint32_t group_id;
     uint64_t session;
     uint64_t neff_size;
     uint32_t timeout_s, ninfer;
     bool io_data_host;
-    char *path; /* neff_file */
+    char *path; /* path from neff_file */
     struct rtd_upload upload;
-    uint64_t version_major, version_minor; /* of the NEFF */
-    uint32_t nc_count;                     /* that it takes */
-    uint64_t ended_ns;                     /* when the client had sent everything */
-    enum _Nrt__Nerr code;                  /* of a rejection */
+    uint64_t version_major, version_minor; /* version of the NEFF */
+    uint32_t nc_count;                     /* number of cores that the model takes */
+    uint64_t ended_ns;                     /* time when the client had sent everything */
+    enum _Nrt__Nerr code;                  /* code of a rejection */
     char details[NTK_ERR_TEXT_BYTES];
     struct rtd_group *group;
     struct rtd_model *model;
@@ -58,7 +58,7 @@ static void load_refuse(struct load *load, enum _Nrt__Nerr code, const char *for
     va_end(list);
 }
 
-/* The stream's data, created by its first message. NULL if out of memory. */
+/* Returns the stream's data, created by its first message. NULL if out of memory. */
 static struct load *load_of(struct ntk_rpc_call *call)
 {
     struct load *load = ntk_rpc_call_own_get(call);
@@ -94,7 +94,7 @@ bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message
     struct load *load = load_of(call);
 
     if (!load) {
-        return true; /* `ended` says so */
+        return true; /* rtd_load_ended() rejects the stream */
     }
     switch (asked->content_case) {
     case NRT__LOAD_REQUEST__CONTENT_H_EG:
@@ -113,7 +113,7 @@ bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message
         params_take(load, asked->model_params);
         break;
     case NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK:
-        /* More than announced is dropped, and rejected at the end. */
+        /* Data beyond the announced size is dropped, and rejected at the end. */
         if (!load->has_size || load->upload.neff.bytes_count <= load->neff_size) {
             rtd_upload_add(&load->upload, asked->neff_chunk->chunk.data,
                            asked->neff_chunk->chunk.len);
@@ -129,10 +129,10 @@ bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return true;
 }
 
-/* Number of logical cores for the nodes of a file. */
+/* Number of logical cores for the nodes in a file. */
 struct demand {
-    uint32_t normal; /* each has its own */
-    uint32_t shared; /* they take turns */
+    uint32_t normal; /* nodes with a core for each */
+    uint32_t shared; /* nodes that share cores in turn */
 };
 
 static struct demand demand_get(const struct rtd_manager *manager,
@@ -186,7 +186,7 @@ static bool upload_check(struct load *load)
     return false;
 }
 
-/* Checks everything known before the core reads the file; the lock is held. */
+/* Checks everything that is known before the core reads the file. The caller holds the lock. */
 static void load_check(struct load *load)
 {
     struct rtd_manager *manager = load->manager;
@@ -257,7 +257,7 @@ static void load_check(struct load *load)
     load->version_minor = header.version_minor;
 }
 
-/* It worked. */
+/* Counts a successful load. */
 static void load_count(const struct load *load)
 {
     struct rtd_manager *manager = load->manager;
@@ -282,7 +282,7 @@ static void load_count(const struct load *load)
                     load->version_major);
 }
 
-/* The text that clients search for, and the core's message. */
+/* Composes the text that clients search for, and the message of the core. */
 static int no_device_memory(const char *wanted, struct ntk_err *err)
 {
     struct ntk_err cause = *err;
@@ -291,7 +291,7 @@ static int no_device_memory(const char *wanted, struct ntk_err *err)
                        "Failed to allocate buffer in MLA DRAM for %s: %s", wanted, cause.text);
 }
 
-/* Buffers for bytes between clients and contexts. */
+/* Allocates buffers for bytes between clients and contexts. */
 static int stages_make(struct rtd_model *model, struct ntk_err *err)
 {
     uint64_t largest[2] = { 1, 1 };
@@ -341,7 +341,8 @@ static int contexts_make(struct rtd_model *model, bool is_host, struct ntk_err *
     return model->contexts ? stages_make(model, err) : ntk_err_no_memory(err);
 }
 
-/* The useful number of parallel executions, limited by the number of running inferences. */
+/* Creates lanes: the useful number of parallel executions, limited by the number of running
+ * inferences. */
 static int lanes_make(struct rtd_model *model, struct ntk_err *err)
 {
     uint32_t count = ntk_core_model_instance_count(model->core);
@@ -389,7 +390,7 @@ static int model_make(struct load *load, struct rtd_model *model, struct ntk_err
     return ret < 0 ? ret : lanes_make(model, err);
 }
 
-/* Clients search for the words about the version. */
+/* Composes the error message; clients search for the words about the version. */
 static void refuse_why(struct load *load, int error, const struct ntk_err *err)
 {
     struct ntk_neff_header header;
@@ -440,7 +441,7 @@ static bool load_run(struct ntk_core_queue_item *item, bool is_broken)
     return true;
 }
 
-/* The model is loaded, or failed; the lock is held. */
+/* Answers the stream; the model is loaded, or loading failed. The caller holds the lock. */
 static void load_answer(struct load *load)
 {
     struct rtd_manager *manager = load->manager;
@@ -493,7 +494,7 @@ static void load_destroy(struct ntk_core_queue_item *item)
     load_free(load);
 }
 
-/* The client has sent everything: a worker continues. */
+/* Called when the client has sent everything: a worker continues. */
 void rtd_load_ended(struct ntk_rpc_call *call)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_log - datagrams for the syslog service, lines for a console. */
+/* rtd_log - sends datagrams to the syslog service, and writes lines to a console. */
 #include "runtime-hooks/rtd/rtd_log.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    int fd; /* -1: none */
+    int fd; /* -1 if not open */
     struct sockaddr_un address;
     bool has_console;
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
@@ -25,7 +25,7 @@ static const int priorities[] = {
     [NTK_LOG_DEBUG] = LOG_DEBUG, [NTK_LOG_TRACE] = LOG_DEBUG,
 };
 
-/* A line with its own source ("[NRTD:RunServer] ...") gets no module name. */
+/* Returns no module name for a line with its own source ("[NRTD:RunServer] ..."). */
 static const char *module_of(const char *module, const char *text)
 {
     return module && text[0] != '[' ? module : "";
@@ -34,7 +34,7 @@ static const char *module_of(const char *module, const char *text)
 size_t rtd_log_format(char *to, size_t to_bytes, enum ntk_log_level level, const struct tm *when,
                       int pid, const char *module, const char *text)
 {
-    /* The names of the protocol, whatever the locale. */
+    /* Names of months in the protocol, independent of the locale. */
     static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
     const char *speaker = module_of(module, text);
@@ -54,7 +54,8 @@ static bool send_line(enum ntk_log_level level, const char *module, const char *
 
     (void)localtime_r(&now, &when);
     size_t bytes = rtd_log_format(line, sizeof line, level, &when, (int)getpid(), module, text);
-    /* Sent to the address each time: a restarted service has a new socket with that name. */
+    /* The address is given each time, because a restarted service has a new socket with the same
+     * name. */
     return out.fd >= 0 &&
            sendto(out.fd, line, bytes, MSG_NOSIGNAL | MSG_DONTWAIT,
                   (const struct sockaddr *)&out.address, sizeof out.address) == (ssize_t)bytes;
@@ -72,7 +73,7 @@ static void sink(enum ntk_log_level level, const char *module, const char *text)
                               speaker[0] ? ": " : "", text);
         ssize_t written = write(STDERR_FILENO, line,
                                 length < (int)sizeof line ? (size_t)length : sizeof line - 1);
-        (void)written; /* nowhere left to report it */
+        (void)written; /* a failure cannot be reported anywhere */
     }
     pthread_mutex_unlock(&out.lock);
 }

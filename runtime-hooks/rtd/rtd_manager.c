@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_manager - its creation and destruction. */
+/* rtd_manager - creates and destroys the manager. */
 #include "runtime-hooks/rtd/rtd_manager.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ void rtd_manager_close(struct rtd_manager *manager)
     if (!manager->core) {
         return;
     }
-    ntk_core_queue_destroy(manager->loads); /* models loaded now are unloaded at once */
+    ntk_core_queue_destroy(manager->loads); /* from now on loaded models are unloaded immediately */
     pthread_mutex_lock(&manager->lock);
     while (manager->sessions) {
         rtd_session_end(manager, manager->sessions->id);

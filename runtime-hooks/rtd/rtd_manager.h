@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_manager - the resources of the daemon's clients: groups of cores, models, inferences, shared
- * memory, sessions.
+ * rtd_manager - holds the resources of the daemon's clients: groups of cores, models, inferences,
+ * shared memory, sessions.
  *
- * Methods are rows of rtd_methods.def; each is a function in the file for its subject, and answers
- * its call or lets it wait.
+ * Methods are rows of rtd_methods.def; each is a function in the file for its subject, which
+ * answers its call or lets it wait.
  *
  * Owner:   the manager owns groups, models and inferences until their destroy; rtd_wait_end() frees
- *          a wait, and taken shared memory is returned.
+ *          a wait, and the caller returns shared memory that it has taken.
  * Threads: the manager's lock protects everything below; functions of this header are called with
- *          it held unless documented otherwise. Executions and loads run without it in workers of a
- *          crew. A separate thread frees models, which waits for these workers.
+ *          the lock held unless documented otherwise. Executions and loads run without the lock in
+ *          workers of a crew. A separate thread frees models, which waits for these workers.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
@@ -46,11 +46,11 @@ struct rtd_group {
     struct rtd_group *next;
     uint32_t id;
     uint32_t first, count;
-    uint64_t session;          /* 0: none */
+    uint64_t session;          /* 0 if none */
     bool is_implicit;          /* created by a load, for its model only */
     bool is_fleeting;          /* removed with its last model */
-    uint32_t model_count;      /* loaded, loading or unloading */
-    struct rtd_model *running; /* READY or stopping; NULL: none */
+    uint32_t model_count;      /* number of models that are loaded, loading or unloading */
+    struct rtd_model *running; /* the model that is READY or stopping; NULL if none */
 };
 
 enum rtd_model_state {
@@ -60,14 +60,15 @@ enum rtd_model_state {
     RTD_MODEL_FAILED,
 };
 
-/* A call that is answered later. call NULL: it was closed, and no client gets the answer. */
+/* A call that is answered later. call is NULL if it was closed; no client gets the answer then. */
 struct rtd_wait {
     struct rtd_wait *next;
     struct ntk_rpc_call *call;
-    ProtobufCMessage *asked; /* data for the answer, owned by the code that ends it. NULL: none */
+    /* data for the answer, owned by the code that ends the wait; NULL if none */
+    ProtobufCMessage *asked;
 };
 
-/* Inputs and outputs of a running inference, one set for each. */
+/* Inputs and outputs of one running inference. */
 struct rtd_context {
     struct ntk_core_tensor **tensors; /* by input and output of the model */
     bool is_taken;
@@ -83,21 +84,24 @@ struct rtd_model {
     size_t io_count, input_count;
     uint32_t ninfer; /* maximum number of running inferences */
     struct rtd_context *contexts;
-    /* Inferences go to the lanes in turn, so that as many run in parallel as useful; they end in
-     * the order of their posts. */
+    /* Inferences use the lanes in turn, so that a useful number runs in parallel; they end in the
+     * order of their posts. */
     struct ntk_core_queue **lanes;
     uint32_t lane_count, next_lane;
-    struct rtd_inference *oldest, *newest; /* posted, and not finished */
+    /* first and last inference that are posted and not finished */
+    struct rtd_inference *oldest, *newest;
     pthread_mutex_t unstaging_lock;
     enum rtd_model_state state;
     uint32_t in_flight;
-    uint32_t uncollected_count; /* posted and not collected */
+    uint32_t uncollected_count; /* number of inferences that are posted and not collected */
     uint64_t uncollected_bytes;
     uint64_t stop_ns, leave_ns; /* times of the requests to stop and unload */
-    void *staging;              /* size of the largest input: bytes on their way to it */
-    void *unstaging;            /* size of the largest output; for the worker that runs the model */
-    struct ntk_core_tensor *stages[2]; /* owners of this memory */
-    bool is_leaving;                   /* calls no longer find it */
+    void *staging;              /* buffer for an input, with the size of the largest input */
+    /* buffer for an output, with the size of the largest output; for the worker that runs the
+     * model */
+    void *unstaging;
+    struct ntk_core_tensor *stages[2]; /* own the memory of these two buffers */
+    bool is_leaving;                   /* calls no longer find the model */
     /* inferences that have not started end with NERR_INFER_CANCELLED */
     bool is_cancelled;
     struct rtd_wait *stops, *unloads;
@@ -108,7 +112,7 @@ struct rtd_shm {
     char *path;
     int fd;
     uint64_t session;
-    uint32_t use_count; /* the map itself, and inferences */
+    uint32_t use_count; /* references of the map and of inferences */
 };
 
 struct rtd_session {
@@ -122,26 +126,26 @@ struct rtd_counts {
     uint64_t dropped, inferences;
     uint64_t starts, stops, loads, unloads;
     uint64_t neff_bytes_max, neff_ncs_max;
-    uint64_t neff_version_max, neff_version_min; /* major << 32 | minor; 0: none was loaded */
+    uint64_t neff_version_max, neff_version_min; /* major << 32 | minor; 0 if none was loaded */
 };
 
 #define RTD_COOKIE_SLOTS 1024
 
 struct rtd_manager {
     pthread_mutex_t lock;
-    struct ntk_core *core; /* NULL: it could not be opened, and every answer is NERR_HW_ERROR */
+    struct ntk_core *core; /* NULL if it could not be opened; every answer is then NERR_HW_ERROR */
     struct ntk_err why;
     struct rtd_defaults defaults;
     struct rtd_upload_limits upload_limits;
     const char *endpoint;
     uint32_t nc_count, nc_per_device, device_count;
-    uint32_t *owner_of_nc; /* id of the group; 0: free */
+    uint32_t *owner_of_nc; /* id of the group; 0 if free */
     struct rtd_group *groups;
     struct rtd_model *models;
     struct rtd_shm *shms;
     uint32_t shm_count, shm_count_max;
     struct rtd_session *sessions;
-    struct rtd_inference *cookies[RTD_COOKIE_SLOTS]; /* posted, not collected */
+    struct rtd_inference *cookies[RTD_COOKIE_SLOTS]; /* inferences that are posted, not collected */
     uint32_t last_group, last_model;
     uint64_t last_session, last_cookie;
     struct rtd_counts counts;
@@ -153,21 +157,22 @@ struct rtd_manager {
     struct rtd_capture *captures;
     char *capture_folder; /* NULL until the first capture */
     uint64_t last_capture;
-    /* Models being freed, and the thread that does it. */
+    /* Models being freed, and the thread that frees them. */
     pthread_t reaper;
     pthread_cond_t reap, reaped;
     struct rtd_model *leaving;
-    uint32_t leaving_count;  /* including those that are still running */
-    struct rtd_wait *drains; /* calls that wait until there is none */
+    uint32_t leaving_count;  /* number of these models, including models that are still running */
+    struct rtd_wait *drains; /* calls that wait until there are none */
     bool is_ending;
-    /* The watchers of health, and their last state. */
+    /* The watchers of health, and the last state sent to them. */
     struct rtd_watcher *watchers;
     pthread_cond_t notified;
     bool is_stopping;
     struct ntk_rpc_files *files; /* definitions of the services */
 };
 
-/* Called without the lock. The manager owns core; NULL: why is the message of every answer. */
+/* Called without the lock. The manager owns core; if it is NULL, why is the message of every
+ * answer. */
 int rtd_manager_open(struct rtd_manager *manager, struct ntk_core *core, const struct ntk_err *why,
                      const struct rtd_defaults *defaults, struct ntk_err *err);
 /* Called without the lock when no calls are left: frees all models and groups. */
@@ -181,28 +186,29 @@ extern const struct ntk_rpc_method rtd_methods[];
 void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rtd_good(struct ntk_rpc_call *call);
-/* NULL if out of memory: then the call was answered. */
+/* Returns NULL if out of memory; the call was then answered. */
 struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call);
-/* The client to answer, or NULL; frees the wait. */
+/* Frees the wait; returns the client to answer, or NULL. */
 struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait);
-/* A call was closed: it is not answered any more. */
+/* Called when a call was closed: it will not be answered. */
 void rtd_wait_forget(struct ntk_rpc_call *call);
-/* Gives all calls of a list the same answer. */
+/* Sends the same answer to all calls of a list. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
-/* A resource that its client knows only from an answer. If the answer is lost, the daemon frees it:
- * noted before the answer, and settled when the call has ended. */
+/* A resource that its client knows only from an answer. If the answer is lost, the daemon frees the
+ * resource. It is noted before the answer, and settled when the call has ended. */
 enum rtd_gift_kind {
     RTD_GIFT_NONE,
-    RTD_GIFT_GROUP,  /* by its id */
-    RTD_GIFT_MODEL,  /* by its id */
-    RTD_GIFT_COOKIE, /* of an inference that was posted */
-    RTD_GIFT_RESULT, /* of the cookie: collected when the answer was sent, else it waits again */
+    RTD_GIFT_GROUP,  /* identified by its id */
+    RTD_GIFT_MODEL,  /* identified by its id */
+    RTD_GIFT_COOKIE, /* cookie of a posted inference */
+    /* result for the cookie: collected if the answer was sent, else it waits again */
+    RTD_GIFT_RESULT,
 };
 void rtd_gift(struct ntk_rpc_call *call, enum rtd_gift_kind kind, uint64_t number);
 void rtd_gift_settle(struct rtd_manager *manager, const struct ntk_rpc_call *call);
 
-/* The NERR for a core error (-errno) or an outcome. */
+/* Return the NERR for a core error (-errno) or an outcome. */
 enum _Nrt__Nerr rtd_nerr_of_error(int error);
 enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome);
 enum _Nrt__InferStatus rtd_status_of_outcome(enum ntk_core_outcome outcome);
@@ -211,91 +217,97 @@ enum _Nrt__InferErrorSubtype rtd_subtype_of_outcome(enum ntk_core_outcome outcom
 /* ---- groups ---- */
 
 struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
-/* count 0: the longest sequence of free cores. NULL: no such sequence, or out of memory;
- * *out_longest: the longest length. */
+/* count 0 requests the longest sequence of free cores. Returns NULL if there is no such sequence,
+ * or if out of memory; *out_longest is the longest length. */
 struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
                                    uint32_t *out_longest);
 void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group);
-/* No client knows it; if it has models it stays. */
+/* Removes a group that no client knows; it stays if it has models. */
 void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 
 /* ---- models ---- */
 
 struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *handle);
-/* NERR_OK, or why it does not start. */
+/* Returns NERR_OK, or the reason why the model does not start. */
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
-/* Unloads it after its inferences have ended; those not started are cancelled on request. */
+/* Unloads the model after its inferences have ended; cancels inferences that have not started if
+ * requested. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
-/* No client knows it. */
+/* Unloads a model that no client knows. */
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
-/* One of its inferences has ended. */
+/* Called when one inference of the model has ended. */
 void rtd_model_inference_over(struct rtd_model *model);
-/* Called without the lock: frees it with all its parts, even if incomplete. */
+/* Frees the model with all its parts, even if incomplete. Called without the lock. */
 void rtd_model_destroy(struct rtd_model *model);
-/* One of its models was unloaded: a group of a closed session, or of one model, is removed with its
- * last model. */
+/* Called when a model of the group was unloaded: a group of a closed session, or for one model, is
+ * removed with its last model. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group);
-/* The thread that frees models; ctx: the manager. */
+/* Runs in the thread that frees models; ctx is the manager. */
 void *rtd_models_reap(void *ctx);
 
 /* ---- inferences ---- */
 
-/* Starts an inference with a callback `over`, answered by rtd_infer_send(). NULL with the code and
- * a message. over is called with the lock held, and ends the inference now or later. */
+/* Starts an inference with a callback `over`; rtd_infer_send() sends the answer. Returns NULL with
+ * the code and a message. `over` is called with the lock held, and ends the inference now or
+ * later. */
 struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__InferRequest *asked,
                                       void (*over)(void *ctx), void *ctx, enum _Nrt__Nerr *out_code,
                                       char out_details[NTK_ERR_TEXT_BYTES]);
-/* The memory of its result until it ends. */
+/* Returns the memory of its result in bytes, until the inference ends. */
 uint64_t rtd_infer_bytes_get(const struct rtd_inference *inference);
 void rtd_infer_send(struct rtd_inference *inference, struct ntk_rpc_call *call);
-/* No client waits any more; an inference that has not started does not run. */
+/* Called when no client waits any more; an inference that has not started does not run. */
 void rtd_infer_end(struct rtd_inference *inference);
-/* No client knows its cookie. */
+/* Drops an inference that has a cookie no client knows. */
 void rtd_infer_take_back(struct rtd_manager *manager, uint64_t cookie);
-/* The answer with its result was sent, or lost: then it waits as before. */
+/* Called when the answer with the result was sent; if it was lost, the inference waits as
+ * before. */
 void rtd_infer_settle(struct rtd_manager *manager, uint64_t cookie, bool is_lost);
-/* Uncollected inferences of the model. */
+/* Drops the uncollected inferences of the model. */
 void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model);
 
 /* ---- captures ---- */
 
-/* Called without the lock: forgets captures of a model that is about to be unloaded. */
+/* Forgets captures of a model that is about to be unloaded. Called without the lock. */
 void rtd_captures_forget(struct rtd_manager *manager, uint32_t model_id);
-/* After the last one. */
+/* Called after the last capture. */
 void rtd_captures_close(struct rtd_manager *manager);
 
 /* ---- shared memory ---- */
 
-/* NULL: neither mapped, nor possible to map; errno has the reason. Must be returned. */
+/* Returns the mapping; NULL with the reason in errno if the memory cannot be mapped. The caller
+ * must return it. */
 struct rtd_shm *rtd_shm_take(struct rtd_manager *manager, const char *path);
 void rtd_shm_give_back(struct rtd_shm *shm);
-/* The current size: its owner may change it at any time. */
+/* Returns the current size, which its owner may change at any time. */
 uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm);
-/* From its start; without a lock. False: it is shorter, or the system is out of memory. */
+/* Reads from the start, without a lock. Returns false if the memory is shorter, or if the system is
+ * out of memory. */
 bool rtd_shm_read(const struct rtd_shm *shm, void *to, size_t bytes);
 bool rtd_shm_write(const struct rtd_shm *shm, const void *from, size_t bytes);
-/* Each mapping takes a descriptor; raises the process's limit as far as possible. */
+/* Returns the maximum number of mappings. Each takes a descriptor; raises the limit of the process
+ * as far as possible. */
 uint32_t rtd_shm_count_max_get(void);
 void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session);
 void rtd_shm_forget_all(struct rtd_manager *manager);
 
 /* ---- sessions ---- */
 
-/* 0 means none and always exists. */
+/* Returns true if the session exists; 0 means no session and always exists. */
 bool rtd_session_is_known(const struct rtd_manager *manager, uint64_t id);
-/* Frees everything it holds: models, groups without models, mappings. */
+/* Frees all resources of the session: models, groups without models, mappings. */
 void rtd_session_end(struct rtd_manager *manager, uint64_t id);
 
 /* ---- methods ---- */
 
-/* asked: with the type of the row. */
+/* asked: request with the type of the row. */
 #define RTD_UNARY(path, symbol, request, reply)                               \
     void rtd_##symbol(struct rtd_manager *manager, struct ntk_rpc_call *call, \
                       const ProtobufCMessage *asked);
 #include "runtime-hooks/rtd/rtd_methods.def"
 #undef RTD_UNARY
 
-/* Streams: see struct ntk_rpc_method. They take the lock themselves. */
+/* Methods with streams: see struct ntk_rpc_method. They take the lock themselves. */
 bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_load_ended(struct ntk_rpc_call *call);
 void rtd_load_gone(struct ntk_rpc_call *call);
@@ -303,7 +315,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
 bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_health_sent(struct ntk_rpc_call *call);
 void rtd_health_gone(struct ntk_rpc_call *call);
-/* The daemon is about to exit: informs watchers first, within half a second. */
+/* Called before the daemon exits: informs watchers, within half a second. */
 void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock);
 void rtd_stream_opened(struct ntk_rpc_call *call);
 bool rtd_stream_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_methods - every served path, and the common start of all methods. */
+/* rtd_methods - lists every served path, and implements the common start of all methods. */
 #include "runtime-hooks/rtd/rtd_manager.h"
 #include "shared/base/log.h"
 #include "shared/rpc/proto/grpc/health/v1/health.pb-c.h"
@@ -11,7 +11,8 @@
 typedef void unary(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    const ProtobufCMessage *asked);
 
-/* A daemon without a core keeps running, and reports it in every answer. */
+/* Answers a call. A daemon without a core keeps running, and reports the missing core in every
+ * answer. */
 static bool answer(struct ntk_rpc_call *call, const ProtobufCMessage *asked, unary *method)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
@@ -32,7 +33,7 @@ static void refuse(struct ntk_rpc_call *call, const char *why)
     rtd_refuse(call, NRT__NERR__NERR_INVALID, "%s", why);
 }
 
-/* For services that answer with gRPC's own codes. */
+/* Refuses with gRPC's own codes, for services that use them. */
 static void refuse_argument(struct ntk_rpc_call *call, const char *why)
 {
     ntk_rpc_call_finish(call, NULL, NTK_RPC_INVALID_ARGUMENT, why);

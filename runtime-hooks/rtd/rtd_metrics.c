@@ -9,7 +9,7 @@
 
 #define METRICS NRT__METRIC_TYPE__NMGR_METRIC_NUM
 
-/* The unit of a value for clients: seconds, thousands of cycles, or the number itself. */
+/* Unit of a metric's value for clients: seconds, thousands of cycles, or the number itself. */
 static const double units[METRICS] = {
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_LATENCY] = 1e-9,
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_LATENCY] = 1e-9,
@@ -23,7 +23,7 @@ static const double units[METRICS] = {
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_CYCLESx1k] = 1e-3,
 };
 
-/* Spread of values in the usual latency buckets (relative error at most 1/64). */
+/* Distribution of values in the usual latency buckets (relative error at most 1/64). */
 struct spread {
     uint64_t min, max, count;
     double sum;
@@ -38,7 +38,7 @@ struct sample {
 struct rtd_metrics {
     struct {
         struct spread all;
-        struct sample latest[RTD_METRIC_LATEST]; /* number n at n % RTD_METRIC_LATEST */
+        struct sample latest[RTD_METRIC_LATEST]; /* sample n is at n % RTD_METRIC_LATEST */
     } of[METRICS];
 };
 
@@ -72,7 +72,8 @@ void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, ui
     spread_add(all, value);
 }
 
-/* The stored samples since then; *out_is_short: there were more. */
+/* Computes the distribution of stored samples since then; *out_is_short is true if there were more
+ * samples. */
 static void latest_spread(const struct rtd_metrics *metrics, size_t type, uint64_t since_ns,
                           struct spread *out_spread, bool *out_is_short)
 {
@@ -91,7 +92,7 @@ static void latest_spread(const struct rtd_metrics *metrics, size_t type, uint64
     }
 }
 
-/* One row and everything it points to, in one block of memory. */
+/* One row with everything that it points to, in one block of memory. */
 struct row {
     Nrt__Metric metric;
     Nrt__MetricData data;

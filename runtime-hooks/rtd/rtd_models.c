@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_models - the life of a loaded model, until it is unloaded. */
+/* rtd_models - starts, stops and unloads a loaded model. */
 #include <stdlib.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
@@ -44,7 +44,7 @@ enum _Nrt__Nerr rtd_model_start(struct rtd_model *model)
     }
 }
 
-/* None of its inferences is running. */
+/* Called when no inference of the model is running. */
 static void stopped(struct rtd_model *model)
 {
     if (model->group->running == model) {
@@ -153,7 +153,7 @@ void rtd_model_destroy(struct rtd_model *model)
     free(model);
 }
 
-/* A group of a closed session, or of one model, is removed with its last model. */
+/* Removes a group of a closed session, or for one model, with its last model. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group)
 {
     group->model_count--;

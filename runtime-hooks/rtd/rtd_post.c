@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_post - starts inferences: at a post, inputs are copied to the core's memory, so that the
- * client's buffers and the next inputs need not wait.
+ * rtd_post - starts inferences: a post copies inputs to the core's memory, so that the client's
+ * buffers and the next inputs need not wait.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,12 +13,13 @@
 #include "shared/base/log.h"
 
 #define MODULE "inference"
-/* Limits of unfetched results of a model: beyond either, posts are rejected, but never while there
- * are fewer than the maximum of running ones. So one client does not affect another. */
+/* Limits on unfetched results of a model, so that one client does not affect another: beyond either
+ * limit posts are rejected, but never while fewer results are unfetched than inferences may run. */
 #define UNCOLLECTED_MAX 4096
 #define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
 
-/* Clients may use "x:0" for "x" in the NEFF. NTK_CORE_ANY: unknown name. */
+/* Finds an input or output; clients may use "x:0" for "x" in the NEFF. Returns NTK_CORE_ANY for an
+ * unknown name. */
 static size_t io_find(const struct rtd_model *model, const char *name, bool is_output)
 {
     size_t length = strlen(name);
@@ -38,7 +39,7 @@ static size_t io_find(const struct rtd_model *model, const char *name, bool is_o
     return SIZE_MAX;
 }
 
-/* Also logged, so that operators recognise a client with the wrong model. */
+/* Refuses and logs a wrong size, so that operators recognize a client with the wrong model. */
 static bool size_refuse(struct rtd_fault *fault, const struct ntk_core_io *io, uint64_t received,
                         const char *shm)
 {
@@ -151,7 +152,7 @@ static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferReq
             return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
         }
     }
-    /* If some outputs go to shared memory, the client does not request the others. */
+    /* If some outputs are written to shared memory, the client does not request the others. */
     for (size_t i = 0; i < output_count && asked->n_shm_ofmap > 0; i++) {
         if (!inference->outputs[i].shm) {
             inference->output_sizes[i] = 0;
@@ -192,7 +193,7 @@ static bool model_check(const struct rtd_model *model, const Nrt__HNn *handle,
     return true;
 }
 
-/* The core also counts rejections. */
+/* Counts a rejection, as the core does. */
 static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
 {
     struct rtd_counts *counts = &model->manager->counts;
@@ -206,7 +207,7 @@ static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
     }
 }
 
-/* Reads its inputs and passes it to a worker; or fault has the reason. */
+/* Reads the inputs and passes the inference to a worker; false with the reason in fault. */
 static bool submit(struct rtd_model *model, struct rtd_inference *inference,
                    const Nrt__InferRequest *asked, struct rtd_fault *fault)
 {
@@ -262,7 +263,7 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
         refuse_count(model, fault->code);
         return NULL;
     }
-    /* Its worker waits for the lock before looking for the client to answer. */
+    /* The worker waits for the lock before it looks for the client to answer. */
     model->in_flight++;
     manager->counts.inferences++;
     inference->waits = wait;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_session - frees what a client holds when its stream of session_monitor ends, in any way. */
+/* rtd_session - frees the resources of a client when its session_monitor stream ends for any
+ * reason. */
 #include <stdlib.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
@@ -38,7 +39,7 @@ void rtd_session_end(struct rtd_manager *manager, uint64_t id)
             rtd_model_leave(model, true);
         }
     }
-    /* The others are removed with their last model. */
+    /* The other groups are removed with their last model. */
     for (struct rtd_group *group = manager->groups; group; group = next_group) {
         next_group = group->next;
         if (group->session == id && group->model_count == 0) {
@@ -69,7 +70,7 @@ void rtd_get_version(struct rtd_manager *manager, struct ntk_rpc_call *call,
     ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
-/* Clients read before they write: the only answer is sent at once. */
+/* Clients read before they write, so the only answer is sent immediately. */
 void rtd_session_opened(struct ntk_rpc_call *call)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);

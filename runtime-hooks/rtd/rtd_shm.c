@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_shm - memory of clients, opened on request, because they unlink its name right after.
+ * rtd_shm - opens memory of clients on request, because they unlink its name immediately
+ * afterwards.
  *
- * It is read and written through its descriptor, at the cost of a copy: with a mapping, a client
- * that shortens the memory would crash the daemon and the work of all clients.
+ * The memory is read and written through its descriptor, at the cost of a copy: with a mapping, a
+ * client that shortens the memory would crash the daemon and end the work of all clients.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 
 #include "runtime-hooks/rtd/rtd_manager.h"
 
-/* errno has the reason if it is NULL. */
+/* Opens the path; returns NULL with the reason in errno. */
 static struct rtd_shm *shm_open_path(const char *path)
 {
     struct rtd_shm *shm = calloc(1, sizeof *shm);
@@ -39,7 +40,7 @@ static struct rtd_shm *shm_open_path(const char *path)
     return shm;
 }
 
-/* The other half is for connections. */
+/* Half of the descriptors are for mappings; the other half is for connections. */
 uint32_t rtd_shm_count_max_get(void)
 {
     struct rlimit limit = { 0 };

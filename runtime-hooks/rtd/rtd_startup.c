@@ -22,7 +22,7 @@ static void bdf_of(const struct rtd_devices *devices, size_t at, char out_bdf[NT
     }
 }
 
-/* The original's output for a failed attempt; of its second line only the number differs. */
+/* Prints the original's output for a failed attempt; only the number in its second line differs. */
 static void tell_attempt(const struct rtd_devices *devices, unsigned attempt)
 {
     char list[RTD_DEVICES_MAX * NTK_CORE_BDF_BYTES];
@@ -101,7 +101,8 @@ static struct ntk_core *attempt(const struct ntk_core_options *options,
     return NULL;
 }
 
-/* Whether the daemon must exit. The signal stays pending for the thread that waits for it. */
+/* Returns true if the daemon must exit. The signal stays pending for the thread that waits for
+ * it. */
 static bool pause_between(const struct ntk_clock *clock)
 {
     sigset_t signals;
@@ -110,7 +111,8 @@ static bool pause_between(const struct ntk_clock *clock)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     int fd = signalfd(-1, &signals, SFD_CLOEXEC);
-    struct pollfd ready = { .fd = fd, .events = POLLIN }; /* none: only waits */
+    /* without a descriptor, poll() only waits */
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
     bool is_ending =
         ntk_cond_poll(clock, &ready, 1, ntk_clock_now_ns(clock) + RTD_STARTUP_PAUSE_NS) > 0;
     if (fd >= 0) {

@@ -14,10 +14,10 @@
 #include "shared/base/err.h"
 
 #define RTD_STARTUP_ATTEMPTS 3
-#define RTD_STARTUP_PAUSE_NS (500 * NTK_NS_PER_MS) /* between two of them */
+#define RTD_STARTUP_PAUSE_NS (500 * NTK_NS_PER_MS) /* pause between two attempts */
 
-/* NULL: no attempt succeeded; why has the reason. If why already has one, no attempt is made, but
- * the lines are logged. clock NULL: the system's. */
+/* Returns NULL with the reason in why if no attempt succeeded. If why already has a reason, no
+ * attempt is made, but the lines are logged. clock NULL means the system clock. */
 struct ntk_core *rtd_startup(struct ntk_core_options *options,
                              const struct ntk_core_machine *machine,
                              const struct rtd_devices *devices, const struct ntk_clock *clock,

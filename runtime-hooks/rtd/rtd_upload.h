@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_upload - a NEFF sent by a client, or read from a file that it names, within the limits of the
- * daemon for one upload and for all clients together.
+ * rtd_upload - receives a NEFF from a client, or reads it from a file that the client requests,
+ * within the limits of the daemon for one upload and for all clients together.
  *
- * Owner:   a zeroed struct with `limits` is an empty upload; fini frees it.
+ * Owner:   a zeroed struct with `limits` is an empty upload; rtd_upload_fini() frees it.
  * Threads: one at a time per upload; the shared state of uploads with the same limits is atomic.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_UPLOAD_H
@@ -17,38 +17,38 @@
 
 #define RTD_NEFF_MIB_DEFAULT 2048
 #define RTD_NEFF_MIB_MAX (1U << 20)
-/* All uploads together may take this multiple of the largest one. */
+/* Limit for all uploads together, as a multiple of the largest upload. */
 #define RTD_UPLOADS_OF_LARGEST 2
 
 struct rtd_upload_limits {
     uint64_t neff_bytes_max;
-    _Atomic uint64_t bytes_now; /* of all uploads */
+    _Atomic uint64_t bytes_now; /* bytes in all uploads */
 };
 
 enum rtd_upload_fault {
     RTD_UPLOAD_GOOD,
-    RTD_UPLOAD_TOO_LARGE, /* than one may be */
-    RTD_UPLOAD_TOO_MUCH,  /* of all clients together */
+    RTD_UPLOAD_TOO_LARGE, /* exceeds the limit for one upload */
+    RTD_UPLOAD_TOO_MUCH,  /* exceeds the limit for all clients together */
     RTD_UPLOAD_NO_MEMORY,
-    RTD_UPLOAD_RELATIVE, /* no absolute path */
+    RTD_UPLOAD_RELATIVE, /* the path is not absolute */
     RTD_UPLOAD_IRREGULAR,
-    RTD_UPLOAD_NO_FILE, /* errno gives the reason */
+    RTD_UPLOAD_NO_FILE, /* the file cannot be read; errno has the reason */
 };
 
 struct rtd_upload {
     struct rtd_upload_limits *limits;
-    enum rtd_upload_fault fault; /* the first one; then nothing is kept */
-    int error;                   /* errno of NO_FILE */
-    uint64_t bytes_taken;        /* from the limit of all */
+    enum rtd_upload_fault fault; /* first fault; no data is kept after it */
+    int error;                   /* errno for NO_FILE */
+    uint64_t bytes_taken;        /* bytes counted in the limit for all uploads */
     struct ntk_buf neff;
 };
 
 void rtd_upload_fini(struct rtd_upload *upload);
-/* The client states its length. */
+/* Notes the length that the client states. */
 void rtd_upload_announce(struct rtd_upload *upload, uint64_t bytes_count);
 void rtd_upload_add(struct rtd_upload *upload, const void *bytes, size_t bytes_count);
-/* Replaces earlier additions. The path is from a client, so opening it must not block, and it must
- * be a regular file. */
+/* Replaces earlier additions. The path comes from a client, so opening it must not block, and it
+ * must be a regular file. */
 void rtd_upload_read_file(struct rtd_upload *upload, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service_health - grpc.health.v1.Health: whether this daemon is serving. */
+/* service_health - implements grpc.health.v1.Health: the state of this daemon. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "shared/base/cond.h"
 #include "shared/rpc/proto/grpc/health/v1/health.pb-c.h"
 
-/* How long the exit of the daemon waits for watchers to be informed. */
+/* Maximum time that the exit of the daemon waits for watchers to be informed. */
 #define LAST_WORD_NS (500 * NTK_NS_PER_MS)
 
 typedef enum _Grpc__Health__V1__HealthCheckResponse__ServingStatus serving_status;
@@ -17,7 +17,7 @@ typedef enum _Grpc__Health__V1__HealthCheckResponse__ServingStatus serving_statu
 struct rtd_watcher {
     struct rtd_watcher *next;
     struct ntk_rpc_call *call;
-    bool is_known; /* the requested service */
+    bool is_known; /* true if the requested service exists */
     bool is_sending;
     serving_status said;
 };
@@ -52,7 +52,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* Sends the current state, unless already sent; the lock is held. */
+/* Sends the current state, unless already sent. The caller holds the lock. */
 static void tell(struct rtd_manager *manager, struct rtd_watcher *watcher)
 {
     Grpc__Health__V1__HealthCheckResponse reply = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
@@ -138,7 +138,7 @@ void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock)
     for (struct rtd_watcher *watcher = manager->watchers; watcher; watcher = watcher->next) {
         tell(manager, watcher);
     }
-    /* A peer that does not read does not delay the exit. */
+    /* A peer that does not read must not delay the exit. */
     while (!is_everyone_notified(manager) &&
            ntk_cond_wait_clock(clock, &manager->notified, &manager->lock, until_ns) != -ETIMEDOUT) {
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* service_model_table - openneuron.rtd.v1.model_table: the loaded models, their places, and their
- * memory. */
+/* service_model_table - implements openneuron.rtd.v1.model_table: the loaded models, their places,
+ * and their memory. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static void uuid_write(const uint8_t *uuid, char text[37])
     }
 }
 
-/* The model's own memory, and inputs and outputs of running inferences. */
+/* Fills the memory of the model, and of the inputs and outputs of running inferences. */
 static void memory_fill(const struct rtd_model *model, Openneuron__Rtd__V1__Model *to)
 {
     struct ntk_core_model_memory memory;
@@ -78,7 +78,7 @@ void rtd_model_list(struct rtd_manager *manager, struct ntk_rpc_call *call,
     struct row *rows = calloc(count + 1, sizeof *rows);
     Openneuron__Rtd__V1__Model **models = calloc(count + 1, sizeof *models);
     if (rows && models) {
-        /* The latest is first in the list. */
+        /* The latest model is first in the list. */
         size_t at = count;
         for (const struct rtd_model *model = manager->models; model; model = model->next) {
             if (!model->is_leaving) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_profile - openneuron.rtd.v1.profile: captures of models, as bytes for the client.
+ * service_profile - implements openneuron.rtd.v1.profile: captures models, and sends captures as
+ * bytes.
  *
  * The core writes a capture to a file in a private folder; a worker waits for the recorded
  * execution, reads the file and removes it.
@@ -20,16 +21,16 @@
 
 #define MODULE "profile"
 #define NAME_BYTES_MAX 4096
-#define NTFF_BYTES_MAX (INT64_C(1) << 30) /* a reasonable size of one message */
+#define NTFF_BYTES_MAX (INT64_C(1) << 30) /* maximum size of a capture in one message */
 
 struct rtd_capture {
     struct ntk_core_queue_item item;
     struct rtd_capture *next;
     struct rtd_manager *manager;
     uint32_t model_id;
-    char *name; /* the client's */
+    char *name; /* name given by the client */
     char *file;
-    struct rtd_wait *wait; /* the client that requested its end; NULL: none */
+    struct rtd_wait *wait; /* client that requested its end; NULL if none */
 };
 
 static void capture_free(struct rtd_capture *capture)
@@ -42,7 +43,7 @@ static void capture_free(struct rtd_capture *capture)
     free(capture);
 }
 
-/* By name, or by model if name is NULL. */
+/* Finds a capture by name, or by model if name is NULL. */
 static struct rtd_capture **capture_find(struct rtd_manager *manager, const char *name,
                                          uint32_t model_id)
 {
@@ -131,7 +132,7 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
     rtd_good(call);
 }
 
-/* The whole file; NULL and a message. */
+/* Returns the whole file; NULL with a message. */
 static uint8_t *file_read(const char *path, size_t *out_bytes, struct ntk_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

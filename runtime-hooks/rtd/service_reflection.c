@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_reflection - grpc.reflection.v1.ServerReflection, and v1alpha, which has the same
- * messages: the services and their definitions, for clients without a definition.
+ * service_reflection - implements grpc.reflection.v1.ServerReflection, and v1alpha, which has the
+ * same messages: returns the services and their definitions, for clients without a definition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void error_send(struct ntk_rpc_call *call, const request *asked, enum ntk
     reply_send(call, asked, &reply);
 }
 
-/* Including all imports, so that clients need no second request. */
+/* Sends a file with all imports, so that clients need no second request. */
 static void file_send(struct ntk_rpc_call *call, const request *asked,
                       const struct ntk_rpc_files *files, const struct ntk_rpc_file *file)
 {
@@ -70,7 +70,7 @@ static void file_send(struct ntk_rpc_call *call, const request *asked,
     free(found.file_descriptor_proto);
 }
 
-/* No type here has extensions. */
+/* Sends an empty list, because no type here has extensions. */
 static void extensions_send(struct ntk_rpc_call *call, const request *asked,
                             const struct ntk_rpc_files *files)
 {
@@ -93,7 +93,7 @@ static int name_order(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The services of all paths, without duplicates; returns their number. The caller owns the
+/* Lists the services of all paths, without duplicates; returns their number. The caller owns the
  * names. */
 static size_t services_get(char *names[SERVICES_MAX])
 {
@@ -167,7 +167,7 @@ bool rtd_reflection_message(struct ntk_rpc_call *call, const ProtobufCMessage *m
         error_send(call, asked, NTK_RPC_INVALID_ARGUMENT, "the request is empty");
         break;
     }
-    return false; /* read the next one after sending the answer */
+    return false; /* the next request is read after the answer is sent */
 }
 
 void rtd_reflection_ended(struct ntk_rpc_call *call)

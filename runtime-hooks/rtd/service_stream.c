@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_stream - nrt.nmgr_stream: inferences on one stream. Requests are posted as they arrive,
- * and answered in order.
+ * service_stream - implements nrt.nmgr_stream: inferences on one stream. Requests are posted as
+ * they arrive, and answered in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 
 #include "runtime-hooks/rtd/rtd_manager.h"
 
-/* Limit of unanswered requests per stream: beyond it the next request is not read. */
+/* Maximum number of unanswered requests per stream; beyond it the next request is not read. */
 #define UNANSWERED_MAX 256
 #define UNANSWERED_BYTES_MAX (UINT64_C(64) << 20)
 
 struct entry {
     struct entry *next;
     struct stream *stream;
-    struct rtd_inference *inference; /* NULL: rejected, with the reason below */
+    struct rtd_inference *inference; /* NULL if rejected, with the reason below */
     bool is_done;
     enum _Nrt__Nerr code;
     char details[NTK_ERR_TEXT_BYTES];
 };
 
 struct stream {
-    struct ntk_rpc_call *call; /* NULL: out of memory */
+    struct ntk_rpc_call *call; /* NULL if out of memory */
     struct entry *first, **last;
     size_t count;
     uint64_t bytes;
@@ -67,7 +67,7 @@ static void first_send(struct stream *stream)
     free(entry);
 }
 
-/* Does everything possible now; the lock is held. */
+/* Does everything that is possible now. The caller holds the lock. */
 static void resume(struct stream *stream)
 {
     if (stream->is_finished) {
@@ -94,7 +94,7 @@ static void over(void *ctx)
     resume(entry->stream);
 }
 
-/* Appends an entry. NULL if out of memory: then the call was answered. */
+/* Appends an entry. Returns NULL if out of memory; the call was then answered. */
 static struct entry *entry_add(struct stream *stream, struct ntk_rpc_call *call)
 {
     struct entry *entry = stream ? calloc(1, sizeof *entry) : NULL;
@@ -120,7 +120,7 @@ static void refuse(struct entry *entry, enum _Nrt__Nerr code, const char *why)
     (void)snprintf(entry->details, sizeof entry->details, "%s", why);
 }
 
-/* Whether the next request is to be read now. */
+/* Returns true if the next request is to be read now. */
 static bool go_on_reading(struct stream *stream)
 {
     resume(stream);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ndl - the user's side of the Neuron driver.
+ * ndl - the user-space interface of the Neuron driver.
  *
  * Declarations only: libnrt exports none of these, and a software machine has no driver. They only
- * let programs that include this header compile. Functions that return int return 0 for success and
- * -1 for failure.
+ * allow programs that include this header to compile. Functions that return int return 0 for
+ * success and -1 for failure.
  */
 #ifndef NDL_NDL_H
 #define NDL_NDL_H
@@ -50,7 +50,7 @@ typedef struct ndl_device {
     uint8_t device_type;
     uint16_t device_revision;
     uint8_t connected_device_count;
-    /* the first connected_device_count are valid */
+    /* The first connected_device_count elements are valid. */
     uint8_t connected_devices[MAX_NEURON_DEVICE_COUNT];
     uint64_t csr_base[2];
     uint64_t csr_size[2];
@@ -63,7 +63,7 @@ typedef struct ndl_device {
     uint8_t context[];
 } ndl_device_t;
 
-/* Handles point to these records; users see only their size. */
+/* Handles point to these records; users see only the size. */
 typedef struct ndl_mem_info {
     uint64_t opaque[8];
 } ndl_mem_info_t;

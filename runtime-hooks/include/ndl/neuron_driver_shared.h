@@ -123,7 +123,7 @@ struct neuron_dma_queue_state {
 
 /* ---- memory ---- */
 
-/* The purpose of an allocation; counted per category by the driver. */
+/* The purpose of an allocation; the driver counts memory by category. */
 typedef enum mem_alloc_category {
     NEURON_MEMALLOC_TYPE_UNKNOWN_HOST = 0,
     NEURON_MEMALLOC_TYPE_CODE_HOST = 1,
@@ -169,7 +169,7 @@ struct neuron_ioctl_mem_chunk_info {
     __u32 mem_type;
 };
 
-/* One buffer with the transfers that go into or come out of it. */
+/* A buffer, with the transfers from or to it. */
 typedef struct neuron_memcpy_batch {
     __u64 mem_handle;
     __u64 mem_handle_offset;
@@ -209,8 +209,9 @@ struct neuron_uuid {
 
 struct neuron_app_info {
     __s32 pid;
-    __u8 nc_lock_map;                                             /* one bit per core */
-    struct neuron_uuid uuid_data[APP_INFO_MAX_MODELS_PER_DEVICE]; /* of the models it runs */
+    __u8 nc_lock_map; /* one bit per core that is locked */
+    /* uuids of the models that it runs */
+    struct neuron_uuid uuid_data[APP_INFO_MAX_MODELS_PER_DEVICE];
     size_t host_mem_size;
     size_t device_mem_size;
 };
@@ -244,7 +245,8 @@ enum nds_nd_counter {
     NDS_ND_COUNTER_COUNT = 31
 };
 
-/* Counters of a core: 0 to 30 in the first block of the datastore, the others in its extension. */
+/* Counters of a core: 0 to 30 are in the first block of the datastore, the others in its
+ * extension. */
 enum nds_nc_counter {
     NDS_NC_COUNTER_TIME_IN_USE = 0,
     NDS_NC_COUNTER_INFER_COMPLETED = 1,
@@ -293,10 +295,10 @@ enum nds_ext_nc_counter {
     NDS_EXT_NC_COUNTER_HW_ERR_REPAIRABLE_HBM_UE = 40
 };
 
-#define NDS_EXT_NC_COUNTER_COUNT 64   /* 31 to 94 */
-#define NDS_TOTAL_NC_COUNTER_COUNT 95 /* of one core, both blocks */
+#define NDS_EXT_NC_COUNTER_COUNT 64   /* counters 31 to 94 */
+#define NDS_TOTAL_NC_COUNTER_COUNT 95 /* counters of one core, in both blocks */
 #define NDS_MAX_NEURONCORE_COUNT 4
-#define NDS_EXT_MAX_NEURONCORE_COUNT 12 /* cores beyond these four */
+#define NDS_EXT_MAX_NEURONCORE_COUNT 12 /* cores beyond the first four */
 
 typedef struct nds_header {
     char signature[4]; /* "nds" and a NUL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One transfer of a batch between host memory and a tensor.
+ * neuron_driver_shared_tensor_batch_op - a transfer of a batch between host memory and a tensor.
  */
 #ifndef NDL_NEURON_DRIVER_SHARED_TENSOR_BATCH_OP_H
 #define NDL_NEURON_DRIVER_SHARED_TENSOR_BATCH_OP_H
@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 typedef struct nrt_tensor_batch_op {
-    uint64_t offset; /* in the tensor, bytes */
-    uint64_t size;   /* bytes */
-    void *buffer;    /* host memory of the caller */
+    uint64_t offset; /* offset in the tensor, in bytes */
+    uint64_t size;   /* in bytes */
+    void *buffer;    /* host memory, owned by the caller */
 } nrt_tensor_batch_op_t;
 
 #ifdef __cplusplus

@@ -17,17 +17,17 @@
  *     ... executions ...
  *     neuron_mark_traceparent(NULL);
  *
- * There is nothing to link. The calls search for hooks in the libraries of the process (libnrt.so.1
- * or libcnrt.so.4 of this toolkit, libneuron-hooks.so around the vendor's libnrt.so.1); without
- * them, or with hooks that are off, the calls cost almost nothing, and none ever fails. With glibc
- * before 2.34 link with -ldl.
+ * No library needs to be linked. The calls search for hooks in the libraries of the process
+ * (libnrt.so.1 or libcnrt.so.4 of this toolkit, libneuron-hooks.so around the vendor's
+ * libnrt.so.1); without them, or with hooks that are off, the calls cost almost nothing, and none
+ * ever fails. With glibc before 2.34 link with -ldl.
  *
  * name:  a few recurring words ("step", "forward", "save"). Each is stored once, and a process has
- *        room for some thousand: put numbers in value. Names longer than 256 bytes are cut; bytes
+ *        room for a few thousand: put numbers in value. Longer names are cut at 256 bytes; bytes
  *        that are not printable UTF-8 are replaced where they are shown.
  * value: a number of the program's: the step, a batch, bytes. A range may end in another thread
  * than it started in; ranges may overlap and nest. One that does not end is not shown. Threads:
- * any. Not for signal handlers.
+ * any, but not signal handlers.
  */
 #ifndef NEURON_MARKS_H
 #define NEURON_MARKS_H
@@ -41,21 +41,21 @@
 extern "C" {
 #endif
 
-/* Exported by the hooks, with a stable interface: the raw clock, and a range up to now (began: from
- * neuron_mark_now(); 0: an instant). */
+/* Functions that the hooks export, with a stable interface: the raw clock, and a range from `began`
+ * (a neuron_mark_now(); 0: an instant) to now. */
 typedef uint64_t neuron_mark_now_function(void);
 typedef void neuron_mark_write_function(const char *name, uint64_t began, uint64_t value);
-/* 1 if the traceparent is valid (or NULL) and recorded. */
+/* Returns 1 if the traceparent is valid (or NULL) and recorded. */
 typedef int neuron_mark_trace_function(const char *traceparent);
 
 struct neuron_marks {
     neuron_mark_now_function *now;
-    neuron_mark_write_function *write; /* NULL: no hooks so far */
-    neuron_mark_trace_function *trace; /* NULL: hooks of an older version */
+    neuron_mark_write_function *write; /* NULL: no hooks found yet */
+    neuron_mark_trace_function *trace; /* NULL: the hooks are of an older version */
     uint32_t looked;                   /* number of failed searches */
 };
 
-/* One per file that includes this header; words are written atomically and always with the same
+/* One per file that includes this header. Its words are written atomically, always with the same
  * value. */
 static struct neuron_marks neuron_marks;
 
@@ -63,7 +63,8 @@ static inline void *neuron_marks_symbol(const char *library, const char *name)
 {
     void *handle = dlopen(library, RTLD_LAZY | (library ? RTLD_NOLOAD : 0));
 
-    return handle ? dlsym(handle, name) : NULL; /* the handle stays open: so does the library */
+    /* the handle stays open, which keeps the library loaded */
+    return handle ? dlsym(handle, name) : NULL;
 }
 
 static inline int neuron_marks_look(const char *library)
@@ -88,7 +89,7 @@ static inline int neuron_marks_look(const char *library)
     return 1;
 }
 
-/* The runtime may be loaded later: calls 1, 2, 4, 8, ... search again. */
+/* Finds the hooks. The runtime may be loaded later, so calls 1, 2, 4, 8, ... search again. */
 static inline neuron_mark_write_function *neuron_marks_get(void)
 {
     neuron_mark_write_function *write = __atomic_load_n(&neuron_marks.write, __ATOMIC_ACQUIRE);
@@ -105,7 +106,7 @@ static inline neuron_mark_write_function *neuron_marks_get(void)
     return write;
 }
 
-/* The start of a range; 0: not recorded. */
+/* The start of a range; 0 if it is not recorded. */
 static inline uint64_t neuron_mark_begin(void)
 {
     return neuron_marks_get() ? __atomic_load_n(&neuron_marks.now, __ATOMIC_RELAXED)() : 0;
@@ -120,7 +121,7 @@ static inline void neuron_mark_end(uint64_t began, const char *name, uint64_t va
     }
 }
 
-/* A moment. */
+/* Marks an instant. */
 static inline void neuron_mark(const char *name, uint64_t value)
 {
     neuron_mark_write_function *write = neuron_marks_get();
@@ -130,8 +131,9 @@ static inline void neuron_mark(const char *name, uint64_t value)
     }
 }
 
-/* The W3C traceparent of the request that this thread works for, until the next call; NULL: none. 1
- * if it is recorded. 0 without hooks, or if it is invalid: then the thread has none, either. */
+/* Sets the W3C traceparent of the request that this thread works for, until the next call; NULL:
+ * none. Returns 1 if it is recorded; 0 without hooks, or if it is invalid: the thread then has no
+ * traceparent, either. */
 static inline int neuron_mark_traceparent(const char *traceparent)
 {
     neuron_mark_trace_function *trace =
@@ -145,7 +147,8 @@ static inline int neuron_mark_traceparent(const char *traceparent)
 
 namespace neuron
 {
-/* A traceparent for a scope. Scopes do not nest: the end of one ends the thread's traceparent. */
+/* Sets a traceparent for a scope. Scopes do not nest: the end of any scope ends the thread's
+ * traceparent. */
 class traceparent
 {
   public:
@@ -164,7 +167,7 @@ class traceparent
 class range
 {
   public:
-    /* name: lives as long as the range. */
+    /* name must live as long as the range. */
     explicit range(const char *name, uint64_t value = 0)
         : name_(name), value_(value), began_(neuron_mark_begin())
     {

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt.h - for programs that name no generation: the second one. */
+/* cnrt.h - the second generation's header, for programs that do not select a generation. */
 #include "g2/cnrt.h"

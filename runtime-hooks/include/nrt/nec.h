@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nec - calls of the vendor's collectives library to the runtime.
+ * nec - functions of the runtime that the vendor's collectives library calls.
  *
- * Software NeuronCores lack the hardware behind these calls, which only exist so that programs that
- * name them load. The structs of the collectives library are opaque, of the right size.
+ * Software NeuronCores lack the hardware for these calls; the functions only exist so that programs
+ * with references to them load. The structs of the collectives library are opaque but have the
+ * correct size.
  */
 #ifndef NRT_NEC_H
 #define NRT_NEC_H
@@ -36,7 +37,7 @@ typedef enum nec_pod_type {
     NEC_POD_TYPE_INVALID = 3,
 } nec_pod_type_t;
 
-/* The content is private to the collectives library: 64-bit words. */
+/* The content is private to the collectives library, in 64-bit words. */
 #define NEC_OPAQUE_STRUCT(tag, type, bytes)          \
     typedef struct tag {                             \
         uint64_t opaque[(bytes) / sizeof(uint64_t)]; \
@@ -63,7 +64,7 @@ NEC_OPAQUE_STRUCT(net_src_addr, net_src_addr_t, 72);
 NEC_OPAQUE_STRUCT(net_dest_addr, net_dest_addr_t, 48);
 NEC_OPAQUE_STRUCT(net_ops_info, net_ops_info_t, 88);
 
-/* Of 32-bit words. */
+/* The content is private, in 32-bit words. */
 typedef struct enc_kangaring {
     uint32_t opaque[265];
 } enc_kangaring;
@@ -91,7 +92,7 @@ int nec_get_device_count(int *available_devices_array, uint32_t array_size);
 int nec_get_device_pci_bdf(int neuron_dev, uint32_t *domain, uint32_t *bus_num, uint8_t *pci_slot,
                            uint8_t *dev_func);
 NRT_STATUS nec_get_virtual_core_size(uint32_t *virtual_core_size);
-/* Not exported by every version of the vendor's library, but in its header. */
+/* The vendor's header declares this function, but not every version of its library exports it. */
 NRT_STATUS nec_get_version_info(nec_version_info_t *version_info);
 NRT_STATUS nec_build_port_and_rid_map(int local_nec_dev_id, int *mla_indexes, int *host_device_ids,
                                       int count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt - loading NEFFs and running them on NeuronCores.
+ * nrt - loads NEFFs and runs them on NeuronCores.
  *
  * The names, values, layouts and signatures are those of the vendor's runtime;
  * docs/libnrt-status.md lists the calls that act on software NeuronCores.
@@ -127,7 +127,7 @@ typedef struct nrt_tensor_batch {
 
 typedef struct nrt_tensor_device_allocation_info {
     uint64_t physical_address;
-    size_t size; /* of the allocation, may exceed the tensor's */
+    size_t size; /* bytes of the allocation, may exceed the size of the tensor */
     int hbm_index;
 } nrt_tensor_device_allocation_info_t;
 
@@ -137,12 +137,12 @@ typedef struct nrt_vnc_memory_stats {
 } nrt_vnc_memory_stats_t;
 
 typedef struct nrt_cc_comm {
-    uint32_t *replica_group;   /* rank_n participating ranks of the world; NULL: all */
-    uint32_t rank;             /* index of this one in the group */
-    uint32_t rank_n;           /* size of the group */
-    uint32_t ctx_device_id;    /* rank of this one in the world */
-    uint32_t ctx_device_count; /* size of the world */
-    uint32_t vnc;              /* its core */
+    uint32_t *replica_group;   /* rank_n ranks of the world that take part; NULL for all */
+    uint32_t rank;             /* index of this rank in the group */
+    uint32_t rank_n;           /* number of ranks in the group */
+    uint32_t ctx_device_id;    /* rank of this process in the world */
+    uint32_t ctx_device_count; /* number of ranks in the world */
+    uint32_t vnc;              /* core of this rank */
 } nrt_cc_comm_t;
 
 typedef struct nrt_tensor_list {
@@ -154,7 +154,7 @@ typedef struct nrt_tensor_list {
 NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
                     const char *fal_version);
 #ifdef NRT_CLOSE_RETURNS_STATUS
-NRT_STATUS nrt_close(void); /* the declaration of older programs; the symbol serves both */
+NRT_STATUS nrt_close(void); /* the declaration for older programs; the symbol serves both */
 #else
 void nrt_close(void);
 #endif
@@ -163,7 +163,8 @@ void nrt_close(void);
 NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                     nrt_model_t **model);
 NRT_STATUS nrt_unload(nrt_model_t *model);
-/* Loads a model of a world of ctx_device_count ranks; this one is ctx_device_id. */
+/* Loads a model for a world of ctx_device_count ranks; the rank of this process is
+ * ctx_device_id. */
 NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                                 uint32_t ctx_device_id, uint32_t ctx_device_count,
                                 nrt_model_t **model);
@@ -175,14 +176,14 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                               nrt_tensor_set_t *output_set, int repeat_count);
 
-/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns once the execution
- * is queued; the callback gets its status, in a thread of the library. */
+/* If NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS exceeds 0, nrt_execute() returns once the execution
+ * is queued; the callback gets the status of the execution, in a thread of the library. */
 typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
                                                uint64_t job_id, NRT_STATUS status);
 NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback, void *params);
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 
-/* The machine; the first five work before nrt_init() */
+/* Information about the machine; the first five functions work before nrt_init() */
 NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info_len);
 NRT_STATUS nrt_get_total_nc_count(uint32_t *vnc_count);
 NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count);
@@ -215,12 +216,12 @@ void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 NRT_STATUS
 nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
                                       nrt_tensor_device_allocation_info_t *alloc_info);
-/* timeout in microseconds; negative: no limit, 0: only checks. */
+/* timeout is in microseconds: negative waits without limit, 0 only checks. */
 NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor, int64_t timeout,
                                               uint64_t expected_completion_count);
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor);
 
-/* Tensor sets: names to tensors, which they do not own */
+/* Tensor sets: maps from names to tensors that the sets do not own */
 NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result);
 void nrt_destroy_tensor_set(nrt_tensor_set_t **tensor_set);
 NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char *tensor_name,
@@ -234,12 +235,13 @@ NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size);
 
-/* Ranks of a world: g_device_id of g_device_count. Ranks with the same NEURON_RT_ROOT_COMM_ID on
- * one machine form a world; the first call that needs the others waits for them. */
+/* g_device_id is the rank, g_device_count the number of ranks. Ranks with the same
+ * NEURON_RT_ROOT_COMM_ID on one machine form a world; the first call that needs the other ranks
+ * waits for them. */
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
-/* output: g_device_count * rank_input_size bytes of host memory. */
+/* output has g_device_count * rank_input_size bytes of host memory. */
 NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
                           uint32_t rank_input_size, void *input, void *output);
 

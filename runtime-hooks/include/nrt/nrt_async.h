@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_async - requests that are queued and complete later.
+ * nrt_async - queues requests that complete later.
  *
  * Each core has execution units (XU) with queues; the requests of one queue complete in order of
- * submission. Tensors, models, buffers and statuses must stay valid until then. A full queue
- * returns NRT_QUEUE_FULL: try again.
+ * submission. Tensors, models, buffers and statuses must stay valid until completion. If a queue is
+ * full, the call returns NRT_QUEUE_FULL and the caller may retry.
  *
  * The eight calls common to both forms of this interface exist twice in the library. This header
- * declares those of the 2.x form, version NRT_2.0.0; with NRT_ASYNC_3 defined, those of the 3.0
- * form, version NRT_3.0.0, which are also the default for programs that declare them themselves.
+ * declares the 2.x form, version NRT_2.0.0; if NRT_ASYNC_3 is defined, it declares the 3.0 form,
+ * version NRT_3.0.0, which is also the default for programs that have their own declarations.
  */
 #ifndef NRT_NRT_ASYNC_H
 #define NRT_NRT_ASYNC_H
@@ -24,12 +24,12 @@
 extern "C" {
 #endif
 
-/* XU id (16 bits) above the number (48 bits) of the request in its queue, from 1; number 0: none
- * yet. */
+/* The upper 16 bits are the XU id, the lower 48 bits the number of the request in its queue, from
+ * 1; number 0 means that there is no request yet. */
 typedef uint64_t nrta_seq_t;
 typedef uint16_t nrta_xu_id_t;
 
-/* A collective operation ready to be queued. */
+/* A collective operation that is ready to be queued. */
 typedef struct nrt_cc_context nrt_cc_context_t;
 
 #define NRTA_SEQ_NUM_MAX ((UINT64_C(1) << 48) - 1)
@@ -92,38 +92,40 @@ NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *inp
 NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
                             nrta_seq_t *req_sequence);
 
-/* A descriptor that becomes readable at completion; only for poll and close. */
+/* Returns a file descriptor that becomes readable at completion; it may only be used with poll and
+ * close. */
 NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd);
 NRT_STATUS nrta_error_tracker_create(uint32_t lnc_idx, nrta_error_tracker_t **error_tracker);
 void nrta_error_tracker_destroy(nrta_error_tracker_t *error_tracker);
-/* All errors so far, oldest first; the list is valid until the next call for this tracker. */
+/* Returns all errors so far, oldest first; the list is valid until the next call for this
+ * tracker. */
 NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
                                        const nrta_error_t **list, size_t *error_count);
 
 #endif
 
-/* Combines the i-th inputs into the i-th output. After scheduling the library owns the context and
- * *cc_ctx is NULL; on failure the caller keeps it and may try again. The ranks of a group schedule
- * the same operations in the same order on the same queue. op: not NRT_OP_FMA; ignored by an
- * all-gather. */
+/* Combines the i-th inputs into the i-th output. After scheduling, the library owns the context and
+ * *cc_ctx is NULL; after a failure the caller still owns the context and may retry. The ranks of a
+ * group schedule the same operations in the same order on the same queue. op must not be
+ * NRT_OP_FMA; an all-gather ignores it. */
 NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input, nrt_tensor_list_t *output,
                            nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                            nrt_cc_context_t **cc_ctx);
 
-/* NRT_INVALID for an unknown sequence. */
+/* Returns NRT_INVALID for an unknown sequence. */
 NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed);
-/* The latest completed sequence of the queue. */
+/* Returns the latest completed sequence of the queue. */
 NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq);
 
 #ifdef NRT_ASYNC_3
-/* fd is an eventfd, which is signalled when the request completes (at once if it has), or whenever
- * a request of the queue completes; -1 stops this. */
+/* fd is an eventfd. It is signalled when the request completes (immediately if it has completed),
+ * or whenever a request of the queue completes; -1 ends the registration. */
 NRT_STATUS nrta_event_register_seq_id_completion(nrta_seq_t seq, int fd);
 NRT_STATUS nrta_event_register_xu_completion(int lnc, nrta_xu_t xu, int queue, int fd);
 #endif
 
 #if defined(__GNUC__) && !defined(NRT_ASYNC_3)
-/* The declarations above are not the default versions of these names. */
+/* The declarations above refer to versions of these names that are not the default. */
 __asm__(".symver nrta_tensor_write,nrta_tensor_write@NRT_2.0.0");
 __asm__(".symver nrta_tensor_read,nrta_tensor_read@NRT_2.0.0");
 __asm__(".symver nrta_tensor_copy,nrta_tensor_copy@NRT_2.0.0");

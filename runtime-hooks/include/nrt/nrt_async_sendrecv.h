@@ -23,7 +23,7 @@ typedef struct nrt_async_sendrecv_comm nrt_async_sendrecv_comm_t;
 typedef struct nrt_async_sendrecv_request nrt_async_sendrecv_request_t;
 
 NRT_STATUS nrt_async_sendrecv_get_max_num_communicators_per_lnc(int *num);
-NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num); /* per communicator */
+NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num); /* number per communicator */
 NRT_STATUS nrt_async_sendrecv_init(int lnc);
 NRT_STATUS nrt_async_sendrecv_close(int lnc);
 NRT_STATUS nrt_async_sendrecv_connect(const char *peer_ip, int peer_lnc, int lnc,
@@ -37,7 +37,7 @@ NRT_STATUS nrt_async_sendrecv_send_tensor(nrt_tensor_t *tensor, size_t offset, s
 NRT_STATUS nrt_async_sendrecv_recv_tensor(nrt_tensor_t *tensor, size_t offset, size_t length,
                                           nrt_async_sendrecv_comm_t *recv_comm,
                                           nrt_async_sendrecv_request_t **request);
-/* The request is freed when done, and if the call fails. */
+/* Frees the request when it is done, and if the call fails. */
 NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request, bool *done,
                                            size_t *size);
 NRT_STATUS nrt_async_sendrecv_flush(int lnc);

@@ -14,9 +14,9 @@ extern "C" {
 
 typedef enum {
     NRT_SUCCESS = 0,
-    NRT_FAILURE = 1,        /* unspecific */
+    NRT_FAILURE = 1,        /* unspecified failure */
     NRT_INVALID = 2,        /* invalid argument or NEFF */
-    NRT_INVALID_HANDLE = 3, /* not a handle, or a closed one */
+    NRT_INVALID_HANDLE = 3, /* an unknown or closed handle */
     NRT_RESOURCE = 4,       /* out of memory or another resource */
     NRT_TIMEOUT = 5,        /* an execution or a wait timed out */
     NRT_HW_ERROR = 6,       /* hardware failure */
@@ -33,7 +33,7 @@ typedef enum {
     NRT_EXEC_COMPLETED_WITH_ERR = 1004,
     NRT_EXEC_NC_BUSY = 1005,
     NRT_EXEC_OOB = 1006, /* indirect access out of bounds */
-    NRT_OOB = 1006,      /* older name */
+    NRT_OOB = 1006,      /* older name of NRT_EXEC_OOB */
     NRT_COLL_PENDING = 1100,
     NRT_EXEC_HW_ERR_COLLECTIVES = 1200,
     NRT_EXEC_HW_ERR_HBM_UE = 1201,
@@ -44,7 +44,7 @@ typedef enum {
     NRT_NETWORK_PROXY_FAILURE = 1206,
 } NRT_STATUS;
 
-/* The name of the constant, "NRT_UNKNOWN" for any other number. Static, never freed. */
+/* Returns the name of the constant, "NRT_UNKNOWN" for any other number. The string is static. */
 const char *nrt_get_status_as_str(NRT_STATUS status);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_version - the version of this runtime.
+ * nrt_version - returns the version of this runtime.
  */
 #ifndef NRT_NRT_VERSION_H
 #define NRT_NRT_VERSION_H
@@ -26,7 +26,7 @@ typedef struct nrt_version {
     char git_hash[GIT_HASH_LEN];
 } nrt_version_t;
 
-/* Works before nrt_init(). Writes at most size bytes. */
+/* Works before nrt_init(). Writes at most `size` bytes. */
 NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size);
 
 #ifdef __cplusplus

@@ -20,31 +20,32 @@
 struct cli {
     struct ntk_rpc_client *client;
     bool as_json;
-    struct ntk_buf *out; /* the output of a successful command */
-    /* of load */
-    int64_t ncg_id; /* -1: the daemon creates a group; 0: we create one; else this one */
+    struct ntk_buf *out; /* output of a successful command */
+    /* options of load */
+    /* -1: the daemon creates a group; 0: the command creates a group; else an existing group */
+    int64_t ncg_id;
     bool is_direct;
-    uint64_t timeout_s, ninfer; /* 0: the daemon's */
+    uint64_t timeout_s, ninfer; /* 0 uses the default of the daemon */
 };
 
 struct cli_command {
     const char *name;
-    const char *operand; /* "NCG-ID"; NULL: none */
+    const char *operand; /* such as "NCG-ID"; NULL if none */
     bool is_optional;
     const char *help;
-    /* operand: NULL if none is given. 0 or negative with the message. */
+    /* operand is NULL if none is given. Returns 0, or a negative number with the message. */
     int (*run)(struct cli *cli, const char *operand, struct ntk_err *err);
 };
 
-/* A NULL name ends it. */
+/* The list ends with a NULL name. */
 extern const struct cli_command cli_commands[];
 
 int cli_load(struct cli *cli, const char *path, struct ntk_err *err);
 
-/* A whole number from 1 on, like handles. -EINVAL. */
+/* Parses a whole number from 1 on, as handles are. -EINVAL. */
 int cli_number(const char *operand, uint32_t *out_number, struct ntk_err *err);
 
-/* The answers, as text and as JSON. */
+/* Format answers of the daemon as text and as JSON. */
 void cli_groups_text(const Nrt__OutListEgs *groups, struct ntk_buf *out);
 void cli_groups_json(const Nrt__OutListEgs *groups, struct ntk_buf *out);
 void cli_models_text(const Openneuron__Rtd__V1__ListResponse *models, struct ntk_buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli_commands - each command and its call. */
+/* cli_commands - implements each command with its call. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -129,7 +129,7 @@ static int list_model(struct cli *cli, const char *operand, struct ntk_err *err)
     return put(cli, err);
 }
 
-/* The requests of start, stop and unload differ only in their names. */
+/* Implements start, stop and unload, which have requests that differ only in their names. */
 static int of_model(struct cli *cli, const char *operand, const char *verb,
                     ProtobufCMessage *request, Nrt__HNn **in_request,
                     const ProtobufCMessageDescriptor *type, const char *done, struct ntk_err *err)

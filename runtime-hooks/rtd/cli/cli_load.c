@@ -24,10 +24,10 @@ struct load {
     const char *path;
     int fd;
     uint64_t bytes, sent;
-    uint32_t group; /* 0: none */
+    uint32_t group; /* 0 if none */
     enum step step;
     uint8_t *piece;
-    /* The current request, and what it points to. */
+    /* The current request and the data that it points to. */
     Nrt__LoadRequest request;
     Nrt__HEg handle;
     Nrt__ModelParams params;
@@ -56,7 +56,7 @@ static void params_fill(struct load *load)
     load->request.model_params = &load->params;
 }
 
-/* False: the whole file was sent, or *out_ret has a read error. */
+/* Reads the next part; false if the whole file was sent, or if *out_ret has a read error. */
 static bool file_fill(struct load *load, int *out_ret, struct ntk_err *err)
 {
     uint64_t left = load->bytes - load->sent;
@@ -118,7 +118,7 @@ static const ProtobufCMessage *next(void *ctx, int *out_ret, struct ntk_err *err
     }
 }
 
-/* Cores that the NEFF needs for all its nodes in parallel. */
+/* Returns the number of cores that the NEFF needs to run all its nodes in parallel. */
 static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk_err *err)
 {
     uint8_t start[NTK_NEFF_HEADER_BYTES];
@@ -133,7 +133,8 @@ static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk
     for (size_t i = 0; i < sizeof header.tpb_per_node; i++) {
         *out_count += header.tpb_per_node[i];
     }
-    *out_count = *out_count ? *out_count : 1; /* a file without nodes for cores may be on any */
+    /* a file without nodes for cores may be on any core */
+    *out_count = *out_count ? *out_count : 1;
     return 0;
 }
 
@@ -158,7 +159,7 @@ static int group_make(struct load *load, struct cli *cli, struct ntk_err *err)
                                      "the daemon returned a group without a number");
 }
 
-/* A group that only this process knows is removed if its model cannot be loaded. */
+/* Removes a group that only this process knows, if its model cannot be loaded. */
 static void group_remove(struct cli *cli, uint32_t id)
 {
     Nrt__DestroyEgRequest request = NRT__DESTROY_EG_REQUEST__INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli_tables - groups and models as the tables of the original tool, and as JSON. */
+/* cli_tables - prints groups and models as the tables of the original tool, and as JSON. */
 #include <string.h>
 
 #include "runtime-hooks/rtd/cli/cli.h"
@@ -74,7 +74,7 @@ static const char *state_name(Openneuron__Rtd__V1__ModelState state)
     return (unsigned)state < sizeof names / sizeof *names ? names[state] : "UNKNOWN";
 }
 
-/* Models of one family differ in the end of their names. */
+/* Returns the end of the name, where models of one family differ. */
 static const char *name_end(const char *name)
 {
     size_t characters = 0;

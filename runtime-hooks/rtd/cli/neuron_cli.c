@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-cli - groups and models of a runtime daemon of the first generation. */
+/* neuron-cli - manages groups and models of a runtime daemon of the first generation. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static const struct cli_command *command_find(const char *name)
     return NULL;
 }
 
-/* 0 or the exit code of a usage error. */
+/* Returns 0 or the exit code of a usage error. */
 static int usage_check(const struct cli_command *command, int operands, char **argv)
 {
     bool is_load = command->run == cli_load;

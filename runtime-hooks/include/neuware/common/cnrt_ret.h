@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_ret - the return codes of all CNRT calls. The numbers are those of all generations; a name
- * that only one generation has is only defined for that one. Included by a cnrt.h, which defines
- * CNRT_GENERATION (1, 2 or 3) first.
+ * cnrt_ret - the return codes of all CNRT calls. The numbers are the same in all generations; a
+ * name that only one generation has is defined only for that one. A cnrt.h includes this file after
+ * defining CNRT_GENERATION (1, 2 or 3).
  */
 #ifndef NEUWARE_CNRT_RET_H
 #define NEUWARE_CNRT_RET_H
 
 #ifndef CNRT_GENERATION
-#define CNRT_GENERATION 2 /* alone it is the second one's */
+#define CNRT_GENERATION 2 /* the default is the second generation */
 #endif
 
 typedef enum cnrtRet {
     CNRT_RET_SUCCESS = 0,
-    CNRT_RET_WARNING_FAKE_DEVICE = 1, /* the call needs a device, but there is only a fake one */
+    CNRT_RET_WARNING_FAKE_DEVICE = 1, /* the call needs a device, but there is only a fake device */
 #if CNRT_GENERATION >= 3
     CNRT_RET_ERR_NOT_READY = 632006,
 #endif

@@ -2,13 +2,14 @@
 /*
  * cnrt.h - the CNRT interface, first generation (2018): streams and events.
  *
- * Names of this generation are aliases of separate symbols (cnrt1_*): the second one gives other
- * meanings to some of the same names and numbers, and both live in one library.
+ * Names of this generation are aliases of separate symbols (cnrt1_*): in the second generation some
+ * of the same names and numbers have another meaning, and one library contains both.
  *
- * Returned handles are checked before they are trusted; device pointers may be moved inside their
+ * Handles from the caller are checked before use; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
- * Threads: every call from any thread. Current device, channel and last error are the thread's.
+ * Threads: any thread may make any call. The current device, the channel and the last error are per
+ *          thread.
  */
 
 #ifndef NEUWARE_CNRT_H
@@ -127,7 +128,7 @@ typedef enum cnrtChannelType {
 
 typedef enum cnrtCoreVersion { CNRT_1H8 = 0, CNRT_1H16 = 1, CNRT_UNKNOWN = 2 } cnrtCoreVersion_t;
 
-/* A digit for each dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3. */
+/* One digit per dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3. */
 typedef enum cnrtDimOrder { CNRT_NCHW = 0x0123, CNRT_NHWC = 0x0231 } cnrtDimOrder_t;
 
 typedef enum cnrtDataType {
@@ -173,11 +174,11 @@ typedef struct cnrtCap {
     uint32_t max_stream_num;
 } cnrtCap_t;
 
-/* An input or output of a function. */
+/* Describes an input or output of a function. */
 typedef struct cnrtDataDesc {
-    void *ptr;       /* the library's */
-    int direction;   /* 0 input, 1 output */
-    bool is_mutable; /* its size is not fixed */
+    void *ptr;       /* owned by the library */
+    int direction;   /* 0 for an input, 1 for an output */
+    bool is_mutable; /* the size is not fixed */
 } cnrtDataDesc;
 typedef cnrtDataDesc *cnrtDataDescArray_t;
 
@@ -196,13 +197,13 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Repeated calls are not an error. */
+/* Repeated calls are allowed. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
-/* Frees everything. */
+/* Frees all resources of the library. */
 extern CNRT_DLL_API void cnrtDestroy(void);
 
 extern CNRT_DLL_API const char *cnrtGetErrorStr(cnrtRet_t err);
-/* Of this thread; stays until the next error. */
+/* Returns the last error of this thread; it stays until the next error. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetLastErr(void);
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -213,7 +214,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t dev);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev);
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceCapability(cnrtCap_t *cap, cnrtDev_t dev);
-/* For the current device, in MiB. */
+/* Returns the memory size of the current device in MiB. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceMemorySize(unsigned long *size);
 extern CNRT_DLL_API cnrtRet_t cnrtGetHardwareVersion(cnrtHardwareVersion_t *version);
 
@@ -227,10 +228,10 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateStream(cnrtStream_t *stream);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateStreamEx(cnrtStream_t *stream, int priority,
                                                  cnrtStreamAttr_t attr);
-/* Waits for its queued items. */
+/* Waits for queued items of the stream, then destroys it. */
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyStream(cnrtStream_t stream);
 extern CNRT_DLL_API cnrtRet_t cnrtSyncStream(cnrtStream_t stream);
-/* CNRT_RET_ERR_BUSY while something is in it. */
+/* CNRT_RET_ERR_BUSY while the stream has unfinished items. */
 extern CNRT_DLL_API cnrtRet_t cnrtQueryStream(cnrtStream_t stream);
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -239,32 +240,32 @@ extern CNRT_DLL_API cnrtRet_t cnrtCreateEvent(cnrtEvent_t *event);
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyEvent(cnrtEvent_t event);
 extern CNRT_DLL_API cnrtRet_t cnrtPlaceEvent(cnrtEvent_t event, cnrtStream_t stream);
 extern CNRT_DLL_API cnrtRet_t cnrtWaitEvent(cnrtEvent_t event);
-/* CNRT_RET_ERR_BUSY until it is reached. */
+/* CNRT_RET_ERR_BUSY until the stream has reached the event. */
 extern CNRT_DLL_API cnrtRet_t cnrtQueryEvent(cnrtEvent_t event);
-/* What follows in the stream runs after the event; flag 0. */
+/* Makes later items of the stream wait for the event; flag is 0. */
 extern CNRT_DLL_API cnrtRet_t cnrtStreamWaitEvent(cnrtEvent_t event, cnrtStream_t stream,
                                                   unsigned int flag);
-/* In microseconds. */
+/* Returns the time between two events in microseconds. */
 extern CNRT_DLL_API cnrtRet_t cnrtEventElapsedTime(cnrtEvent_t start, cnrtEvent_t end, float *us);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Running tasks keep it until they end. */
+/* Accepts NULL. Running tasks keep the memory until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism aligned parts of this size. */
+/* Allocates `parallelism` aligned parts of this size. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns after completion. */
+/* Copies and returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes,
                                          cnrtMemTransDir_t dir);
 
-/* Of device memory. */
+/* Sets bytes in device memory. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes);
 
 /* --- offline models and functions ------------------------------------------------------------- */
@@ -276,7 +277,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetModelSize(const char *path, int *size);
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" if the model was saved without one */
+/* symbol: name of the function, "subnet0" if the model was saved without a name */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
@@ -289,7 +290,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtInvokeFunction(cnrtFunction_t function, cnrtDi
                                                  void **params, cnrtFunctionType_t type,
                                                  cnrtStream_t stream, void *extra);
 
-/* The function owns the array and what it points to. */
+/* The function owns the array and the descriptors. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count,
                                                    cnrtFunction_t function);
 extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count,
@@ -297,7 +298,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type of unknown size. */
+/* Returns the size in bytes; 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(int16_t *half, float value);

@@ -6,10 +6,11 @@
  * The names are the library's plain symbols. A binary works with the generation of the header that
  * it was compiled with, and with this library.
  *
- * Returned handles are checked before they are trusted; device pointers may be moved inside their
+ * Handles from the caller are checked before use; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
- * Threads: every call from any thread. Current device, channel and last error are the thread's.
+ * Threads: any thread may make any call. The current device, the channel and the last error are per
+ *          thread.
  */
 
 #ifndef NEUWARE_CNRT_H
@@ -75,7 +76,7 @@ typedef enum cnrtChannelType {
 
 typedef enum cnrtCoreVersion { CNRT_1H8 = 0, CNRT_1H16 = 1 } cnrtCoreVersion_t;
 
-/* A digit for each dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3. */
+/* One digit per dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3. */
 typedef enum cnrtDimOrder {
     CNRT_NCHW = 0x0123,
     CNRT_NHWC = 0x0231,
@@ -103,10 +104,10 @@ typedef struct cnrtDim3 {
     unsigned int z;
 } cnrtDim3_t;
 
-/* How a function is invoked; NULL members set nothing. */
+/* Settings of an invocation; a NULL member keeps its default. */
 typedef struct cnrtInvokeFuncParam {
-    int *data_parallelism;  /* parallel batches; NULL is 1 */
-    unsigned int *affinity; /* bit c: on cluster c of cores; NULL is any */
+    int *data_parallelism;  /* number of parallel batches; NULL means 1 */
+    unsigned int *affinity; /* bit c allows cluster c of cores; NULL allows all */
     void *end;              /* CNRT_PARAM_END */
 } cnrtInvokeFuncParam_t;
 
@@ -117,22 +118,22 @@ typedef struct cnrtInitFuncParam {
     void *end; /* CNRT_PARAM_END */
 } cnrtInitFuncParam_t;
 
-/* For an input or output of a function; the library's. */
+/* Describes an input or output of a function; owned by the library. */
 typedef struct cnrtDataDesc *cnrtDataDesc_t;
 typedef cnrtDataDesc_t *cnrtDataDescArray_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Repeated calls are not an error. */
+/* Repeated calls are allowed. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
-/* Frees everything. */
+/* Frees all resources of the library. */
 extern CNRT_DLL_API void cnrtDestroy(void);
 
-/* major * 10000 + minor * 100 + patch */
+/* *ver: major * 10000 + minor * 100 + patch */
 extern CNRT_DLL_API cnrtRet_t cnrtGetVersion(unsigned int *ver);
 
 extern CNRT_DLL_API const char *cnrtGetErrorStr(cnrtRet_t err);
-/* Of this thread; stays until the next error. */
+/* Returns the last error of this thread; it stays until the next error. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetLastErr(void);
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -150,38 +151,38 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);
 /* --- queues ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue);
-/* Waits for its queued items. */
+/* Waits for queued items, then destroys the queue. */
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue);
 extern CNRT_DLL_API cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue);
 
 /* --- notifiers -------------------------------------------------------------------------------- */
 
-/* For the current device. */
+/* Creates a notifier for the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
 
-/* In microseconds. */
+/* Returns the time between two notifiers in microseconds. */
 extern CNRT_DLL_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
                                                    float *us);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Running tasks keep it until they end. */
+/* Accepts NULL. Running tasks keep the memory until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism aligned parts of this size. */
+/* Allocates `parallelism` aligned parts of this size. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns after completion. */
+/* Copies and returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir);
 
-/* Of device memory. */
+/* Sets bytes in device memory. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes);
 
 /* --- offline models and functions ------------------------------------------------------------- */
@@ -195,7 +196,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtQueryModelParallelism(cnrtModel_t model, int *
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" if the model was saved without one */
+/* symbol: name of the function, "subnet0" if the model was saved without a name */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
@@ -209,7 +210,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtInvokeFunction_V2(cnrtFunction_t function, cnr
                                                     void **params, cnrtFunctionType_t type,
                                                     cnrtQueue_t queue, void *extra);
 
-/* The function owns the array and what it points to. */
+/* The function owns the array and the descriptors. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count,
                                                    cnrtFunction_t function);
 extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count,
@@ -217,7 +218,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type of unknown size. */
+/* Returns the size in bytes; 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(uint16_t *half, float value);

@@ -6,10 +6,11 @@
  * Names with the same meaning in the second generation are the same symbol; others have a separate
  * symbol (cnrt3_*).
  *
- * Returned handles are checked before they are trusted; device pointers may be moved inside their
+ * Handles from the caller are checked before use; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
- * Threads: every call from any thread. Current device, channel and last error are the thread's.
+ * Threads: any thread may make any call. The current device, the channel and the last error are per
+ *          thread.
  */
 
 #ifndef NEUWARE_CNRT_H
@@ -92,7 +93,7 @@ typedef enum cnrtCoreVersion {
     CNRT_MLU220 = 6
 } cnrtCoreVersion_t;
 
-/* A digit for each dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3, T 4, D 5. */
+/* One digit per dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3, T 4, D 5. */
 typedef enum cnrtDimOrder {
     CNRT_NCHW = 0x0123,
     CNRT_NHWC = 0x0231,
@@ -129,10 +130,10 @@ typedef struct cnrtDim3 {
     unsigned int z;
 } cnrtDim3_t;
 
-/* How a function is invoked; NULL members set nothing. */
+/* Settings of an invocation; a NULL member keeps its default. */
 typedef struct cnrtInvokeFuncParam {
-    int *data_parallelism;  /* parallel batches; NULL is 1 */
-    unsigned int *affinity; /* bit c: on cluster c of cores; NULL is any */
+    int *data_parallelism;  /* number of parallel batches; NULL means 1 */
+    unsigned int *affinity; /* bit c allows cluster c of cores; NULL allows all */
     void *end;              /* CNRT_PARAM_END */
 } cnrtInvokeFuncParam_t;
 
@@ -164,17 +165,17 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* 0: the devices of the machine; 1: a fake device, for calls that need none. Repeated calls are not
- * an error. */
+/* flags: 0 uses the devices of the machine; 1 uses a fake device, for calls that need no device.
+ * Repeated calls are allowed. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
-/* Frees everything. */
+/* Frees all resources of the library. */
 extern CNRT_DLL_API void cnrtDestroy(void);
 
-/* major * 10000 + minor * 100 + patch */
+/* *ver: major * 10000 + minor * 100 + patch */
 extern CNRT_DLL_API cnrtRet_t cnrtGetVersion(unsigned int *ver);
 
 extern CNRT_DLL_API const char *cnrtGetErrorStr(cnrtRet_t err);
-/* Of this thread; stays until the next error. */
+/* Returns the last error of this thread; it stays until the next error. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetLastErr(void);
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -194,45 +195,45 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);
 /* --- queues ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue);
-/* Waits for its queued items. */
+/* Waits for queued items, then destroys the queue. */
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue);
 extern CNRT_DLL_API cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue);
 
 /* --- notifiers -------------------------------------------------------------------------------- */
 
-/* For the current device. */
+/* Creates a notifier for the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
 
 extern CNRT_DLL_API cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
-/* CNRT_RET_ERR_BUSY until it is reached. */
+/* CNRT_RET_ERR_BUSY until the queue has reached the notifier. */
 extern CNRT_DLL_API cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier);
-/* What follows in the queue runs after the notifier; flag 0. */
+/* Makes later items of the queue wait for the notifier; flag is 0. */
 extern CNRT_DLL_API cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue,
                                                     unsigned int flag);
 
-/* In microseconds. */
+/* Returns the time between two notifiers in microseconds. */
 extern CNRT_DLL_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end,
                                                    float *us);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Running tasks keep it until they end. */
+/* Accepts NULL. Running tasks keep the memory until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns after completion. */
+/* Copies and returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpyAsync(void *dst, void *src, size_t bytes, cnrtQueue_t queue,
                                               cnrtMemTransDir_t dir);
 
-/* Of device memory. */
+/* Sets bytes in device memory. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes);
 
 /* --- offline models and functions ------------------------------------------------------------- */
@@ -246,7 +247,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtQueryModelParallelism(cnrtModel_t model, int *
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" if the model was saved without one */
+/* symbol: name of the function, "subnet0" if the model was saved without a name */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
@@ -275,7 +276,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtDestroyRuntimeContext(cnrtRuntimeContext_t con
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type of unknown size. */
+/* Returns the size in bytes; 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(uint16_t *half, float value);
@@ -287,7 +288,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtDestroyQuantizedParam(cnrtQuantizedParam_t par
 extern CNRT_DLL_API cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst,
                                                cnrtDataType_t dst_type, int count,
                                                cnrtQuantizedParam_t param);
-/* dims of src; order[i]: the dimension of src for dimension i of dst. */
+/* dims: dimensions of src; order[i]: dimension of src that becomes dimension i of dst. */
 extern CNRT_DLL_API cnrtRet_t cnrtTransDataOrder(void *src, cnrtDataType_t type, void *dst,
                                                  int dim_num, int dims[], int order[]);
 
