@@ -94,7 +94,7 @@ static void load_fill(struct ntk_split_load *load, const struct ntk_system_trace
 
 struct pass {
     struct cover loads, device;
-    bool has_allocs, has_copies;
+    bool has_allocs, has_alloc_times, has_copies;
     uint64_t first_ns, last_ns, first_run_ns;
     struct ntk_sorter works;
     struct ntk_long_list items;
@@ -108,6 +108,7 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace, si
     bool is_alloc = strcmp(span->type, "nrt_dma_mem_alloc") == 0;
 
     pass->has_allocs = pass->has_allocs || is_alloc;
+    pass->has_alloc_times = pass->has_alloc_times || (is_alloc && !span->is_instant);
     pass->has_copies = pass->has_copies || is_copy;
     pass->first_ns = pass->first_ns ? pass->first_ns : span->start_ns;
     if (!span->is_partial) {
@@ -184,6 +185,7 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         .list = pass.items,
         .has_allocs = pass.has_allocs,
         .has_copies = pass.has_copies,
+        .has_alloc_times = pass.has_alloc_times,
         .has_begin = has_begin,
         .has_run = pass.first_run_ns > 0,
         .first_event_ns = has_begin ? pass.first_ns - trace->begin_ns : 0,

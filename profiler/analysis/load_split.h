@@ -28,6 +28,7 @@ struct ntk_load_split {
     /* Whether the trace records these events at all: else the counts of loads are unknown, not 0. A
      * recording from outside has neither. */
     bool has_allocs, has_copies;
+    bool has_alloc_times; /* an allocation is a span, not an instant: alloc_ns is known */
     /* Start-up. */
     bool has_begin, has_run;  /* else one of the next two is unknown */
     uint64_t first_event_ns;  /* since the start of the inspection */

@@ -177,7 +177,7 @@ static int check(const char *path, const struct ntk_side *side)
                                 side->measures.items, side->measures.count, &comparison) < 0) {
         ret = ntk_err_no_memory(&err);
     }
-    if (ret == 0 && comparison.is_unrelated) { /* a shorter other program is no improvement */
+    if (ret == 0 && comparison.is_unrelated) { /* another program may be shorter */
         ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
                           "%s is of a different program: it shares %zu of %zu layers and regions "
                           "with the captures; save a new baseline",

@@ -89,6 +89,38 @@ static void say_if_trace(const char *path, struct ntk_err *err)
     }
 }
 
+/* Files that begin with known bytes: those that view writes, and compressed captures. */
+static void say_if_other(const char *path, struct ntk_err *err)
+{
+    static const char what_view_writes[] = "pass the capture that it was made from";
+    static const struct {
+        const char *begin, *kind, *hint;
+    } kinds[] = {
+        { "{", "JSON", what_view_writes },
+        { "[", "JSON", what_view_writes },
+        { "SQLite format 3", "an SQLite database", what_view_writes },
+        { "PAR1", "a Parquet table", what_view_writes },
+        { "<", "HTML", what_view_writes },
+        { "\x1f\x8b", "compressed (gzip)", "decompress it first" },
+        { "\x28\xb5\x2f\xfd", "compressed (zstd)", "decompress it first" },
+        { "PK\x03\x04", "an archive (zip)", "extract it first" },
+    };
+    uint8_t bytes[16] = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_read = fd >= 0 && ntk_fs_pread(fd, bytes, sizeof bytes, 0) == 0;
+
+    for (size_t i = 0; is_read && i < sizeof kinds / sizeof *kinds; i++) {
+        if (memcmp(bytes, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
+            ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is %s, not a capture (NTFF): %s",
+                        path, kinds[i].kind, kinds[i].hint);
+            break;
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err)
 {
     struct ntk_ntff *ntff;
@@ -234,6 +266,7 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
 
     if (ret < 0) {
         if (ret == -EBADMSG || ret == -ENOTSUP) {
+            say_if_other(ntff_path, &err);
             say_if_trace(ntff_path, &err);
         }
         say_if_neff(ntff_path, &err);

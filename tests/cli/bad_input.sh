@@ -99,6 +99,8 @@ row 1 "flipped.neff: " env NEURON_RT_VALIDATE_HASH=1 neuron-packager info flippe
 for file in gone.neff "$scratch" cut.neff head.neff foreign nothing waits; do
     row 1 "$file" neuron-bench exec $file --count 1
 done
+echo '{"events":[]}      ' >other.json
+gzip -c good.neff >other.gz
 for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output-format summary-text -s"; do
     row 1 "gone.ntff.*No such file" $reads_ntff gone.ntff
     row 1 "$scratch.* folder" $reads_ntff "$scratch"
@@ -110,6 +112,8 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     row 1 "head.ntff: " $reads_ntff head.ntff
     row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
     row 1 "good.neff is a NEFF, not a capture" $reads_ntff good.neff
+    row 1 "other.json is JSON, not a capture .NTFF.: pass the capture" $reads_ntff other.json
+    row 1 "other.gz is compressed .gzip., not a capture .NTFF.: decompress" $reads_ntff other.gz
     row 1 "nothing: the file is empty" $reads_ntff nothing
     row 1 "waits.*not a regular file" $reads_ntff waits
     row 1 "i: the file is empty" $reads_ntff i

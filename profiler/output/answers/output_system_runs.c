@@ -10,6 +10,13 @@
 #include "profiler/output/tables/rows_split.h"
 #include "shared/base/units.h"
 
+static void dash_cells(struct ntk_text_table *table, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ntk_text_table_text(table, "-");
+    }
+}
+
 /* ---- host gaps ---- */
 
 static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_host_gaps *gaps,
@@ -23,9 +30,13 @@ static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_hos
         ntk_cell_u64(table, core->run_count);
         ntk_cell_share(table, (double)core->run_ns, (double)core->span_ns);
         ntk_cell_host_us(table, core->gap_ns);
-        ntk_cell_host_us(table, core->median_ns);
-        ntk_cell_host_us(table, core->longest_ns);
-        ntk_cell_host_at(table, trace, core->longest_at_ns);
+        if (core->gap_count > 0) {
+            ntk_cell_host_us(table, core->median_ns);
+            ntk_cell_host_us(table, core->longest_ns);
+            ntk_cell_host_at(table, trace, core->longest_at_ns);
+        } else {
+            dash_cells(table, 3);
+        }
         for (unsigned i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
             ntk_cell_share(table, (double)core->cause_ns[i], (double)core->gap_ns);
         }
@@ -47,9 +58,11 @@ static void gaps_json(const struct ntk_system_trace *trace, const struct ntk_hos
         ntk_json_key_u64(json, "span_ns", core->span_ns);
         ntk_json_key_u64(json, "gap_count", core->gap_count);
         ntk_json_key_u64(json, "gap_ns", core->gap_ns);
-        ntk_json_key_u64(json, "median_ns", core->median_ns);
-        ntk_json_key_u64(json, "longest_ns", core->longest_ns);
-        ntk_json_key_u64(json, "longest_at_ns", core->longest_at_ns);
+        if (core->gap_count > 0) {
+            ntk_json_key_u64(json, "median_ns", core->median_ns);
+            ntk_json_key_u64(json, "longest_ns", core->longest_ns);
+            ntk_json_key_u64(json, "longest_at_ns", core->longest_at_ns);
+        }
         ntk_json_key_object_begin(json, "causes_ns");
         for (unsigned i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
             ntk_json_key_u64(json, ntk_gap_cause_name(i), core->cause_ns[i]);
@@ -203,17 +216,19 @@ static int startup_json(const struct ntk_system_trace *trace, const struct ntk_l
     return ret;
 }
 
-static void part_cells(struct ntk_text_table *table, bool is_known, uint64_t count, uint64_t bytes,
-                       uint64_t ns)
+static void part_cells(struct ntk_text_table *table, bool is_known, bool has_time, uint64_t count,
+                       uint64_t bytes, uint64_t ns)
 {
     if (is_known) {
         ntk_cell_u64(table, count);
         ntk_cell_bytes(table, bytes);
-        ntk_cell_host_us(table, ns);
-        return;
+    } else {
+        dash_cells(table, 2);
     }
-    for (unsigned i = 0; i < 3; i++) {
-        ntk_text_table_text(table, "-");
+    if (has_time) {
+        ntk_cell_host_us(table, ns);
+    } else {
+        dash_cells(table, 1);
     }
 }
 
@@ -256,12 +271,14 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
         ntk_text_table_text(&table, load->model[0] ? load->model : "-");
         ntk_cell_host_at(&table, trace, load->start_ns);
         ntk_cell_host_us(&table, load->duration_ns);
-        part_cells(&table, split->has_allocs, load->alloc_count, load->alloc_bytes, load->alloc_ns);
-        part_cells(&table, split->has_copies, load->copy_count, load->copy_bytes, load->copy_ns);
+        part_cells(&table, split->has_allocs, split->has_alloc_times, load->alloc_count,
+                   load->alloc_bytes, load->alloc_ns);
+        part_cells(&table, split->has_copies, split->has_copies, load->copy_count, load->copy_bytes,
+                   load->copy_ns);
         if (split->has_allocs || split->has_copies) {
             ntk_cell_host_us(&table, load->rest_ns);
         } else {
-            ntk_text_table_text(&table, "-");
+            dash_cells(&table, 1);
         }
     }
     if (split->count > 0) {

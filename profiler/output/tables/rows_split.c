@@ -103,7 +103,7 @@ int ntk_rows_system_loads(const struct ntk_export *export, ntk_row_put *put, voi
                 .is_partial = one->is_partial,
                 .alloc_count = i64_if(split.has_allocs, one->alloc_count),
                 .alloc_bytes = i64_if(split.has_allocs, one->alloc_bytes),
-                .alloc_ns = i64_if(split.has_allocs, one->alloc_ns),
+                .alloc_ns = i64_if(split.has_alloc_times, one->alloc_ns),
                 .copy_count = i64_if(split.has_copies, one->copy_count),
                 .copy_bytes = i64_if(split.has_copies, one->copy_bytes),
                 .copy_ns = i64_if(split.has_copies, one->copy_ns),

@@ -15,12 +15,12 @@ const psOf = (ns) => (ns - state.meta.zero_ns) * 1000 - state.meta.begin;
 function gaps(box) {
   const processes = answer(box, 'host', 'host gaps', () => state.source.host('host-gaps'));
   if (!processes) return;
+  const ofGap = (ns) => (ns === undefined ? { value: -1, text: '-' } : { value: ns, text: duration(ns * 1000) }); // without a gap: absent
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
   box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['Total'], ['Share of time from first to last'], ['Median'], ['Longest'], ['Host activity', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
     cells: [String(row.pid ?? 'unknown'), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
-      { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', { value: row.median_ns, text: duration(row.median_ns * 1000) },
-      { value: row.longest_ns, text: duration(row.longest_ns * 1000) },
+      { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', ofGap(row.median_ns), ofGap(row.longest_ns),
       Object.entries(row.causes_ns).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]).map(([cause, ns]) => `${CAUSES[cause] ?? cause} ${duration(ns * 1000)}`).join(', ')],
   }))));
 }

@@ -187,7 +187,7 @@ code 2 "--pid requires --format own" inspect --pid 1 --format vendor
 code 2 "are mutually exclusive" inspect --pid 1 true
 code 2 "requires --pid" inspect --duration 1s true
 code 2 "records only the calls of a running process" inspect --pid 1 --capture-device-profiles
-code 1 "process 1 has no Neuron runtime" inspect --pid 1
+code 1 "process 1 has no readable hooks" inspect --pid 1
 code 127 "cannot run 'no-such-program'" inspect -o none no-such-program
 code 7 "wrote no profile to none" inspect -o none -- sh -c 'exit 7'
 code 143 "wrote no profile to none" inspect -o none -- sh -c 'kill -TERM $$'
