@@ -1,5 +1,7 @@
 -- The tables of the recipes in Spark: replace ROOT by the folder or s3a://BUCKET/PREFIX. Spark reads the columns
--- from the files. SET spark.sql.session.timeZone=UTC comes first.
+-- from the files. Columns of the path are strings, or the host 017 would become 17.
+SET spark.sql.session.timeZone = UTC;
+SET spark.sql.sources.partitionColumnTypeInference.enabled = false;
 CREATE OR REPLACE TEMPORARY VIEW machine_hour USING parquet
     OPTIONS (path 'ROOT/machine_hour', mergeSchema 'true');
 CREATE OR REPLACE TEMPORARY VIEW device_hour USING parquet

@@ -43,7 +43,9 @@ def ddl(path, engine):
         return
     if engine == "spark":
         print("-- The tables of the recipes in Spark: replace ROOT by the folder or s3a://BUCKET/PREFIX. Spark reads the columns\n"
-              "-- from the files. SET spark.sql.session.timeZone=UTC comes first.")
+              "-- from the files. Columns of the path are strings, or the host 017 would become 17.\n"
+              "SET spark.sql.session.timeZone = UTC;\n"
+              "SET spark.sql.sources.partitionColumnTypeInference.enabled = false;")
         for table in TABLES:
             print(f"CREATE OR REPLACE TEMPORARY VIEW {table} USING parquet\n    OPTIONS (path 'ROOT/{table}', mergeSchema 'true');")
         return
