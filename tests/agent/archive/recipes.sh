@@ -42,6 +42,12 @@ for recipe in jobs_by_waste rising_ecc held_idle; do
     in_duckdb twins "$recipe" | plain | grep -v '^twin|' | diff "answers/$recipe" - >differs.log || fail "$recipe mixes clusters: see differs.log"
 done
 
+# A host with a number as its name has the same type in every table, also in those that have no other hosts.
+export_days node-1 numbers --host 17
+export_days node-2 numbers --tables 'machine,process,*_hour'
+in_duckdb numbers jobs_by_waste >numbers.log || fail "DuckDB rejects a number as the name of a host"
+[ "$(cut -d'|' -f 2 numbers.log | paste -sd' ')" = 'job_id 12 11' ] || fail "unexpected jobs of host 17"
+
 # The example of docs/formats/archive.md.
 example=$(sed -n '/^In DuckDB:/,/^In ClickHouse:/p' "$NTK_SOURCE_DIR/docs/formats/archive.md" | sed '1,/^```sql/d; /^```/,$d' | sed "s#ROOT#both#; s/'prod'/'default'/; s/;\$//")
 [ "$(ask "$example" | sed -E 's/(\.[0-9]{4}).*/\1/')" = $'node-2|0.3427\nnode-1|0.6802' ] || fail "unexpected answer of the example: $(ask "$example")"

@@ -52,7 +52,7 @@ export_days() {
 
 # in_duckdb ROOT RECIPE: prints the column names, then rows with "|" between cells.
 in_duckdb() {
-    sed "s#ROOT#$1#" "$recipes/duckdb.sql" | grep -v '^--' | sed 's/;$//' >views
+    sed "/^--/d; s#ROOT#$1#" "$recipes/duckdb.sql" | tr '\n' ' ' | sed 's/; */\n/g' >views
     mapfile -t views <views
     node "$here/ask.mjs" "$tools" --names "${views[@]}" "$(sed 's/;$//' "$recipes/$2.sql")"
 }
