@@ -127,6 +127,9 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
     } else if (parameters->last_ns) {
         window->from_ns =
             window->to_ns > parameters->last_ns ? window->to_ns - parameters->last_ns : 0;
+        if (ret == 0 && !parameters->has_to) {
+            ret = ntk_query_window_begin(query->reader, window, err);
+        }
     }
     return ret < 0 ? ret
                    : ntk_query_window_check(window->from_ns, window->to_ns, parameters->has_from,

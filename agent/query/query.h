@@ -88,6 +88,11 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
 
+/* For a window that ends with a row, and begins a time (--last) before it. Rows are not exactly a
+ * second apart: one that ends shortly after the beginning is not a part of the window. */
+int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_window *window,
+                           struct ntk_err *err);
+
 /* The whole subcommand; argv[0] is "query". The exit code. */
 int ntk_query_main(int argc, char **argv);
 

@@ -98,6 +98,7 @@ int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_win
         60 * NTK_NS_PER_SECOND,
         3600 * NTK_NS_PER_SECOND,
     };
+    bool has_begin = false;
     int ret = -ENODATA;
 
     window->from_ns = UINT64_MAX;
@@ -112,10 +113,35 @@ int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_win
         }
         if (there == 0) {
             uint64_t start_ns = first_ns - step_ns[tier];
-            window->from_ns = start_ns < window->from_ns ? start_ns : window->from_ns;
+            /* A coarser row may begin long before the data in it. */
+            if (!has_begin && start_ns < window->from_ns) {
+                window->from_ns = start_ns;
+            }
             window->to_ns = last_ns > window->to_ns ? last_ns : window->to_ns;
             ret = 0;
+            there = ntk_store_reader_has_all(reader, (enum ntk_store_tier)tier, err);
+            has_begin = has_begin || there > 0;
+        }
+        if (there < 0 && there != -ENODATA) {
+            return there;
         }
     }
     return ret;
+}
+
+int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_window *window,
+                           struct ntk_err *err)
+{
+    uint64_t row_ns;
+    int ret;
+
+    if (window->step_ns > 0) {
+        return 0; /* it is widened to whole steps */
+    }
+    ret = ntk_store_reader_near(reader, window->from_ns, NTK_NS_PER_SECOND / 2, &row_ns, err);
+    if (ret < 0) {
+        return ret == -ENODATA ? 0 : ret;
+    }
+    window->from_ns = row_ns < window->to_ns ? row_ns : window->from_ns;
+    return 0;
 }

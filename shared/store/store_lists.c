@@ -30,6 +30,33 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
     return ret;
 }
 
+int ntk_store_reader_has_all(struct ntk_store_reader *reader, enum ntk_store_tier tier,
+                             struct ntk_err *err)
+{
+    char sql[96];
+    int64_t first_ns = 0;
+
+    snprintf(sql, sizeof sql, "SELECT first_ns FROM tier ORDER BY step_ns LIMIT 1 OFFSET %d",
+             (int)tier);
+    int ret = ntk_store_sql_number(reader->db, sql, &first_ns, err);
+    return ret < 0 ? ret : first_ns == 0;
+}
+
+int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t distance_ns,
+                          uint64_t *out_time_ns, struct ntk_err *err)
+{
+    char sql[160];
+    int64_t near_ns = 0;
+
+    snprintf(sql, sizeof sql,
+             "SELECT time_ns FROM machine_sample WHERE time_ns >= %" PRIu64
+             " AND time_ns < %" PRIu64 " ORDER BY time_ns LIMIT 1",
+             time_ns, time_ns + distance_ns);
+    int ret = ntk_store_sql_number(reader->db, sql, &near_ns, err);
+    *out_time_ns = (uint64_t)near_ns;
+    return ret;
+}
+
 /* Whether a query with the filter's parameters has a row; what is the message if it has none. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)

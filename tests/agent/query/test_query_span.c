@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The window of a query: where the stored data begins, and what --last covers. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/store/store.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+#define T0 UINT64_C(1700000040000000000) /* 2023-11-14T22:14:00Z */
+
+struct fixture {
+    char *folder;
+    char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+/* Two executions on each of two cores, in the second that ends at each of the times. */
+static void store(const struct fixture *f, const uint64_t *times_ns, size_t count)
+{
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    struct test_period period = { .latency_ns = 2000000, .completed = 2 };
+    struct ntk_store *writer = NULL;
+
+    assert_int_equal(ntk_store_open(f->path, &options, &writer, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        period.time_ns = times_ns[i];
+        test_store_put(writer, test_make_snapshot(&period));
+    }
+    assert_int_equal(ntk_store_close(writer, NULL), 0);
+}
+
+/* Returns the number of rows; the first one belongs to the caller. */
+static size_t ask(const struct fixture *f, const char *const *options, json_t **out_first)
+{
+    const char *argv[16] = { "neuron-monitor", "query", "executions", "--json", "--db", f->path };
+    size_t count = 6;
+
+    while (*options) {
+        argv[count++] = *options++;
+    }
+    struct test_run run = test_run_program(argv, NULL);
+    json_t *rows = json_loads(run.out, 0, NULL);
+    size_t row_count = json_array_size(rows);
+
+    *out_first = json_incref(json_array_get(rows, 0));
+    json_decref(rows);
+    test_run_fini(&run);
+    return row_count;
+}
+
+static void last_covers_the_same_time_whatever_the_jitter_of_the_rows(void **state)
+{
+    static const int64_t jitter_ns[] = { -400000, -1, 0, 1, 50000, 3000000 };
+
+    for (size_t j = 0; j < sizeof jitter_ns / sizeof *jitter_ns; j++) {
+        uint64_t times_ns[20];
+        json_t *row;
+
+        for (uint64_t i = 0; i < 20; i++) {
+            times_ns[i] = T0 + i * SECOND + (i == 14 ? (uint64_t)jitter_ns[j] : 0);
+        }
+        store(*state, times_ns, 20);
+        assert_int_equal(ask(*state, (const char *[]){ "--last", "5s", NULL }, &row), 1);
+        assert_int_equal(json_integer_value(json_object_get(row, "completed")), 5 * 4);
+        assert_true(json_number_value(json_object_get(row, "watched_seconds")) > 4.99);
+        json_decref(row);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void the_window_begins_with_the_data_although_a_row_of_an_hour_begins_earlier(void **state)
+{
+    uint64_t times_ns[300];
+    json_t *row;
+
+    for (uint64_t i = 0; i < 300; i++) {
+        times_ns[i] = T0 + 10 * i * SECOND;
+    }
+    store(*state, times_ns, 300); /* until 23:03:50 */
+    assert_int_equal(ask(*state, (const char *[]){ NULL }, &row), 1);
+    assert_string_equal(json_string_value(json_object_get(row, "from")), "2023-11-14T22:13:59Z");
+    assert_int_equal(json_integer_value(json_object_get(row, "completed")), 300 * 4);
+    json_decref(row);
+    /* Steps without data are not listed. */
+    assert_int_equal(ask(*state, (const char *[]){ "--step", "1m", NULL }, &row), 51);
+    assert_string_equal(json_string_value(json_object_get(row, "from")), "2023-11-14T22:13:00Z");
+    json_decref(row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(last_covers_the_same_time_whatever_the_jitter_of_the_rows,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            the_window_begins_with_the_data_although_a_row_of_an_hour_begins_earlier, set_up,
+            tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
