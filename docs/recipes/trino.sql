@@ -1,5 +1,7 @@
--- The tables of the recipes in Trino, in the schema of a Hive catalog: replace ROOT by s3://BUCKET/PREFIX.
+-- The tables of the recipes in Trino, in a schema of the Hive catalog 'hive': replace ROOT by s3://BUCKET/PREFIX.
 -- CALL system.sync_partition_metadata(SCHEMA, TABLE, 'ADD') finds new days.
+-- The connector accepts only timestamps of the session's precision, by default MILLISECONDS.
+SET SESSION hive.timestamp_precision = 'MICROSECONDS';
 CREATE TABLE machine_hour (
     "time" timestamp(6),
     "samples" bigint,

@@ -52,8 +52,10 @@ def ddl(path, engine):
     if engine == "athena":
         print("-- The tables of the recipes in Athena: replace ROOT by s3://BUCKET/PREFIX. MSCK REPAIR TABLE finds new days.")
     else:
-        print("-- The tables of the recipes in Trino, in the schema of a Hive catalog: replace ROOT by s3://BUCKET/PREFIX.\n"
-              "-- CALL system.sync_partition_metadata(SCHEMA, TABLE, 'ADD') finds new days.")
+        print("-- The tables of the recipes in Trino, in a schema of the Hive catalog 'hive': replace ROOT by s3://BUCKET/PREFIX.\n"
+              "-- CALL system.sync_partition_metadata(SCHEMA, TABLE, 'ADD') finds new days.\n"
+              "-- The connector accepts only timestamps of the session's precision, by default MILLISECONDS.\n"
+              "SET SESSION hive.timestamp_precision = 'MICROSECONDS';")
     types = TYPES[engine]
     quote = "`" if engine == "athena" else '"'
     for table in TABLES:
