@@ -111,17 +111,17 @@ static bool is_known(sqlite3_stmt *statement, int column)
     return sqlite3_column_type(statement, column) != SQLITE_NULL;
 }
 
-/* The class or outcome of an error. The record of a fault has no class, because its execution
- * counts: it gets the class of its status, or the outcome if the status has no class. */
+/* The class or outcome of an error. The record of a fault has no class although its status has one,
+ * because the failed execution, which has a record too, counts. A status without a class gets the
+ * outcome. */
 static const char *class_or_outcome(const char *stored, uint32_t status)
 {
-    enum ntk_error_class error_class = ntk_error_class_of_status(status);
-
     if (!stored || strcmp(stored, "none") != 0) {
         return stored;
     }
-    return error_class < NTK_ERROR_CLASS_COUNT ? ntk_error_class_names[error_class]
-                                               : ntk_outcome_names[ntk_outcome_of_status(status)];
+    return ntk_error_class_of_status(status) < NTK_ERROR_CLASS_COUNT
+               ? "fault"
+               : ntk_outcome_names[ntk_outcome_of_status(status)];
 }
 
 static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)

@@ -541,13 +541,13 @@ static void every_metric_is_listed_and_queryable(void **state)
     test_run_fini(&run);
 }
 
-/* The record of a fault has no class, because the failed execution counts. */
-static void error_classes_are_derived_from_status_or_outcome(void **state)
+/* The record of a fault has no class, because the failed execution has a row, too. */
+static void an_error_without_a_class_is_a_fault_or_has_its_outcome(void **state)
 {
     static const struct {
         uint32_t status;
         const char *expected;
-    } rows[] = { { 5, "runtime" }, { 1201, "hardware" }, { 1002, "incorrect_input" } };
+    } rows[] = { { 5, "fault" }, { 1201, "fault" }, { 1002, "incorrect_input" } };
     const struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     struct test_period period = { .with_events = true };
@@ -766,7 +766,7 @@ int main(void)
         cmocka_unit_test(every_metric_is_listed_and_queryable),
         cmocka_unit_test(control_bytes_in_stored_strings_are_replaced),
         cmocka_unit_test(table_headings_are_unique),
-        cmocka_unit_test(error_classes_are_derived_from_status_or_outcome),
+        cmocka_unit_test(an_error_without_a_class_is_a_fault_or_has_its_outcome),
         cmocka_unit_test(metric_names_in_output_are_never_truncated),
         cmocka_unit_test(a_column_without_values_is_omitted),
         cmocka_unit_test(rates_of_a_process_cover_only_its_running_time),
