@@ -144,8 +144,7 @@ static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff
                                 NTK_AFTER(maximum, weights_free));
 }
 
-/* Transposes the weights so that the keys are on the partitions, tile by tile through two PSUM
- * banks. */
+/* Transposes tiles of the weights through two PSUM banks: the keys are then on the partitions. */
 static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
                            ntk_neff_token turned_free)
 {
