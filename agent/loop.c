@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loop - one thread that waits for descriptors, points in time and signals. */
+/* loop - runs one thread that waits for descriptors, points in time and signals. */
 #include "agent/loop.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define EVENTS_PER_WAIT 16
 
 enum watch_kind {
-    WATCH_NONE, /* free */
+    WATCH_NONE, /* a free entry */
     WATCH_FD,
     WATCH_TIMER,
     WATCH_SIGNALS,
@@ -27,14 +27,15 @@ enum watch_kind {
 struct ntk_loop_watch {
     struct ntk_loop *loop;
     enum watch_kind kind;
-    int fd;                   /* our own, for timers and signals */
-    uint64_t at_ns, every_ns; /* of a timer by a clock other than the system's; 0: not armed */
+    int fd; /* descriptor of the loop for timers and signals */
+    /* if a timer uses a clock other than the system clock; 0 if not armed */
+    uint64_t at_ns, every_ns;
     ntk_loop_callback callback;
     void *ctx;
 };
 
 struct ntk_loop {
-    const struct ntk_clock *clock; /* NULL: the system's, by timerfd */
+    const struct ntk_clock *clock; /* NULL for the system clock, with timerfd */
     int epoll_fd;
     bool stopped;
     int code;
@@ -194,12 +195,12 @@ static void dispatch(struct ntk_loop_watch *watch, uint32_t events)
             watch->callback(info.ssi_signo, watch->ctx);
         }
         break;
-    case WATCH_NONE: /* removed by an earlier callback of the same round */
+    case WATCH_NONE: /* an earlier callback of the same round removed it */
         break;
     }
 }
 
-/* When the next timer of the loop's clock is due. */
+/* Returns the time when the next timer on the loop's clock is due. */
 static uint64_t next_due_ns(const struct ntk_loop *loop)
 {
     uint64_t due_ns = NTK_COND_FOREVER;
@@ -213,7 +214,7 @@ static uint64_t next_due_ns(const struct ntk_loop *loop)
     return due_ns;
 }
 
-/* Waits until a timer of the loop's clock is due, and calls those that are. */
+/* Waits until a timer on the loop's clock is due, and calls the due timers. */
 static void wait_by_clock(struct ntk_loop *loop)
 {
     struct pollfd fd = { .fd = loop->epoll_fd, .events = POLLIN };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop - one thread that waits for descriptors, points in time and signals.
+ * loop - runs one thread that waits for descriptors, points in time and signals.
  *
  * Owner:   ntk_loop_create() / _destroy(); watches live until removed or the loop is destroyed; the
  *          caller keeps their descriptors.
- * Threads: everything from the thread that runs the loop; ntk_loop_stop() from callbacks only.
+ * Threads: all functions are called from the thread that runs the loop; ntk_loop_stop() only from
+ *          callbacks.
  */
 #ifndef NTK_AGENT_LOOP_H
 #define NTK_AGENT_LOOP_H
@@ -23,32 +24,32 @@ struct ntk_clock;
 struct ntk_loop;
 struct ntk_loop_watch;
 
-/* events: EPOLLIN, EPOLLOUT ... as reported; for a timer the number of expirations; for a signal
- * its number. */
+/* events: EPOLLIN, EPOLLOUT and so on as reported; for a timer the number of expirations; for a
+ * signal its number. */
 typedef void (*ntk_loop_callback)(uint32_t events, void *ctx);
 
-/* The clock of timers is borrowed; NULL: the system's. With another clock, descriptors are checked
- * whenever a timer is due. */
+/* The clock for timers is borrowed; NULL for the system clock. With another clock, descriptors are
+ * checked whenever a timer is due. */
 int ntk_loop_create(const struct ntk_clock *clock, struct ntk_loop **out_loop, struct ntk_err *err);
 void ntk_loop_destroy(struct ntk_loop *loop);
-/* Runs callbacks until ntk_loop_stop(); returns its code, or -errno. */
+/* Runs callbacks until ntk_loop_stop(); returns the code passed to it, or -errno. */
 int ntk_loop_run(struct ntk_loop *loop, struct ntk_err *err);
 void ntk_loop_stop(struct ntk_loop *loop, int code);
 
-/* NULL with errno EPERM if the descriptor is always ready (a regular file). */
+/* Returns NULL with errno EPERM if the descriptor is always ready (a regular file). */
 struct ntk_loop_watch *ntk_loop_watch_fd(struct ntk_loop *loop, int fd, uint32_t events,
                                          ntk_loop_callback callback, void *ctx);
 void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
 
-/* The timer is not armed at first. */
+/* Creates a timer, which is not armed. */
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,
                                             void *ctx);
-/* Due at a time of the clock and, if every_ns is not 0, every every_ns after it; 0
+/* Sets the due time on the clock and, if every_ns is not 0, repeats after every_ns; 0
  * disarms. */
 void ntk_loop_timer_set(struct ntk_loop_watch *timer, uint64_t at_monotonic_ns, uint64_t every_ns);
 
-/* The signals (list ends with 0) are blocked in this thread and passed to the callback; call it
- * before other threads start. */
+/* Blocks the signals (the list ends with 0) in this thread and passes them to the callback; must be
+ * called before other threads start. */
 struct ntk_loop_watch *ntk_loop_watch_signals(struct ntk_loop *loop, const int *signals,
                                               ntk_loop_callback callback, void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor - the agent: options and wiring only. */
+/* neuron-monitor - the main program of the agent: parses options and connects the parts. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,10 +33,10 @@
 #include "shared/report/report_schema.h"
 #include "shared/http/http_security.h"
 
-/* Without a configuration, one report covers this time. */
+/* Without a configuration, one report covers this period. */
 #define ONCE_PERIOD_NS (1 * NTK_NS_PER_SECOND)
 
-/* The size of an almost empty database, with room to grow. */
+/* Size of an almost empty database, with space to grow. */
 #define DB_BYTES_MIN (UINT64_C(1) << 20)
 
 static const char *arg_config;
@@ -50,15 +50,15 @@ static bool arg_k8s_info;
 static bool arg_attach;
 static uint64_t arg_canary_ns;
 static struct ntk_pods_options pod_options;
-/* Resources of --k8s-resource after the known ones. */
+/* The known resources, then the resources of --k8s-resource. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
 static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option,
                                               .exporter.names = &ntk_names_option };
 static struct ntk_captures_options capture_options;
 static struct ntk_archive_options archive_options;
-static bool arg_archive_tables; /* given */
-static bool arg_capture_on;     /* given */
-static uint64_t arg_max_line;   /* 0: whole reports for every reader */
+static bool arg_archive_tables; /* true if given */
+static bool arg_capture_on;     /* true if given */
+static uint64_t arg_max_line;   /* 0: whole reports for all readers */
 
 static int set_verbose(const char *value, struct ntk_err *err)
 {
@@ -95,7 +95,7 @@ static int set_k8s_resource(const char *value, struct ntk_err *err)
     return ntk_pod_resource_add(pod_resources, value, err);
 }
 
-/* How long to keep seconds, then minutes, then hours. */
+/* Sets the retention of seconds, then minutes, then hours. */
 static int set_db_keep(const char *value, struct ntk_err *err)
 {
     for (size_t tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
@@ -136,7 +136,7 @@ static int (*const call_db_keep)(const char *, struct ntk_err *) = set_db_keep;
 static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_resource;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
-/* The options of the exporters follow. */
+/* The options of the exporters follow these. */
 static const struct ntk_opt first_rows[] = {
     { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
       "read the groups and applications to report, and their periods, from this JSON file "
@@ -259,7 +259,7 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-/* Name, function and help of each subcommand. */
+/* Lists the name, function and help of each subcommand. */
 #define COMMANDS(X)                                                           \
     X("attach", ntk_attach_main, "observe a running program")                 \
     X("diag", ntk_diag_main, "test whether the machine is ready for work")    \
@@ -308,12 +308,12 @@ static int join_options(void)
 }
 
 struct outputs {
-    bool metrics; /* an exporter or a client of the agent's port needs metrics */
+    bool metrics; /* true if an exporter or a client of the agent's port needs metrics */
     bool listen;
     bool have_secrets;
 };
 
-/* 0, or negative if the exporters' options contradict each other. */
+/* Returns 0, or negative if the exporters' options contradict each other. */
 static int check_exporters(struct outputs *outputs, struct ntk_err *err)
 {
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
@@ -328,7 +328,7 @@ static int check_exporters(struct outputs *outputs, struct ntk_err *err)
     return 0;
 }
 
-/* The first option without effect because its feature is off; NULL: none. */
+/* Returns the first option without effect because its feature is off; NULL if none. */
 static const char *find_lonely(const struct outputs *outputs)
 {
     static const char to_listen[] = "requires --http or a listening exporter";
@@ -415,7 +415,7 @@ static int print_schema(void)
     return ret < 0 ? ntk_log_failure(NULL, &err) : 0;
 }
 
-/* 0, or the exit code for contradicting options. */
+/* Returns 0, or the exit code for contradicting options. */
 static int check_options(void)
 {
     struct ntk_err err = { 0 };
@@ -449,7 +449,7 @@ static int check_options(void)
     return 0;
 }
 
-/* The monitor's options: those given, and defaults for the others. */
+/* Sets the options of the monitor: the given options, and defaults for the others. */
 static void wire_options(const struct ntk_monitor_config *config)
 {
     if (!arg_no_imds) {
@@ -464,7 +464,7 @@ static void wire_options(const struct ntk_monitor_config *config)
     if (capture_options.folder) {
         for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
              r++) {
-            capture_options.is_wanted[r] = true; /* a latency limit beyond every histogram */
+            capture_options.is_wanted[r] = true; /* the latency limit exceeds every histogram */
         }
         options.captures = &capture_options;
     }
@@ -476,7 +476,7 @@ static void wire_options(const struct ntk_monitor_config *config)
     }
 }
 
-/* Runs the monitor and its helpers until it stops. Returns the exit code. */
+/* Runs the monitor and its helpers until the monitor stops. Returns the exit code. */
 static int run(void)
 {
     struct ntk_monitor *monitor = NULL;
@@ -509,7 +509,7 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
-    static struct ntk_monitor_config config; /* large */
+    static struct ntk_monitor_config config; /* static, because it is large */
     struct ntk_err err = { 0 };
 
     for (const struct ntk_opt_command *command = commands; command->name && argc > 1; command++) {
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
     if (code) {
         return code;
     }
-    signal(SIGPIPE, SIG_IGN); /* a reader that exits is a normal end */
+    signal(SIGPIPE, SIG_IGN); /* the exit of a reader is a normal end */
     if (read_config(&config, &err) < 0) {
         return ntk_log_failure(NULL, &err);
     }

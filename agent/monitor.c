@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor - the agent at work. */
+/* monitor - collects periods and passes them to all outputs of the agent. */
 #include "agent/monitor.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@
 
 #define MODULE "agent"
 
-/* Signals that stop it; SIGHUP only reads the configuration again. */
+/* Signals that stop the agent; SIGHUP only reads the configuration again. */
 static const int stop_signals[] = { SIGINT, SIGTERM };
 
 struct ntk_monitor {
@@ -51,30 +51,31 @@ struct ntk_monitor {
     struct ntk_loop_watch *drain_timer;
     struct ntk_loop_watch *stdout_watch; /* NULL for a regular file */
     struct ntk_service *service;         /* NULL without a service manager */
-    uint64_t drain_ns;                   /* current time between two drains */
+    uint64_t drain_ns;                   /* current interval of drains */
     struct ntk_store_reader *totals;     /* totals stored by earlier runs; NULL without --db */
     struct ntk_store *store;
     struct ntk_store_counts *store_counts; /* NULL without --db */
     struct ntk_instance_source *instance;
-    struct ntk_pods *pods;        /* NULL: no kubelet is queried */
-    struct ntk_jobs_folder *jobs; /* NULL: not watched */
+    struct ntk_pods *pods;        /* NULL: no requests to the kubelet */
+    struct ntk_jobs_folder *jobs; /* NULL: no folder is read */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
     struct ntk_captures *captures;     /* NULL: captures are off */
     struct ntk_archive_watch *archive; /* NULL: no archive */
-    struct ntk_idle_watch *idle;       /* NULL: not observed */
-    struct ntk_monitor_config *config; /* read at SIGHUP; NULL: that of the options */
+    struct ntk_idle_watch *idle;       /* NULL: no observation of idle cores */
+    /* read again at SIGHUP; NULL: the configuration comes from options */
+    struct ntk_monitor_config *config;
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
-    struct ntk_refresh *refresh; /* of pages */
+    struct ntk_refresh *refresh; /* requests from pages */
     struct ntk_routes *routes;
-    struct ntk_local *local; /* NULL: no answers to local programs (yet) */
-    uint64_t local_next_ns;  /* when to try the socket again; UINT64_MAX: never */
+    struct ntk_local *local; /* NULL: local programs get no answers (yet) */
+    uint64_t local_next_ns;  /* time of the next attempt to open the socket; UINT64_MAX for never */
     struct ntk_buf line;
-    struct ntk_buf full_line; /* for the page, if line omits something */
+    struct ntk_buf full_line; /* for the page, if line has omissions */
     uint64_t reports;
-    uint64_t sequence; /* of the last snapshot passed to the store */
+    uint64_t sequence; /* sequence of the last snapshot passed to the store */
     bool said_dropped; /* logged once per slow phase of a reader */
     bool said_stdout;  /* logged once per series of failed writes */
     bool said_cut;
@@ -84,9 +85,9 @@ struct ntk_monitor {
     struct ntk_health_said said_health;
     bool said_collect;
     bool said_local;
-    bool is_in_haste;                   /* a second stop signal came */
-    char said_note[NTK_ERR_TEXT_BYTES]; /* the collector's last problem */
-    struct ntk_err err;                 /* the error that stops the loop */
+    bool is_in_haste;                   /* true after a second stop signal */
+    char said_note[NTK_ERR_TEXT_BYTES]; /* last problem of the collector */
+    struct ntk_err err;                 /* error that stops the loop */
 };
 
 static uint64_t now_get(const struct ntk_monitor *monitor)
@@ -99,7 +100,7 @@ static uint64_t store_period_get(const struct ntk_monitor_options *options)
     return options->store_period_ns ? options->store_period_ns : NTK_MONITOR_STORE_PERIOD_NS;
 }
 
-/* 0: no output has pages. */
+/* Returns the period of pages; 0 if no output has pages. */
 static uint64_t page_period_get(const struct ntk_monitor *monitor)
 {
     return !ntk_outputs_have_pages(&monitor->outputs) ? 0
@@ -114,13 +115,13 @@ static void finish(struct ntk_monitor *monitor, int code)
 
 /* -- stdout ------------------------------------------------------------------------------------ */
 
-/* Whether an output other than stdout needs this period. */
+/* Returns true if an output other than stdout needs this period. */
 static bool has_other_outputs(const struct ntk_monitor *monitor)
 {
     return monitor->store || monitor->routes || monitor->outputs.count > 0;
 }
 
-/* A full disk stops an agent with no other output; others continue. */
+/* Handles a failed write: a full disk stops an agent without other outputs. */
 static void say_stdout(struct ntk_monitor *monitor, int ret)
 {
     bool is_failing = ret < 0;
@@ -140,7 +141,7 @@ static void say_stdout(struct ntk_monitor *monitor, int ret)
     monitor->said_stdout = is_failing;
 }
 
-/* Handles the result of a write: stops the loop if the reader is gone, or if stdout is broken and
+/* Checks the result of a write: stops the loop if the reader is gone, or if stdout is broken and
  * the only output. */
 static void check_stdout(struct ntk_monitor *monitor, int ret)
 {
@@ -150,7 +151,7 @@ static void check_stdout(struct ntk_monitor *monitor, int ret)
         say_stdout(monitor, ret);
     }
     if (monitor->stdout_watch) {
-        /* Errors are always reported; writability only while needed. */
+        /* Errors are always reported; writability is only reported while needed. */
         ntk_loop_watch_set_events(
             monitor->stdout_watch,
             ntk_monitor_stream_waits_for_out(monitor->stream) ? (uint32_t)EPOLLOUT : 0);
@@ -184,7 +185,7 @@ static void write_stdout(struct ntk_monitor *monitor, bool is_cut)
     check_stdout(monitor, ret);
 }
 
-/* Whether a second signal came while waiting for the exit. Signals are blocked, so it is
+/* Returns true if a second signal arrived while waiting for the exit. Signals are blocked, so it is
  * pending. */
 static bool is_in_haste(void *ctx)
 {
@@ -215,7 +216,8 @@ static void say_cut_count(const struct ntk_monitor *monitor)
     }
 }
 
-/* Waits a bounded time for the reader to take the queue; fails if it took part of a line. */
+/* Waits a limited time for the reader to take the queue; fails if the reader took part of a
+ * line. */
 static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     int ret = ntk_monitor_stream_drain(monitor->stream, monitor->options->clock,
@@ -235,7 +237,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 
 /* -- a period ---------------------------------------------------------------------------------- */
 
-/* Logs once for each kind that a line exceeds some readers' limit. */
+/* Logs once per kind that a line exceeds the limit of some readers. */
 static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
                        size_t line_bytes, bool is_cut)
 {
@@ -271,7 +273,7 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
     return true;
 }
 
-/* The stream of HTTP has lines for programs; the page needs everything. */
+/* Publishes lines to the HTTP stream for programs; the page gets the full line. */
 static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
                          bool *out_cut)
 {
@@ -326,13 +328,13 @@ static void watch_store(struct ntk_monitor *monitor)
         ntk_log_warn("store", "writing again; %llu periods were merged, %llu were lost",
                      (unsigned long long)status.snapshots_joined,
                      (unsigned long long)status.snapshots_lost);
-        ntk_memory_trim(); /* of the periods that waited */
+        ntk_memory_trim(); /* frees memory of the periods that waited */
     }
     monitor->said_store = status.failing;
     ntk_collector_keep(monitor->collector, status.sequence_stored);
 }
 
-/* An application that cannot be shown is logged once, not in every period. */
+/* Logs an application that cannot be shown once, not in every period. */
 static void watch_note(struct ntk_monitor *monitor)
 {
     const char *note = ntk_collector_note(monitor->collector);
@@ -343,7 +345,7 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Whether the reported state of ranks changed. */
+/* Returns true if the reported state of ranks changed. */
 static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapshot)
 {
     bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
@@ -375,7 +377,7 @@ static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
 }
 
 /* Passes one snapshot to all outputs. Unreported data is urgent if the health of a device changed
- * or a rank was lost. False if it could not be collected. */
+ * or a rank was lost. Returns false if the snapshot could not be collected. */
 static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency urgency,
                         bool page_is_wanted)
 {
@@ -439,8 +441,8 @@ static void on_report(uint32_t times, void *ctx)
     resume(monitor);
 }
 
-/* A period on request. A query needs only the inputs of verdicts, so frequent queries add no rows
- * to the store. */
+/* Collects a period on request. A query needs only the inputs of verdicts, so frequent queries add
+ * no rows to the store. */
 static void on_refresh(uint32_t events, void *ctx)
 {
     struct ntk_monitor *monitor = ctx;
@@ -453,7 +455,7 @@ static void on_refresh(uint32_t events, void *ctx)
     }
     if (wanted.figures) {
         is_good = take_period(monitor, NTK_MONITOR_ON_TIME, true);
-        ntk_refresh_done(monitor->refresh, is_good); /* even without new data */
+        ntk_refresh_done(monitor->refresh, is_good); /* called even without new data */
     } else {
         is_good = ntk_collector_drain(monitor->collector) >= 0 &&
                   (!ntk_collector_health_changed(monitor->collector) ||
@@ -463,7 +465,8 @@ static void on_refresh(uint32_t events, void *ctx)
     resume(monitor);
 }
 
-/* A service manager waits for the end of the reload, even if the old configuration stays. */
+/* Reloads the configuration. A service manager waits for the end of the reload, even if the old
+ * configuration stays. */
 static void reload(struct ntk_monitor *monitor)
 {
     struct ntk_monitor_config *config = calloc(1, sizeof *config);
@@ -491,8 +494,8 @@ static void reload(struct ntk_monitor *monitor)
     resume(monitor);
 }
 
-/* Not for an agent that stops soon, or for a tree of another machine. Of several agents one serves;
- * another takes over when it exits. */
+/* Opens the local socket, unless the agent stops soon or reads a tree of another machine. If there
+ * are several agents, one uses the socket; another takes over when it exits. */
 static void open_local(struct ntk_monitor *monitor)
 {
     const struct ntk_monitor_options *options = monitor->options;
@@ -539,7 +542,7 @@ static void on_drain(uint32_t times, void *ctx)
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
         resume(monitor);
     }
-    /* Doubles while rings fill slowly: most machines cost ten wakeups per second. */
+    /* The interval doubles while rings fill slowly: most machines have ten wakeups per second. */
     uint64_t next_ns = fill >= NTK_MONITOR_FILL_FAST   ? NTK_MONITOR_DRAIN_MIN_NS
                        : fill >= NTK_MONITOR_FILL_SLOW ? monitor->drain_ns
                                                        : monitor->drain_ns * 2;
@@ -567,7 +570,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     ntk_service_stopping(monitor->service);
     ntk_idle_watch_stop(monitor->idle);
     if (monitor->store) {
-        /* Reports must match the store, because the next run continues from it. */
+        /* Reports must match the store, because the next run continues from the store. */
         (void)take_period(monitor, NTK_MONITOR_NOW, false);
     }
     finish(monitor, 0);
@@ -658,7 +661,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const struct ntk_monitor_options *options = monitor->options;
     struct ntk_exporter_options exporter = options->exporter;
-    /* Data collected for a page becomes a row in the database, too. */
+    /* Data collected for a page also becomes a row in the database. */
     int ret =
         ntk_refresh_create(monitor->store ? store_period_get(options) : NTK_MONITOR_SHORTEST_NS,
                            options->clock, &monitor->refresh, err);
@@ -692,7 +695,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
 
-/* Counters of the page continue the stored values, like reports and rows. */
+/* Makes the counters of the page continue from the stored values, like reports and rows. */
 static void resume_outputs(struct ntk_monitor *monitor)
 {
     struct ntk_snapshot *totals = NULL;

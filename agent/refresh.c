@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refresh - lets a thread that answers get newer figures or a newer verdict from the loop. */
+/* refresh - lets an answering thread request newer figures or a newer verdict from the loop. */
 #include "agent/refresh.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@ struct ntk_refresh {
     int fd;
     uint64_t fresh_ns;
     const struct ntk_clock *clock;
-    pthread_mutex_t lock; /* everything below */
+    pthread_mutex_t lock; /* protects all members below */
     pthread_cond_t changed;
     uint64_t done_count;
-    uint64_t figures_ns; /* when figures were last available */
+    uint64_t figures_ns; /* time when figures were last available */
     uint64_t looks_begun, looks_ended;
-    uint64_t good_look; /* the last successful one */
+    uint64_t good_look; /* last successful read */
     struct ntk_refresh_wanted wanted;
     bool has_figures;
     bool is_late;      /* a page's wait timed out */
@@ -117,7 +117,8 @@ void ntk_refresh_close(struct ntk_refresh *refresh)
     pthread_mutex_unlock(&refresh->lock);
 }
 
-/* Called with the lock. 0, or -ETIMEDOUT if the loop does not respond. */
+/* Sends a request to the loop. Returns 0, or -ETIMEDOUT if the loop does not respond. The caller
+ * holds the lock. */
 static int ask(struct ntk_refresh *refresh)
 {
     return eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refresh - lets a thread that answers get newer figures or a newer verdict from the loop first.
+ * refresh - lets an answering thread first request newer figures or a newer verdict from the loop.
  *
- * A page may show slightly old figures. A verdict decides whether a node takes the next job, so it
- * is answered only from data read after the request.
+ * A page may show slightly old figures. A verdict decides if a node takes the next job, so it is
+ * only answered with data read after the request.
  *
- * Owner:   ntk_refresh_create() / _destroy(); _close() first, so that no thread waits.
- * Threads: ntk_refresh_wait() any; everything else the loop's.
+ * Owner:   ntk_refresh_create() / _destroy(); _close() must be called first, so that no thread
+ *          waits.
+ * Threads: ntk_refresh_wait() from any; all other functions from the loop's thread.
  */
 #ifndef NTK_AGENT_REFRESH_H
 #define NTK_AGENT_REFRESH_H
@@ -21,37 +22,38 @@
 extern "C" {
 #endif
 
-/* How long a page waits for the loop. If the loop is later, pages do not wait again until it
+/* Maximum wait of a page for the loop. If the loop is later, pages do not wait again until it
  * answers. */
 #define NTK_REFRESH_WAIT_NS UINT64_C(500000000)
-/* How long a local query waits: less than its client's timeout (NTK_HOSTS_TIMEOUT_NS). */
+/* Maximum wait of a local query: less than the timeout of its client (NTK_HOSTS_TIMEOUT_NS). */
 #define NTK_REFRESH_LOOK_NS UINT64_C(4000000000)
 
 struct ntk_refresh;
 
-/* fresh_ns: maximum age of figures that are used without a request. The clock is borrowed; NULL:
- * the system's. */
+/* fresh_ns: maximum age of figures that are used without a request. The clock is borrowed; NULL for
+ * the system clock. */
 int ntk_refresh_create(uint64_t fresh_ns, const struct ntk_clock *clock,
                        struct ntk_refresh **out_refresh, struct ntk_err *err);
 void ntk_refresh_destroy(struct ntk_refresh *refresh);
-/* Readable when a page or query waits. */
+/* Returns a descriptor that is readable while a page or query waits. */
 int ntk_refresh_fd_get(const struct ntk_refresh *refresh);
 struct ntk_refresh_wanted {
     bool figures; /* requested by a page, or by a query because the last figures are too old */
-    bool look;    /* by a question */
+    bool look;    /* requested by a query */
 };
-/* The loop starts to read, for all earlier requests. */
+/* Called when the loop starts to read, for all earlier requests. */
 struct ntk_refresh_wanted ntk_refresh_begin(struct ntk_refresh *refresh);
-/* The read has ended; is_good: its answers were put. */
+/* Called when the read has ended; is_good: its answers were put. */
 void ntk_refresh_looked(struct ntk_refresh *refresh, bool is_good);
-/* Pages got new figures. has_figures false: waiting pages cannot get any, and the next request asks
- * again. */
+/* Called when pages have new figures. If has_figures is false, waiting pages get none, and the next
+ * request tries again. */
 void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures);
-/* From now on nothing waits. */
+/* Ends all waits, and prevents later ones. */
 void ntk_refresh_close(struct ntk_refresh *refresh);
-/* Fits struct ntk_exporter_options. */
+/* Callback for struct ntk_exporter_options. */
 void ntk_refresh_wait(void *refresh);
-/* Fits struct ntk_local_options: false if no read that started after the call succeeded in time. */
+/* Callback for struct ntk_local_options: returns false if no read that started after the call
+ * succeeded in time. */
 bool ntk_refresh_wait_look(void *refresh);
 
 #ifdef __cplusplus

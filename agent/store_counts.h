@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_counts - the database as an output of this process (exporters/transport/output_counts.h),
- * in periods.
+ * store_counts - counts the database as an output of this process
+ * (exporters/transport/output_counts.h), in periods.
  *
  * Owner:   create / destroy; the store is borrowed for that time.
  * Threads: create and destroy from one.
@@ -13,9 +13,9 @@
 
 struct ntk_store_counts;
 
-/* NULL if out of memory: the database is not counted. */
+/* Returns NULL if out of memory; the database is then not counted. */
 struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store);
-/* Before the store is closed. NULL is fine. */
+/* Called before the store is closed. Accepts NULL. */
 void ntk_store_counts_destroy(struct ntk_store_counts *counts);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exporter - the table that each exporter fills, and the agent's only interface to exporters.
+ * exporter - defines the table that each exporter fills, the agent's only interface to exporters.
  *
  * An exporter defines its options and stores their values. It gets each snapshot once, in order,
  * and must not wait for the network in put(): it encodes the snapshot and keeps the bytes for
- * clients or passes them to its own thread. Unused members are NULL; name, is_asked, create, put
+ * clients or passes them to a separate thread. Unused members are NULL; name, is_asked, create, put
  * and destroy are required.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
@@ -33,30 +33,33 @@ struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
-/* Default number of applications with their own series. Each has about fifty series, and as many
- * for each of its models. */
+/* Default number of applications with separate series. Each has about fifty series, and as many per
+ * model. */
 #define NTK_EXPORTER_APPLICATIONS 64
-#define NTK_EXPORTER_OTHER "other" /* common tag of the other applications */
+#define NTK_EXPORTER_OTHER "other" /* common tag of all other applications */
 
-/* Options that all exporters respect. */
+/* Options that apply to all exporters. */
 struct ntk_exporter_options {
-    bool vendor_only;                   /* only the metrics of the vendor's exporter */
-    const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
-    bool pid_label;                     /* the pid distinguishes applications with the same tag */
-    uint64_t application_max;           /* with their own series; 0: NTK_EXPORTER_APPLICATIONS */
+    bool vendor_only; /* only the metrics of the vendor's exporter */
+    /* lists of names from ntk_names_parse(); NULL: the names of this project */
+    const unsigned *names;
+    bool pid_label; /* the pid distinguishes applications with the same tag */
+    /* maximum number with separate series; 0: NTK_EXPORTER_APPLICATIONS */
+    uint64_t application_max;
     bool zero_fill;                     /* show free cores as zero */
-    const struct ntk_labels *labels;    /* added to every series; borrowed; NULL: none */
-    struct ntk_http_security *security; /* of its own server; borrowed; NULL: none */
-    const char *host_names; /* further host names of the server, separated by commas; NULL: none */
-    /* For a page that clients fetch: requests a newer snapshot if the last one is not fresh, and
-     * waits a bounded time for it. Called on the server's thread. NULL: snapshots arrive by
-     * themselves. */
+    const struct ntk_labels *labels;    /* added to every series; borrowed; NULL if none */
+    struct ntk_http_security *security; /* security of its server; borrowed; NULL if none */
+    /* further host names of the server, separated by commas; NULL if none */
+    const char *host_names;
+    /* For a page that clients fetch: requests a newer snapshot if the last one is too old, and
+     * waits a limited time for it. Called on the server's thread. NULL: snapshots arrive without
+     * requests. */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
-    const struct ntk_clock *clock; /* for the age of pages; borrowed; NULL: the system's */
+    const struct ntk_clock *clock; /* for the age of pages; borrowed; NULL for the system clock */
 };
 
-/* Rows of an option table that fill a struct ntk_exporter_options; the labels are in
+/* Expands to rows of an option table that fill a struct ntk_exporter_options; the labels are in
  * ntk_labels_option. */
 #define NTK_EXPORTER_OPT(options)                                                          \
     { 0,                                                                                   \
@@ -93,9 +96,9 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
     return wanted < SIZE_MAX ? (size_t)wanted : SIZE_MAX;
 }
 
-/* Whether a user's next application gets its own series. One user gets at most three quarters of
- * them, the next one three quarters of the rest; the last eighth is reserved for users with fewer
- * than two. So no user hides the series of others. */
+/* Returns true if the next application of a user gets separate series. One user gets at most three
+ * quarters of the places, the next user three quarters of the rest; the last eighth is reserved for
+ * users with fewer than two. So no user hides the series of others. */
 static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, size_t shown_of_user)
 {
     size_t kept = shown_of_user < 2 ? 0 : application_max / 8;
@@ -104,32 +107,34 @@ static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, s
 }
 
 struct ntk_exporter {
-    const char *name; /* in messages */
-    /* Options for the agent's command line; an empty row ends them. */
+    const char *name; /* name in messages */
+    /* Options for the agent's command line; an empty row ends the list. */
     const struct ntk_opt *options;
-    /* 1 if the options request it, 0 if not, negative with a message if they contradict each
+    /* Returns 1 if the options request the exporter, 0 if not, negative with a message if they
+     * contradict each
      * other. */
     int (*is_asked)(struct ntk_err *err);
-    /* The spans that its snapshots shall have, once is_asked() was called; NULL: none. */
+    /* Returns the spans that its snapshots must have, once is_asked() was called; NULL if none. */
     const struct ntk_span_rules *(*span_rules)(void);
-    bool has_secrets; /* credentials of a peer: a core file would contain them */
-    bool listens;     /* has its own port: respects security and host_names */
+    bool has_secrets; /* has credentials of a peer, which a core file would contain */
+    bool listens;     /* has a separate port, with security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Before the first put: the counts of an earlier agent, as one period. Counters continue from
-     * them; nothing is sent. */
+    /* Called before the first put with the counts of an earlier agent, as one period. Counters
+     * continue from them; nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
-    /* The answer for the agent's own HTTP port, on the server's thread. A listed exporter is
+    /* Path on the agent's HTTP port; the server's thread calls answer(). An exporter with a path is
      * created even if no option requests it. It gets pages instead of reports: every group, at each
      * refresh. */
     const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
-    /* Whether the data of answer() is too old: no put for three periods. Any thread. */
+    /* Returns true if the data of answer() is too old: no put for three periods. Any thread may
+     * call it. */
     bool (*is_stale)(void *state);
-    /* After the last put: 1 if everything is sent, 0 to call again soon (never during a fast exit),
-     * negative with a message if data is lost. */
+    /* Called after the last put. Returns 1 if everything is sent, 0 to be called again soon (never
+     * during a fast exit), negative with a message if data is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     void (*destroy)(void *state);
 };
@@ -141,7 +146,7 @@ enum {
 #undef NTK_EXPORTER
 };
 
-/* One for each line of registry.def. */
+/* One element for each line of registry.def. */
 extern const struct ntk_exporter *const ntk_exporters[NTK_EXPORTER_COUNT];
 
 #ifdef __cplusplus

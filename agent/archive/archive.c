@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive - the history of a database as Parquet files. */
+/* archive - writes the history of a database as Parquet files. */
 #include "agent/archive/archive.h"
 
 #include <errno.h>
@@ -22,17 +22,19 @@ struct ntk_archive {
     const struct ntk_archive_options *options;
     struct ntk_archive_target *target;
     struct ntk_buf path;
-    struct ntk_buf out;  /* not yet written */
-    struct ntk_buf text; /* of a row, made clean */
+    struct ntk_buf out;  /* bytes that are not yet written */
+    struct ntk_buf text; /* clean text of a row */
     int fd;
-    struct ntk_store_cursor_column names[NTK_STORE_DATASET_COLUMNS_MAX]; /* larger than a cursor */
+    /* column names; larger than a cursor */
+    struct ntk_store_cursor_column names[NTK_STORE_DATASET_COLUMNS_MAX];
     struct ntk_parquet_column columns[NTK_STORE_DATASET_COLUMNS_MAX];
     struct ntk_parquet_value values[NTK_STORE_DATASET_COLUMNS_MAX];
 };
 
 /* ---- which tables ---- */
 
-/* "core" is the family of core_sample, core_minute and core_hour. */
+/* Returns true if a word selects a table: "core" is the family of core_sample, core_minute and
+ * core_hour. */
 static bool is_named(const char *name, const char *word)
 {
     static const char *const tiers[] = { "_sample", "_minute", "_hour" };
@@ -118,7 +120,8 @@ static int64_t micros(int64_t ns)
     return ns / 1000 - (ns % 1000 < 0);
 }
 
-/* Texts come from other users' processes, and readers reject a file with text that is not UTF-8. */
+/* Returns true for UTF-8. Texts come from processes of other users, and readers reject a file with
+ * text that is not UTF-8. */
 static bool is_sound(const char *text, size_t bytes_count)
 {
     size_t at = 0;
@@ -134,7 +137,7 @@ static bool is_sound(const char *text, size_t bytes_count)
     return true;
 }
 
-/* Offset of the clean copy in archive->text. */
+/* Appends a clean copy of a text; returns its offset in archive->text. */
 static size_t make_clean(struct ntk_archive *archive, const char *text, size_t bytes_count)
 {
     size_t begin = archive->text.bytes_count;
@@ -181,7 +184,7 @@ static int take_row(struct ntk_archive *archive, const struct ntk_store_cell *ce
             break;
         }
     }
-    for (size_t i = 0; is_cleaned >> i; i++) { /* the buffer no longer moves from here on */
+    for (size_t i = 0; is_cleaned >> i; i++) { /* from now on the buffer no longer moves */
         if (is_cleaned >> i & 1) {
             archive->values[i].bytes = ntk_buf_text_get(&archive->text) + cleaned[i];
             archive->values[i].bytes_count = (uint32_t)(ends[i] - cleaned[i]);
@@ -366,7 +369,8 @@ int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *read
         ret = write_step(&step, reader);
     }
     ntk_store_reader_end(reader);
-    /* A slow network must not hold a read transaction: it makes the database's log grow. */
+    /* A read transaction must not wait for a slow network, because the log of the database grows
+     * while it is open. */
     ret = ret < 0 || !step.parquet ? ret : end_part(&step);
     ntk_parquet_destroy(step.parquet);
     ntk_archive_target_abort(archive->target);

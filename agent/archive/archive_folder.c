@@ -26,8 +26,8 @@
 struct folder {
     struct ntk_archive_target target;
     char *root;
-    char *path;      /* of the part being written; NULL: none */
-    char *temporary; /* its temporary name */
+    char *path;      /* path of the part being written; NULL if none */
+    char *temporary; /* its temporary path */
     int fd;
     char *swept; /* the folder that was last checked for leftovers */
 };
@@ -81,7 +81,8 @@ static void sweep(struct folder *folder, const char *path)
     }
 }
 
-/* Locked by us and still has its name: another process may have removed it in between. */
+/* Opens a temporary file that is locked and still has its name, because another process may have
+ * removed it in between. */
 static int open_temporary(struct folder *folder, const char *within, const char *name,
                           struct ntk_err *err)
 {
@@ -142,7 +143,7 @@ static int begin_part(struct ntk_archive_target *target, const char *path, int *
     return 0;
 }
 
-/* Syncs the rename, too. */
+/* Syncs the folder, and thereby the rename. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -165,7 +166,8 @@ static int commit_part(struct ntk_archive_target *target, bool keeps, struct ntk
         ret = -errno;
     } else if (keeps && link(folder->temporary, folder->path) < 0) {
         ret = errno == EEXIST ? 1 : -errno;
-        if (ret == -EPERM || ret == -EOPNOTSUPP || ret == -ENOSYS) { /* no links there */
+        /* the file system does not support links */
+        if (ret == -EPERM || ret == -EOPNOTSUPP || ret == -ENOSYS) {
             ret = access(folder->path, F_OK) == 0               ? 1
                   : rename(folder->temporary, folder->path) < 0 ? -errno
                                                                 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_path - paths of parts in an archive. */
+/* archive_path - builds the paths of parts in an archive. */
 #include "agent/archive/archive_path.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void ntk_archive_path_add_name(struct ntk_buf *path, const char *name)
     static const char special[] = "\"#%'*/:=?\\{}[]^";
     struct ntk_buf clean = { 0 };
 
-    for (const char *at = name; *at; at++) { /* these would be escaped, too */
+    for (const char *at = name; *at; at++) { /* these characters would also be escaped */
         if ((unsigned char)*at < ' ' || *at == 0x7f) {
             ntk_buf_add_format(&clean, "%%%02X", (unsigned char)*at);
         } else if (strchr(special, *at)) {

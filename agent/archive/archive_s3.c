@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_s3 - an archive in a bucket: a part is written to an unnamed file, then uploaded. */
+/* archive_s3 - writes an archive to a bucket: a part is written to an unnamed file, then
+ * uploaded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

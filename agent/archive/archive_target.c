@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_target - the destination of an archive. */
+/* archive_target - selects and opens the destination of an archive. */
 #include "agent/archive/archive_target.h"
 
 #include <string.h>

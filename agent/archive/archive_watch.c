@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_watch - the agent's own archive. */
+/* archive_watch - writes the archive of the agent. */
 #include "agent/archive/archive_watch.h"
 
 #include <errno.h>
@@ -21,43 +21,44 @@
 #include "shared/base/log.h"
 
 #define MODULE "archive"
-/* Rows may be this much older than the check that sees the clock set back. */
+/* Maximum age of rows relative to the check that detects a clock set back. */
 #define SETBACK_NS (2 * NTK_ARCHIVE_WATCH_NS)
 #define NOTE_HEAD "neuron-monitor archive 1"
 #define NOTE_BYTES_MAX ((size_t)64 * 1024)
-/* Sampling has priority. */
+/* Niceness of the thread, because sampling has priority. */
 #define NICE 10
 
-struct progress {        /* of a dataset */
-    uint64_t done_ns;    /* written up to here */
+struct progress {        /* state of a dataset */
+    uint64_t done_ns;    /* rows up to this time are written */
     uint64_t last_event; /* for logs: rows up to this number were checked */
 };
 
 struct ntk_archive_watch {
-    struct ntk_archive_options options; /* from create(), with the folder of the database for S3 */
+    /* options of create(), with the folder of the database for S3 */
+    struct ntk_archive_options options;
     const char *db_path;
     char *note_path;
     char *folder;
     pthread_t thread;
     bool has_thread;
-    uint64_t began_ns; /* since 1970 */
+    uint64_t began_ns; /* nanoseconds since 1970 */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_bool stop;
     struct ntk_output_source source;
     _Atomic uint64_t parts, failures, lost_steps;
-    /* everything before this time was archived; initially the start time */
+    /* Everything before this time was archived; initially the start time */
     _Atomic uint64_t complete_ns;
     struct ntk_archive *_Atomic archive; /* NULL while the destination cannot be opened */
-    /* For the thread. */
+    /* The members below belong to the thread. */
     uint64_t store_id;
     struct progress progress[NTK_STORE_DATASET_COUNT];
-    uint64_t lost_ns[NTK_STORE_DATASET_COUNT]; /* steps up to here were counted as lost */
-    /* where the next round starts: after the table that failed */
+    uint64_t lost_ns[NTK_STORE_DATASET_COUNT]; /* steps up to this time were counted as lost */
+    /* Table at which the next round starts: the one after the table that failed */
     size_t first;
     bool is_failing;
     bool said_note;
-    uint64_t parts_before; /* the failure */
+    uint64_t parts_before; /* number of parts before the failure */
 };
 
 /* ---- the note ---- */
@@ -92,7 +93,7 @@ static void write_note(struct ntk_archive_watch *watch)
     ntk_buf_fini(&note);
 }
 
-/* Whether the line has the form "<key> <value>". */
+/* Returns true if the line has the form "<key> <value>". */
 static bool says(const char *line, const char *key, const char *value)
 {
     size_t length = strlen(key);
@@ -115,7 +116,8 @@ static void read_progress(struct ntk_archive_watch *watch, const char *line)
     }
 }
 
-/* A missing note, or one of another database or destination, means that nothing was written yet. */
+/* Reads the note. If it is missing, or belongs to another database or destination, nothing was
+ * written yet. */
 static void read_note(struct ntk_archive_watch *watch)
 {
     char store[32];
@@ -166,8 +168,8 @@ static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_i
     }
 }
 
-/* A clock that was set back repeats time: written steps get more rows. They are written again after
- * the clock has passed their end. */
+/* Handles a clock that was set back: time is repeated and written steps get more rows. They are
+ * written again after the clock has passed their end. */
 static uint64_t heed_clock(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
                            uint64_t done_ns)
 {
@@ -234,7 +236,7 @@ static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_rea
     return ret;
 }
 
-/* Whether the database has a sample of this run. If so, all steps before it are complete. */
+/* Returns true if the database has a sample from this run; all earlier steps are complete then. */
 static bool is_awake(struct ntk_archive_watch *watch)
 {
     struct ntk_store_reader *reader = NULL;
@@ -370,7 +372,8 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
         (struct ntk_output_source){ .name = "archive", .read = read_counts, .ctx = watch };
     int ret = asprintf(&watch->note_path, "%s.archive", db_path) < 0 ? ntk_err_no_memory(err) : 0;
     watch->note_path = ret < 0 ? NULL : watch->note_path;
-    /* A sandboxed service can write only there: parts wait in this folder until they are
+    /* A sandboxed service can only write to the folder of the database: parts wait there until they
+     * are
      * uploaded. */
     const char *slash = strrchr(db_path, '/');
     watch->folder = slash ? strndup(db_path, (size_t)(slash - db_path) + 1) : strdup(".");
@@ -380,7 +383,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
     }
     int opened = ret < 0 ? 0 : open_archive(watch, &later);
     if (opened == -EINVAL || opened == -ENAMETOOLONG || opened == -ENOMEM) {
-        *err = later; /* retrying cannot help */
+        *err = later; /* retrying cannot succeed */
         ret = opened;
     }
     if (ret == 0 && (ret = -pthread_create(&watch->thread, NULL, run, watch)) < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export - neuron-monitor export: options, the steps of the window, and the summary. */
+/* export - implements neuron-monitor export: options, the steps of the window, and the summary. */
 #include "agent/archive/export.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* "--tables help" needs no other option. */
+/* Returns true for "--tables help", which needs no other option. */
 static bool wants_tables(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -97,7 +97,7 @@ static void print_tables(void)
 /* ---- the work ---- */
 
 struct window {
-    uint64_t from_ns, to_ns; /* (from, to]; UINT64_MAX: no end */
+    uint64_t from_ns, to_ns; /* (from, to]; UINT64_MAX means no end */
 };
 
 static int set_window(struct ntk_store_reader *reader, struct window *window, struct ntk_err *err)
@@ -111,7 +111,7 @@ static int set_window(struct ntk_store_reader *reader, struct window *window, st
                : ntk_query_span_apply(&arg_span, last_ns, &window->from_ns, &window->to_ns, err);
 }
 
-/* Every step of the window that has rows. */
+/* Exports all steps of the window that have rows. */
 static int export_table(struct ntk_archive *archive, struct ntk_store_reader *reader,
                         enum ntk_store_dataset_id id, const struct window *window,
                         struct ntk_archive_counts *counts, struct ntk_err *err)

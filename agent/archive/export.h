@@ -7,7 +7,7 @@
 #ifndef NTK_AGENT_ARCHIVE_EXPORT_H
 #define NTK_AGENT_ARCHIVE_EXPORT_H
 
-/* The whole subcommand; argv[0] is "export". The exit code. */
+/* Runs the subcommand; argv[0] is "export". Returns the exit code. */
 int ntk_export_main(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance - facts about this machine: DMI, and EC2's instance metadata service. */
+/* instance - collects facts about this machine from DMI and EC2's instance metadata service. */
 #include "agent/collect/instance.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct ntk_instance_source {
     struct ntk_instance_facts facts; /* protected by the lock once the thread runs */
     char *endpoint;
     const struct ntk_clock *clock;
-    /* the program that sends the request; NULL: the thread itself, through client */
+    /* Program that sends the requests; NULL if the thread sends them through client */
     char *program;
     struct ntk_http_client *client; /* protected by the lock; NULL while not needed */
     struct ntk_instance_child child;
@@ -30,7 +30,7 @@ struct ntk_instance_source {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool is_over; /* under the lock */
+    bool is_over; /* protected by the lock */
 };
 
 const char *ntk_instance_endpoint_get(bool *out_is_certain)
@@ -46,7 +46,7 @@ const char *ntk_instance_endpoint_get(bool *out_is_certain)
 
 /* -- DMI --------------------------------------------------------------------------------------- */
 
-/* Whether this may be a machine of EC2. */
+/* Reads DMI; returns true if this may be an EC2 machine. */
 static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 {
     char path[1024];
@@ -66,7 +66,7 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 
 /* -- requests ---------------------------------------------------------------------------------- */
 
-/* False when the source was stopped. */
+/* Waits; returns false if the source was stopped. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
     uint64_t until_ns = ntk_clock_now_ns(source->clock) + pause_ns;
@@ -81,7 +81,7 @@ static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
     return may_continue;
 }
 
-/* The thread's own client, created on demand. NULL if out of memory or stopped. */
+/* Returns the thread's client, created on demand. NULL if out of memory or stopped. */
 static struct ntk_http_client *get_client(struct ntk_instance_source *source)
 {
     pthread_mutex_lock(&source->lock);
@@ -102,7 +102,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
         if (reported >= 0) {
             return reported > 0;
         }
-        /* This program cannot be started here: the thread asks from now on. */
+        /* The program cannot be started here, so the thread sends the requests from now on. */
         free(source->program);
         source->program = NULL;
     }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance - facts about this machine: the firmware's tables (DMI) at once, and EC2's instance
- * metadata service (IMDSv2) from a separate thread, so that no other thread waits for it.
+ * instance - collects facts about this machine: from the firmware's tables (DMI) immediately, and
+ * from EC2's instance metadata service (IMDSv2) in a separate thread, so that no other thread waits
+ * for the service.
  *
- * The service is asked until it has answered everything once, with growing pauses, because the
- * network of a starting machine may come up late. Its answers are kept permanently.
+ * Requests are repeated until the service has answered all of them once, with growing pauses,
+ * because the network of a starting machine may come up late. The answers are kept permanently.
  *
- * Asked: /latest/api/token, then below /latest/meta-data/ the paths of the members of struct
- * ntk_instance. The service has no known path for the UltraServer.
+ * The requested paths are /latest/api/token, then the paths of the members of struct ntk_instance
+ * below /latest/meta-data/. The service has no known path for the UltraServer.
  *
  * Owner:   ntk_instance_source_create() / _destroy(), which cancels a running request.
  * Threads: _get from any.
@@ -25,11 +26,11 @@
 extern "C" {
 #endif
 
-/* The service's place on every EC2 machine. */
+/* The address of the service on every EC2 machine. */
 #define NTK_INSTANCE_ENDPOINT "http://169.254.169.254"
 #define NTK_INSTANCE_CONNECT_NS UINT64_C(1000000000)
-#define NTK_INSTANCE_TIMEOUT_NS UINT64_C(2000000000) /* of one question */
-#define NTK_INSTANCE_PAUSE_NS UINT64_C(1000000000) /* after the first failure, then twice as long */
+#define NTK_INSTANCE_TIMEOUT_NS UINT64_C(2000000000) /* per request */
+#define NTK_INSTANCE_PAUSE_NS UINT64_C(1000000000)   /* after the first failure; then doubled */
 #define NTK_INSTANCE_PAUSE_MAX_NS UINT64_C(600000000000)
 
 struct ntk_clock;
@@ -37,16 +38,16 @@ struct ntk_instance_source;
 
 struct ntk_instance_options {
     const char *sysfs_root; /* replaces /sys; NULL: /sys */
-    const char *endpoint;   /* of the service; NULL: do not ask */
-    /* Ask even if DMI does not identify an EC2 machine. */
+    const char *endpoint;   /* endpoint of the service; NULL: send no requests */
+    /* Send requests even if DMI does not identify an EC2 machine. */
     bool is_certain;
-    const struct ntk_clock *clock; /* for pauses; borrowed; NULL: the system's */
-    /* The program that is started to ask (instance_facts.h describes why). NULL, or if it cannot be
-     * started: a thread of this process asks. */
+    const struct ntk_clock *clock; /* for pauses; borrowed; NULL for the system clock */
+    /* Program to start for the requests (instance_facts.h describes why). If NULL, or if it cannot
+     * be started, a thread of this process sends them. */
     const char *program;
 };
 
-/* The endpoint as the AWS SDKs find it: $AWS_EC2_METADATA_SERVICE_ENDPOINT, NULL with
+/* Finds the endpoint like AWS SDKs: $AWS_EC2_METADATA_SERVICE_ENDPOINT, NULL with
  * $AWS_EC2_METADATA_DISABLED=true, else NTK_INSTANCE_ENDPOINT. Borrowed from the environment. */
 const char *ntk_instance_endpoint_get(bool *out_is_certain);
 

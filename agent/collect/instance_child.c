@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_child - requests to the metadata service, made by a copy of the program. */
+/* instance_child - lets a copy of the program send requests to the metadata service. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
 
-/* Enough for all requests with all their timeouts. */
+/* Maximum run time: enough for all requests with all their timeouts. */
 #define CHILD_NS (15 * NTK_INSTANCE_TIMEOUT_NS)
 #define OUTPUT_BYTES_MAX 8192
 
@@ -54,7 +54,7 @@ static int start(struct ntk_instance_child *child, const char *program, const ch
     return ends[0];
 }
 
-/* Reads to the end, but no longer than the child's time limit. Returns the number of bytes. */
+/* Reads until the end, but no longer than the child's time limit. Returns the number of bytes. */
 static size_t read_all(const struct ntk_clock *clock, int fd, char *text, size_t bytes)
 {
     uint64_t until_ns = ntk_clock_now_ns(clock) + CHILD_NS;
@@ -75,7 +75,7 @@ static size_t read_all(const struct ntk_clock *clock, int fd, char *text, size_t
     }
 }
 
-/* Waits for its exit, which is near: it closed its output or is terminated. */
+/* Waits for the exit of the child, which is near: the child closed its output or is terminated. */
 static int end(struct ntk_instance_child *child)
 {
     int status = 0;
@@ -105,7 +105,7 @@ int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program
     close(fd);
     end(child);
     if (ntk_instance_facts_read(text, facts) == 0) {
-        return -EPROTO; /* not one of our programs, or killed */
+        return -EPROTO; /* the program is not from this project, or was killed */
     }
     if (facts->error[0]) {
         ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s", facts->error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_facts - the requests to the metadata service, and the answers as lines. */
+/* instance_facts - sends requests to the metadata service, and stores the answers as lines. */
 #include "agent/collect/instance_facts.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define HTTP_OK 200
 #define HTTP_NOT_FOUND 404
 
-/* Below /latest/meta-data/. */
+/* Paths below /latest/meta-data/. */
 static const struct {
     const char *path;
     size_t offset;
@@ -33,7 +33,7 @@ static const struct {
     { "tags/instance/Name", offsetof(struct ntk_instance_facts, name), true },
 };
 
-/* The endpoint and the client to use. */
+/* Endpoint and client for the requests. */
 struct asker {
     struct ntk_http_client *client;
     const char *endpoint;
@@ -41,8 +41,8 @@ struct asker {
 
 /* -- the service ------------------------------------------------------------------------------- */
 
-/* One request with the method and header; stores the first line of the answer. Returns the HTTP
- * status or -errno. */
+/* Sends one request with the method and header; stores the first line of the answer. Returns the
+ * HTTP status or -errno. */
 static long ask(const struct asker *asker, const char *method, const char *path, const char *header,
                 char text[TEXT_BYTES], struct ntk_err *err)
 {
@@ -90,7 +90,8 @@ static bool is_mac(const char *text)
     return text[0] && strspn(text, "0123456789abcdefABCDEF:") == strlen(text) && strlen(text) <= 32;
 }
 
-/* The subnet is listed under the network interface, which is named after its MAC address. */
+/* Requests the subnet, which is listed under the network interface, which has its MAC address as
+ * name. */
 static bool ask_subnet(const struct asker *asker, const char *header,
                        struct ntk_instance_facts *facts, struct ntk_err *err)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance_facts - facts about the machine, and the requests to EC2's metadata service that provide
- * them; made by this process or by a separate one.
+ * instance_facts - requests facts about the machine from EC2's metadata service, in this process or
+ * in a separate one.
  *
  * The HTTP library takes 2.6 MB of memory, mostly for unused encryption, and never frees it. The
- * agent needs only ten answers in its lifetime, so it lets a short-lived copy of its program ask.
+ * agent needs only ten answers in its lifetime, so it starts a short-lived copy of its program for
+ * the requests.
  *
- * Owner: plain data. Threads: any; ntk_instance_child_cancel() from any thread but that of _ask.
+ * Owner: plain data. Threads: any; ntk_instance_child_cancel() from any thread except the one in
+ *        _ask.
  */
 #ifndef NTK_AGENT_COLLECT_INSTANCE_FACTS_H
 #define NTK_AGENT_COLLECT_INSTANCE_FACTS_H
@@ -24,7 +26,8 @@ extern "C" {
 #endif
 
 #define NTK_INSTANCE_TEXT_BYTES 256
-/* As first argument, the program asks the endpoint in the next argument, writes lines, and
+/* With this first argument, the program sends requests to the endpoint in the next argument, writes
+ * lines, and
  * exits. */
 #define NTK_INSTANCE_ASK_OPTION "--ask-instance"
 
@@ -41,33 +44,34 @@ struct ntk_instance_facts {
     char error[NTK_INSTANCE_TEXT_BYTES];
 };
 
-/* False, with a message, when a fact that every machine has is still missing. */
+/* Requests all facts; returns false, with a message, while a fact is missing that every machine
+ * has. */
 bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint,
                             struct ntk_instance_facts *facts, struct ntk_err *err);
 
-/* A line "name=text" for each fact. _read takes the lines with known names and nonempty texts and
- * returns their number; missing facts are not an error. */
+/* Write and read a line "name=text" for each fact. _read takes the lines with known names and
+ * nonempty texts and returns their number; missing facts are not an error. */
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out);
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
 struct ntk_clock;
 
-/* The separate process that asks. Zeroed: none. */
+/* The separate process that sends the requests. A zeroed struct means no process. */
 struct ntk_instance_child {
-    const struct ntk_clock *clock; /* for its time limit; NULL: the system's */
+    const struct ntk_clock *clock; /* for its time limit; NULL for the system clock */
     pthread_mutex_t lock;
-    pid_t pid; /* protected by the lock; 0: not running */
+    pid_t pid; /* protected by the lock; 0 if not running */
     bool is_cancelled;
 };
 
-/* Like ntk_instance_facts_ask(), but with `program`: 1 if all facts are known, 0 if not yet (err
- * has the reason), negative if the program cannot do it. */
+/* Like ntk_instance_facts_ask(), but with `program`: returns 1 if all facts are known, 0 if not yet
+ * (err has the reason), negative if the program cannot send the requests. */
 int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program,
                            const char *endpoint, struct ntk_instance_facts *facts,
                            struct ntk_err *err);
-/* Cancels the running request and every later one. */
+/* Cancels the running request and all later ones. */
 void ntk_instance_child_cancel(struct ntk_instance_child *child);
-/* The main function of that program; returns the exit code. */
+/* Runs the separate process; returns the exit code. */
 int ntk_instance_child_main(const char *endpoint);
 
 #ifdef __cplusplus

@@ -7,7 +7,8 @@
 
 #include "shared/base/str.h"
 
-/* Characters of schedulers' job ids. A comma is excluded because it separates ids. */
+/* Returns true for characters in schedulers' job ids. A comma is excluded because it separates
+ * ids. */
 static bool is_id_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -22,7 +23,7 @@ static bool is_blank(char c)
 static void take_value(struct ntk_job_entry *job, const char *key, size_t key_bytes,
                        const char *value, size_t value_bytes)
 {
-    for (size_t i = 1; i < NTK_JOB_TEXTS; i++) { /* but the id */
+    for (size_t i = 1; i < NTK_JOB_TEXTS; i++) { /* all texts except the id */
         const char *word = ntk_job_texts[i].column;
         if (strlen(word) == key_bytes && memcmp(word, key, key_bytes) == 0) {
             ntk_str_copy_clean(job->texts[i], NTK_JOB_TEXT_BYTES, value, value_bytes);
@@ -47,7 +48,7 @@ static struct ntk_job_entry *find_job(struct ntk_job_file *file, const char *id,
     return job;
 }
 
-/* Takes a line, without surrounding blanks, unless it is empty. */
+/* Parses a line without surrounding blanks; ignores empty lines. */
 static int take_line(struct ntk_job_file *file, struct ntk_job_entry **job, const char *line,
                      size_t bytes, unsigned number, uint64_t offset, struct ntk_err *err)
 {
@@ -116,8 +117,8 @@ int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file
     return 0;
 }
 
-/* Reads decimal digits up to a dot or the end of the text. Returns their end, or NULL unless the
- * number is below the limit. */
+/* Parses decimal digits up to a dot or the end of the text. Returns their end, or NULL if the
+ * number is not below the limit. */
 static const char *parse_number(const char *text, uint32_t limit, uint32_t *out_number)
 {
     uint32_t number = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job_file - a file of a job-mapping folder: which jobs hold a device or a core.
+ * job_file - reads a file in a job-mapping folder: the jobs that hold a device or a core.
  *
- * The convention is that of other exporters: the file name is the index of a device, or
- * <device>.<core>; the content is one job id per line. Our extension: lines user=..., name=...,
+ * The format is the same as for other exporters: the file name is the index of a device, or
+ * <device>.<core>; the content is one job id per line. As an extension, lines user=..., name=...,
  * partition=... and cluster=... describe the job above them. Other keys are skipped.
  *
- * Owner:   caller's storage.
+ * Owner:   the caller provides the storage.
  * Threads: any.
  */
 #ifndef NTK_AGENT_COLLECT_JOB_FILE_H
@@ -35,28 +35,28 @@ struct ntk_job_entry {
 #define NTK_JOB_TEXT(name, ...) char name[NTK_JOB_TEXT_BYTES];
 #include "shared/metrics/job.def"
         };
-        char texts[NTK_JOB_TEXTS][NTK_JOB_TEXT_BYTES]; /* all of them */
+        char texts[NTK_JOB_TEXTS][NTK_JOB_TEXT_BYTES]; /* storage for all texts */
     };
 };
 
 struct ntk_job_file {
-    struct ntk_job_entry jobs[NTK_JOB_FILE_JOBS_MAX]; /* each id once */
+    struct ntk_job_entry jobs[NTK_JOB_FILE_JOBS_MAX]; /* each id occurs once */
     size_t count;
-    /* the last line has no newline: another program omits it, or the file is half-written */
+    /* The last line has no line feed: the other program omits it, or the file is incomplete */
     bool is_unended;
 };
 
-/* -EBADMSG with a message and the offset of the line; *out is set on success only. */
+/* -EBADMSG with a message and the offset of the line; *out is only set on success. */
 int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file *out,
                       struct ntk_err *err);
 
 struct ntk_job_place {
     uint32_t device;
     bool has_core;
-    uint32_t core; /* logical, within the device */
+    uint32_t core; /* logical core in the device */
 };
-/* False if the name does not follow the convention, or exceeds NTK_SNAPSHOT_DEVICES_MAX or
- * NTK_JOB_FILE_CORES_MAX. */
+/* Parses a file name. Returns false if it does not follow the format, or exceeds
+ * NTK_SNAPSHOT_DEVICES_MAX or NTK_JOB_FILE_CORES_MAX. */
 bool ntk_job_place_parse(const char *name, struct ntk_job_place *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobs - reads a folder of job files into a snapshot. */
+/* jobs - reads a folder of job files and adds the jobs to a snapshot. */
 #include "agent/collect/jobs.h"
 
 #include <dirent.h>
@@ -20,26 +20,26 @@
 #define MODULE "jobs"
 #define NAME_BYTES 16
 
-/* A file of the folder, as last read. */
+/* A file in the folder, as last read. */
 struct entry {
     char name[NAME_BYTES];
     struct ntk_job_place place;
-    bool is_seen; /* in the current list */
+    bool is_seen; /* true if the file is in the current list */
     bool is_read;
-    bool is_settled; /* any later change will have a later time */
+    bool is_settled; /* true if any later change will have a later time */
     ino_t inode;
     off_t bytes;
     uint64_t modified_ns;
     uint64_t changed_ns;
     struct ntk_job_file file;
-    uint64_t since_ns[NTK_JOB_FILE_JOBS_MAX]; /* of file.jobs */
+    uint64_t since_ns[NTK_JOB_FILE_JOBS_MAX]; /* start time of each job in file.jobs */
     char error[NTK_ERR_TEXT_BYTES];
 };
 
-/* A job while the files are merged. */
+/* A job, while files are merged. */
 struct job {
     const struct ntk_job_entry *entry;
-    /* for each text, the first entry that has it */
+    /* For each text, the first entry that has it */
     const struct ntk_job_entry *texts[NTK_JOB_TEXTS];
     uint64_t since_ns;
     uint64_t cores[NTK_SNAPSHOT_JOB_CORES_MAX / 64];
@@ -49,23 +49,24 @@ struct job {
 struct ntk_jobs_folder {
     char *path;
     const struct ntk_clock *clock;
-    struct ntk_vec entries; /* struct entry *: pointers, so that new files do not move the others */
+    /* elements are struct entry *: pointers, so that new files do not move the other entries */
+    struct ntk_vec entries;
     struct job jobs[NTK_SNAPSHOT_JOBS_MAX];
     size_t job_count;
     uint64_t reads;
-    size_t trouble_count; /* in the current pass */
+    size_t trouble_count; /* number of problems in the current pass */
     char trouble[NTK_ERR_TEXT_BYTES];
-    /* The members above belong to the thread during a pass; those below never do. */
-    struct ntk_aside *aside; /* NULL: no thread; the caller reads the folder */
+    /* During a pass the members above belong to the thread; the members below never do. */
+    struct ntk_aside *aside; /* NULL without a thread; the caller then reads the folder */
     uint64_t wait_ns;
-    struct ntk_snapshot *kept; /* has the jobs of the last pass; NULL: none yet */
+    struct ntk_snapshot *kept; /* snapshot with the jobs of the last pass; NULL if none yet */
     char hangs[NTK_ERR_TEXT_BYTES];
     char said[NTK_ERR_TEXT_BYTES];
 };
 
 /* -- troubles ---------------------------------------------------------------------------------- */
 
-/* The text of the first problem, and the number of the others. */
+/* Adds a problem: stores the text of the first, and the number of the others. */
 static void add_trouble(struct ntk_jobs_folder *folder, const char *name, const char *sentence)
 {
     if (folder->trouble_count++ == 0) {
@@ -101,7 +102,7 @@ static uint64_t ns_of(struct timespec time)
     return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* The time since which a job of a changed file holds the file's device or core. */
+/* Returns the time since which a job of a changed file holds the device or core of the file. */
 static uint64_t job_since(const struct entry *before, const char *id, uint64_t modified_ns)
 {
     for (size_t i = 0; i < before->file.count; i++) {
@@ -129,7 +130,7 @@ static void refuse_file(struct entry *entry, const char *sentence)
     ntk_str_copy(entry->error, sizeof entry->error, sentence);
 }
 
-/* Protects against hostile files: FIFOs, symbolic links, endless files. */
+/* Reads a file; protects against hostile files: FIFOs, symbolic links, endless files. */
 static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entry *entry,
                       uint64_t now_ns)
 {
@@ -143,9 +144,10 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
 
     if (fd < 0 || fstat(fd, &facts) < 0) {
         if (errno == ENOENT) {
-            entry->is_seen = false; /* an epilog removed it meanwhile */
+            entry->is_seen = false; /* an epilog has removed it meanwhile */
         } else {
-            entry->is_settled = false; /* perhaps our own problem: no free descriptor */
+            /* the reason may be in this process, such as no free descriptor */
+            entry->is_settled = false;
             refuse_file(entry,
                         errno == ELOOP ? "symbolic links are not followed" : strerror(errno));
         }
@@ -238,7 +240,7 @@ static void drop_unseen(struct ntk_jobs_folder *folder)
     }
 }
 
-/* Bounded for any content of the folder. */
+/* Reads the folder, in bounded time for any content. */
 static void look(void *ctx)
 {
     struct ntk_jobs_folder *folder = ctx;
@@ -311,7 +313,7 @@ static void fill_texts(struct job *job, const struct ntk_job_entry *entry)
     }
 }
 
-/* Only devices while the hardware is unknown. */
+/* Adds an entry; only for devices while the hardware is unknown. */
 static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware,
                       const struct entry *entry)
 {
@@ -351,7 +353,7 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
     }
 }
 
-/* The numbers of the set bits, in the snapshot's memory. */
+/* Returns the numbers of the set bits, in memory of the snapshot. */
 static uint32_t *list_bits(struct ntk_snapshot *snapshot, const uint64_t *bits, size_t words,
                            size_t *out_count)
 {
@@ -402,7 +404,7 @@ static void copy_jobs(const struct ntk_jobs *from, const char *error, struct ntk
     ntk_snapshot_set_jobs(snapshot, &jobs);
 }
 
-/* Keeps the result of this pass for the case that the next one hangs. */
+/* Keeps the result of this pass in case the next pass hangs. */
 static void keep_jobs(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware)
 {
     struct ntk_snapshot *kept = ntk_snapshot_create();

@@ -68,7 +68,7 @@ static bool parse_index(const char *id, uint32_t bound, uint32_t *out)
     return index < bound;
 }
 
-/* -ENOMEM, else 0. */
+/* Adds a row. Returns 0 or -ENOMEM. */
 static int add_row(struct ntk_pod_list *list, struct ntk_pod_row row, const char *id)
 {
     uint32_t bound = row.kind == NTK_POD_CORE ? NTK_POD_CORES_MAX : NTK_POD_DEVICES_MAX;

@@ -5,10 +5,11 @@
  *
  * The name of a resource determines its kind: struct ntk_pod_resource. The plug-in's names of
  * single devices are undocumented; the decimal number at the end of an id is used ("7", "neuron7",
- * "neuroncore-7"), an id without one is skipped. A device of dynamic resource allocation counts if
- * its driver's name contains "neuron".
+ * "neuroncore-7"), an id without a number is skipped. A device of dynamic resource allocation
+ * counts if its driver's name contains "neuron".
  *
- * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows live as long.
+ * Owner:   the caller provides the storage, zeroed or passed to ntk_pod_list_fini() before use;
+ *          rows are valid until then.
  * Threads: any; no state.
  */
 #ifndef NTK_AGENT_COLLECT_POD_LIST_H
@@ -28,7 +29,7 @@ extern "C" {
 #define NTK_POD_CORES_MAX 1024u
 #define NTK_POD_DEVICES_MAX 64u
 #define NTK_POD_ROWS_MAX 8192u /* more rows are skipped */
-/* Limit of one answer: the default of gRPC. */
+/* Maximum size of an answer: the default of gRPC. */
 #define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define NTK_POD_RESOURCES_MAX 16
 #define NTK_POD_RESOURCE_BYTES 320
@@ -39,7 +40,7 @@ enum ntk_pod_kind {
 };
 
 struct ntk_pod_resource {
-    char name[NTK_POD_RESOURCE_BYTES]; /* "aws.amazon.com/neuroncore"; "" ends a table */
+    char name[NTK_POD_RESOURCE_BYTES]; /* such as "aws.amazon.com/neuroncore"; "" ends a table */
     enum ntk_pod_kind kind;
 };
 
@@ -52,19 +53,20 @@ struct ntk_pod_row {
 };
 
 struct ntk_pod_list {
-    struct ntk_vec
-        rows;      /* struct ntk_pod_row, by kind, index, namespace, pod, container; no doubles */
-    void *message; /* has the texts */
+    /* Elements are struct ntk_pod_row, sorted by kind, index, namespace, pod, container; without
+     * duplicates. */
+    struct ntk_vec rows;
+    void *message; /* owns the texts */
 };
 
-/* The names of the vendor's plug-ins; an empty name ends the list. Static. */
+/* Returns the names used by the vendor's plug-ins; an empty name ends the list. Static. */
 const struct ntk_pod_resource *ntk_pod_resource_default_get(void);
 /* Adds "NAME=core" or "NAME=device" to a zeroed or terminated table of NTK_POD_RESOURCES_MAX rows
- * plus terminator. 0, or -EINVAL or -E2BIG with a message. */
+ * and a terminator. Returns 0, or -EINVAL or -E2BIG with a message. */
 int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struct ntk_err *err);
 
-/* Decodes a message in gRPC framing: 0, -EBADMSG with a message, -ENOMEM. An empty name ends
- * resources. */
+/* Decodes a message in gRPC framing. Returns 0, -EBADMSG with a message, or -ENOMEM. An empty name
+ * ends resources. */
 int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *resources,
                       const uint8_t *bytes, size_t bytes_count, struct ntk_err *err);
 void ntk_pod_list_fini(struct ntk_pod_list *list);

@@ -34,12 +34,12 @@ struct ntk_pods {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    /* Protected by the lock from here on. */
+    /* The members from here on are protected by the lock. */
     bool is_over;
-    bool is_wanted; /* ask before the period ends */
+    bool is_wanted; /* send a request before the period ends */
     uint64_t rounds;
     struct ntk_pod_list list;
-    struct ntk_map names; /* by container id: struct ntk_container_name */
+    struct ntk_map names; /* by container id; values are struct ntk_container_name */
     char error[NTK_ERR_TEXT_BYTES];
 };
 
@@ -87,7 +87,7 @@ static void names_fini(struct ntk_map *names)
     ntk_map_fini(names);
 }
 
-/* A node without this folder has no names for its container ids. */
+/* Reads the names of containers; a node without this folder has none. */
 static void read_names(const char *path, struct ntk_map *names)
 {
     DIR *folder = opendir(path);
@@ -116,7 +116,7 @@ static void read_names(const char *path, struct ntk_map *names)
 
 /* -- the kubelet ------------------------------------------------------------------------------- */
 
-/* The gRPC status in the trailers (or in the headers of an answer without a message). */
+/* Checks the gRPC status in the trailers (or in the headers of an answer without a message). */
 static int check_status(const struct ntk_http_answer *answer, struct ntk_err *err)
 {
     char status[16];
@@ -160,7 +160,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
     int ret = ntk_http_client_ask(pods->client, &question, &answer, &why);
     if (ret == -ECONNREFUSED) {
-        /* libcurl's message would name a host and a port. */
+        /* The message of libcurl would contain a host and a port. */
         int code = access(pods->socket_path, R_OK | W_OK) == 0 ? ECONNREFUSED : errno;
         ntk_err_set(&why, ret, NTK_ERR_NO_OFFSET, "%s", strerror(code));
     }
@@ -181,7 +181,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Waits for the next request. False when stopped. */
+/* Waits for the next request. Returns false if stopped. */
 static bool wait_for_next(struct ntk_pods *pods)
 {
     const struct ntk_clock *clock = pods->options.clock;
@@ -259,7 +259,8 @@ static bool same_pod(const struct ntk_pod_row *a, const struct ntk_pod_row *b)
     return !strcmp(a->pod, b->pod) && !strcmp(a->namespace_name, b->namespace_name);
 }
 
-/* Finds the rows from `first` on with its index and takes the first pod; *out_next is the row
+/* Finds the rows with the same index from `first` on and takes their first pod; *out_next is the
+ * row
  * after them. */
 static void take_owner(struct ntk_snapshot *snapshot, const struct ntk_pod_row *rows, size_t first,
                        size_t count, struct ntk_k8s_owner *out, size_t *out_next)
@@ -302,7 +303,7 @@ static const struct ntk_k8s_owner *find_owner(const struct ntk_k8s_owner *owners
 
 NTK_ORDER(compare_owners, struct ntk_k8s_owner, NTK_UP(index));
 
-/* A container that has a device also has its cores. */
+/* Adds the cores of each device that a container has. */
 static void add_cores_of_devices(struct ntk_snapshot *snapshot)
 {
     struct ntk_k8s *k8s = &snapshot->k8s;
@@ -344,7 +345,7 @@ static void fill_owners(struct ntk_snapshot *snapshot, const struct ntk_pod_list
         take_owner(snapshot, rows, i, list->rows.count, &owners[used++], &i);
         ++*count;
     }
-    k8s->cores = owners; /* cores come first */
+    k8s->cores = owners; /* the first elements are for cores */
     k8s->devices = owners ? owners + k8s->core_count : NULL;
     add_cores_of_devices(snapshot);
 }
@@ -362,7 +363,7 @@ static const char *join_containers(struct ntk_snapshot *snapshot, const struct n
     return joined;
 }
 
-/* The pod that has all cores of the application. */
+/* Takes the pod that has all cores of the application. */
 static void take_pod_of_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime)
 {
     const struct ntk_k8s *k8s = &snapshot->k8s;

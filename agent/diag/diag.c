@@ -130,7 +130,7 @@ void ntk_diag_say(struct ntk_diag_result *result, const char *format, ...)
     va_end(args);
 }
 
-/* A figure beyond a threshold lowers a good result. */
+/* Lowers a good result if a figure violates a threshold. */
 static void threshold_hold(const struct ntk_diag *all, struct ntk_diag_result *result)
 {
     char value[64];
@@ -232,7 +232,7 @@ static void machine_look(struct ntk_device_source *source)
         machine = ntk_machine_find_device(tree->devices[0].name);
     }
     diag.plan.tensor_columns = machine ? machine->tensor_columns : TENSOR_COLUMNS_MIN;
-    /* The runtime's list of its cores is authoritative. */
+    /* The list of cores from the runtime is authoritative. */
     if (physical == 0) {
         diag.machine.core_count = 0;
     } else if (diag.machine.core_count == 0 || physical % diag.machine.core_count != 0) {
@@ -246,7 +246,7 @@ static void machine_look(struct ntk_device_source *source)
     }
 }
 
-/* The numbers of a list as bits. False after printing a usage error. */
+/* Parses a list of numbers to bits. Returns false after printing a usage error. */
 static bool list_take(const char *text, const char *what, uint32_t count, bool *out_is_in)
 {
     uint32_t numbers[NTK_DIAG_CORES_MAX];
@@ -333,7 +333,7 @@ static void levels_run(struct ntk_device_source *source)
     struct ntk_err err = { 0 };
 
     ntk_diag_counters_take(source, &before);
-    /* Figures of copies are for one core at a time. */
+    /* Copies are measured on one core at a time. */
     works_run(NTK_DIAG_JOB_TESTS, diag.plan.level >= 3 || cpus < 1 ? 1 : (size_t)cpus);
     if (diag.plan.level >= 3) {
         ntk_diag_links(&diag, source);

@@ -18,13 +18,13 @@ enum kind {
     KIND_DMA_COPY,
     KIND_MATMUL,
     KIND_TRANSPOSE,
-    KIND_TENSOR, /* tensor_tensor */
-    KIND_ACT,    /* activation */
-    KIND_REDUCE, /* tensor_reduce over the row */
-    KIND_COLUMN, /* tensor_partition_reduce */
-    KIND_CAST,   /* tensor_cast to the output type */
+    KIND_TENSOR, /* runs tensor_tensor */
+    KIND_ACT,    /* runs activation */
+    KIND_REDUCE, /* runs tensor_reduce over the row */
+    KIND_COLUMN, /* runs tensor_partition_reduce */
+    KIND_CAST,   /* runs tensor_cast to the output type */
     KIND_IOTA,
-    KIND_SEQUENCER, /* registers of the engine */
+    KIND_SEQUENCER, /* uses registers of the engine */
 };
 
 struct answer {
@@ -32,7 +32,7 @@ struct answer {
     enum kind kind;
     enum ntk_isa_engine engine;
     enum ntk_dtype in, out;
-    int op; /* enum ntk_isa_alu; for KIND_ACT enum ntk_isa_act */
+    int op; /* value of enum ntk_isa_alu; for KIND_ACT enum ntk_isa_act */
 };
 
 #define T(id) NTK_DTYPE_##id
@@ -107,7 +107,7 @@ struct shape {
 
 static struct shape input_shape(const struct answer *answer, int which)
 {
-    /* Rows are the contraction dimension of a matrix product. */
+    /* In a matrix product, rows are the contraction dimension. */
     return answer->kind == KIND_MATMUL && which == 0 ? (struct shape){ P, P }
                                                      : (struct shape){ P, N };
 }
@@ -130,7 +130,7 @@ static struct shape output_shape(const struct answer *answer)
 
 /* ---- numbers ---- */
 
-/* A float type by its exponent and mantissa; 32-bit types are the host's. */
+/* A float type, described by its exponent and mantissa; 32-bit types are native. */
 struct small_float {
     int exponent_bits, mantissa_bits, bias;
 };
@@ -210,13 +210,13 @@ static uint32_t draw(size_t index, int which, uint32_t round, uint32_t element)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-/* An input number that its type represents exactly. */
+/* Returns an input number that its type represents exactly. */
 static double input_value(size_t index, int which, uint32_t round, uint32_t element)
 {
     const struct answer *answer = &answers[index];
     uint32_t bits = draw(index, which, round, element);
-    int small = (int)(bits % 17) - 8; /* -8 .. 8 */
-    int smaller = small / 4;          /* -2 .. 2: every sum is exact */
+    int small = (int)(bits % 17) - 8; /* -8 to 8 */
+    int smaller = small / 4;          /* -2 to 2, so every sum is exact */
 
     switch (answer->kind) {
     case KIND_MATMUL:
@@ -246,7 +246,7 @@ static double input_value(size_t index, int which, uint32_t round, uint32_t elem
         return (int)(bits & 0xffff) - 0x8000;
     case NTK_DTYPE_UINT16:
         return bits & 0xffff;
-    default: /* float32 holds a sum of two exactly */
+    default: /* float32 represents a sum of two exactly */
         return answer->op == NTK_ISA_ALU_BITWISE_XOR ? (double)(int32_t)bits
                                                      : (int)(bits & 0x7fffff) - 0x400000;
     }
@@ -378,7 +378,7 @@ static ntk_neff_token emit(struct program *program, const struct ntk_isa_instr *
     return ntk_neff_kernel_emit(program->kernel, program->answer->engine, instr, after);
 }
 
-/* Register numbers of the sequencer; their product is stored in memory. */
+/* Multiplies numbers in sequencer registers; the product is stored in memory. */
 static ntk_neff_token registers(struct program *program, struct ntk_isa_operand y)
 {
     struct ntk_isa_instr move = ntk_isa_instr_make(NTK_ISA_OP_REGISTER_MOVE);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diag_answers - small programs with answers that are known bit for bit: one per engine and type.
+ * diag_answers - builds small programs with exactly known answers: one per engine and type.
  *
- * The expected answers are computed here with the host's arithmetic and separate rounding code,
- * which the software NeuronCores do not use. Inputs are chosen so that the order of a sum does not
- * matter.
+ * This file computes the expected answers with the arithmetic of the host and separate rounding
+ * code, which the software NeuronCores do not use. Inputs are chosen so that the order of a sum
+ * does not matter.
  *
- * Owner: _program returns bytes for free(). Threads: any.
+ * Owner: the caller frees the result of _program with free(). Threads: any.
  */
 #ifndef NTK_AGENT_DIAG_DIAG_ANSWERS_H
 #define NTK_AGENT_DIAG_DIAG_ANSWERS_H
@@ -16,13 +16,13 @@
 
 #include "shared/base/err.h"
 
-/* Number of answers. */
+/* Returns the number of answers. */
 size_t ntk_diag_answer_count(void);
-/* "pe-matmul-bfloat16". */
+/* Returns a name such as "pe-matmul-bfloat16". */
 const char *ntk_diag_answer_name(size_t index);
 
-/* The NEFF for a logical core of lnc physical ones; `local` is the one that computes. columns:
- * those of its tensor engine. */
+/* Builds the NEFF for a logical core of lnc physical cores; `local` is the core that computes.
+ * columns: columns of its tensor engine. */
 int ntk_diag_answer_program(size_t index, uint32_t columns, uint32_t lnc, uint32_t local,
                             uint8_t **out_bytes, size_t *out_count, struct ntk_err *err);
 

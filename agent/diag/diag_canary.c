@@ -16,7 +16,7 @@
 #include "shared/base/log.h"
 #include "shared/base/timestamp.h"
 
-#define LOOK_NS (50 * NTK_NS_PER_MS) /* between two checks for a request to stop */
+#define LOOK_NS (50 * NTK_NS_PER_MS) /* interval of checks for a request to stop */
 
 static volatile sig_atomic_t is_stopped;
 static bool ends_with_stdin;
@@ -50,7 +50,7 @@ static void result_write_json(const struct ntk_diag_result *result, uint64_t now
     ntk_buf_add_char(out, '\n');
 }
 
-/* Only bad results are printed as text. */
+/* Prints results; in the text form only bad results. */
 static int results_tell(const struct ntk_diag *diag, bool json, struct counts *counts)
 {
     uint64_t now_ns = ntk_clock_wall_ns(diag->clock);
@@ -92,7 +92,7 @@ static bool continues(void)
     return !is_stopped;
 }
 
-/* Sleeps until the moment or until stopped. */
+/* Sleeps until a time, or until stopped. */
 static void sleep_until(const struct ntk_clock *clock, uint64_t until_ns)
 {
     for (uint64_t now_ns = 0; continues() && now_ns < until_ns; now_ns = ntk_clock_now_ns(clock)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_findings - results of diagnoses by core, stored for the health verdict. */
+/* diag_findings - stores results of diagnoses by core, for the health verdict. */
 #include <stdio.h>
 
 #include "agent/diag/diag.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_host - checks of the machine without load, from its files. */
+/* diag_host - checks the machine without load, by reading its files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
 
-#define CLOCK_FIRST_YEAR_NS (UINT64_C(1704067200) * NTK_NS_PER_SECOND) /* 2024 */
+#define CLOCK_FIRST_YEAR_NS (UINT64_C(1704067200) * NTK_NS_PER_SECOND) /* the start of 2024 */
 
 static struct ntk_diag_result machine_result(enum ntk_diag_test test)
 {
@@ -40,7 +40,7 @@ static void driver_look(struct ntk_diag *diag, struct ntk_device_source *source)
     ntk_diag_add(diag, &result);
 }
 
-/* The first unusable node, "" for none. */
+/* Finds the first unusable node; "" if none. */
 static void node_find_bad(const struct ntk_device_tree *tree, char *out, size_t out_bytes)
 {
     out[0] = '\0';
@@ -123,7 +123,8 @@ static void clock_look(struct ntk_diag *diag)
         result.verdict = NTK_DIAG_SKIP;
         ntk_diag_say(&result, "the kernel does not report the clock state: %s", strerror(errno));
     } else {
-        bool is_synchronized = !(timex.status & STA_UNSYNC); /* else the bound is meaningless */
+        /* otherwise the error bound is meaningless */
+        bool is_synchronized = !(timex.status & STA_UNSYNC);
 
         result.has_figure = is_synchronized;
         result.figure = (double)timex.maxerror / 1e6;
@@ -152,7 +153,7 @@ static void room_look(struct ntk_diag *diag, enum ntk_diag_test test, const char
 
 /* ---- devices ---- */
 
-/* The sum of the readable counters; false if none is readable. */
+/* Computes the sum of the readable counters; false if none is readable. */
 static bool sum_of(const struct ntk_device_value *const *values, size_t count, uint64_t *out_sum)
 {
     bool has = false;

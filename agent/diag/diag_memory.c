@@ -7,10 +7,10 @@
 #include "shared/base/clock.h"
 
 #define PIECE_BYTES ((size_t)1 << 20)
-#define COPY_NS (100 * NTK_NS_PER_MS) /* a figure needs at least this much copying time */
+#define COPY_NS (100 * NTK_NS_PER_MS) /* minimum copying time for a figure */
 #define COPIES_MAX 64u
 
-/* A 64-bit word that depends on its position. */
+/* Returns a 64-bit word that depends on its position. */
 static uint64_t walking_ones(uint64_t word)
 {
     return UINT64_C(1) << (word % 64);
@@ -58,7 +58,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Writes the whole tensor before reading any of it, so that a wrong address shows. */
+/* Writes the whole tensor before reading any of it, so that wrong addresses are detected. */
 static void pattern_test(struct ntk_diag_worker *worker, size_t which, nrt_tensor_t *tensor,
                          size_t bytes, uint64_t *piece, uint64_t *expected)
 {
@@ -123,7 +123,7 @@ void ntk_diag_pattern_tests(struct ntk_diag_worker *worker)
 
 struct copy {
     struct ntk_diag_worker *worker;
-    nrt_tensor_t *from, *to; /* of device memory */
+    nrt_tensor_t *from, *to; /* tensors in device memory */
     uint8_t *host, *back;
     size_t bytes;
 };
@@ -142,7 +142,7 @@ static NRT_STATUS copy_once(const struct copy *copy, enum ntk_diag_test test)
     }
 }
 
-/* Copies repeatedly; the figure is bytes per time. Checks the bytes afterwards. */
+/* Copies repeatedly; the figure is in bytes per second. Checks the bytes afterwards. */
 static void copy_test(const struct copy *copy, enum ntk_diag_test test)
 {
     struct ntk_diag_worker *worker = copy->worker;

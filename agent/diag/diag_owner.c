@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_owner - the process that holds a core. */
+/* diag_owner - finds the process that holds a core. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
 
-#define LOOK_NS (100 * NTK_NS_PER_MS) /* between two checks for --wait */
+#define LOOK_NS (100 * NTK_NS_PER_MS) /* interval of checks for --wait */
 
 static uint32_t node_holder(const struct ntk_diag_plan *plan, uint32_t device, uint32_t except)
 {
@@ -111,7 +111,7 @@ bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, u
             ? ntk_soft_lock_holder(NULL, NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
             : node_holder(plan, core / plan->cores_per_device, worker);
 
-    return pid != 0 && pid != worker; /* the worker itself took it a moment ago */
+    return pid != 0 && pid != worker; /* the worker may have taken the core a moment ago */
 }
 
 bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
@@ -125,7 +125,7 @@ bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
     if (fd < 0) {
         return true;
     }
-    /* It stays open: closing any descriptor of the file drops the locks of the process. */
+    /* The file stays open, because closing any descriptor of it drops the locks of the process. */
     (void)fcntl(fd, F_SETLK, &lock);
     lock.l_start = NTK_SOFT_LOCK_WANTED + core * plan->lnc;
     return fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK;

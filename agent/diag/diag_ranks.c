@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_ranks - collective operations between the cores, one process per core. */
+/* diag_ranks - tests collective operations between the cores, with one process per core. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -79,7 +79,7 @@ static NRT_STATUS reduce_run(struct ntk_diag_worker *worker, nrt_tensor_t *own, 
     return status;
 }
 
-/* Small whole numbers: their sum is the same in every order. */
+/* Returns a small whole number, so that a sum is the same in any order. */
 static float number_of(uint32_t rank, uint32_t i)
 {
     return (float)((int)((rank + 1) * (i % 97u)) - 48);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_run - the processes that run tests, seen from their parent. */
+/* diag_run - manages the processes that run tests, in their parent. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,15 +13,15 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
-/* Between two checks for jobs that need a core; with a driver, a check reads all processes. */
+/* Interval of checks for jobs that need a core; with a driver, a check reads all processes. */
 #define WANTED_MS 1
 #define WANTED_DRIVER_MS 50
 
 struct worker {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0 if none */
     int fd;
     const struct ntk_diag_work *work;
-    uint64_t deadline_ns; /* of the test that started last */
+    uint64_t deadline_ns; /* deadline of the test that started last */
     bool is_in_test;
     bool was_late;
     bool is_given_back;
@@ -46,7 +46,7 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
         return ret;
     }
     if (pid == 0) {
-        /* Cores are released even if the parent is killed. */
+        /* The kernel kills the worker if its parent is killed, so cores are released. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) {
             _exit(1);
@@ -64,7 +64,7 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
     return 0;
 }
 
-/* Reports a test that gave no result. */
+/* Reports a test without a result. */
 static void lost_tell(struct ntk_diag *diag, const struct worker *worker, int status)
 {
     struct ntk_diag_result result = worker->begun;
@@ -123,7 +123,7 @@ static void message_take(struct ntk_diag *diag, struct worker *worker,
     }
 }
 
-/* False when the worker has exited. */
+/* Reads a message; returns false if the worker has exited. */
 static bool worker_read(struct ntk_diag *diag, struct worker *worker)
 {
     struct ntk_diag_message message;

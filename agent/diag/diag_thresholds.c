@@ -9,8 +9,8 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-/* Public facts only: the capacity of a machine's paths is not published, so bandwidths have no
- * threshold here. */
+/* The thresholds contain only public facts: the capacity of a machine's paths is not published, so
+ * bandwidths have no threshold here. */
 const char ntk_diag_thresholds_shipped[] = "# machine  test             what  side   value\n"
                                            "*          ecc-uncorrected  fail  above  0\n"
                                            "*          counters         fail  above  0\n"
@@ -39,7 +39,7 @@ static int test_find(const char *name)
     return -1;
 }
 
-/* "5G" for bytes and rates, else a number. */
+/* Parses a value such as "5G" for bytes and rates, else a number. */
 static int value_parse(const char *text, enum ntk_diag_unit unit, double *out_value)
 {
     uint64_t bytes = 0;
@@ -95,7 +95,7 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
     return 0;
 }
 
-/* `text` is one line and is modified. */
+/* Parses a line; modifies `text`. */
 static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, bool *out_is_row,
                       struct ntk_err *err)
 {
@@ -123,7 +123,7 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     return count > 0 ? row_parse(words, line, row, err) : 0;
 }
 
-/* Replaces rows before `first` about the same test and machine. */
+/* Replaces rows before `first` for the same test and machine. */
 static void replace(struct ntk_vec *rows, size_t *first, const struct ntk_diag_threshold *row)
 {
     for (size_t i = *first; i-- > 0;) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diag_thresholds - the limits for a diagnosis's figures.
+ * diag_thresholds - compares the figures of a diagnosis with limits.
  *
- * A text of lines (format: docs/diag.md):
+ * A file has these lines (format: docs/diag.md):
  *
  *     # machine      test            what  side   value
  *     *              disk-free       warn  below  1G
  *     trn1.32xlarge  host-to-device  fail  below  5G
  *
- * A machine is a name, or a prefix that ends in "*". All matching lines apply; a later line about a
- * test replaces earlier ones for the same machines.
+ * A machine is a name, or a prefix that ends with "*". All matching lines apply; a later line about
+ * a test replaces earlier ones for the same machines.
  *
- * Owner: _init takes the shipped lines, _fini frees. Threads: any, while no thread reads a file.
+ * Owner: _init reads the default lines, _fini frees them. Threads: any, while no thread reads a
+ *        file.
  */
 #ifndef NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
 #define NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
@@ -32,9 +33,9 @@ extern "C" {
 
 struct ntk_diag_threshold {
     char machine[64];
-    uint32_t test; /* enum ntk_diag_test */
-    bool fails;    /* else it warns */
-    bool below;    /* violated below the value, else above */
+    uint32_t test; /* value of enum ntk_diag_test */
+    bool fails;    /* true: the test fails; false: it warns */
+    bool below;    /* true: violated below the value; false: violated above it */
     double value;
 };
 
@@ -42,19 +43,20 @@ struct ntk_diag_thresholds {
     struct ntk_vec rows;
 };
 
-/* The thresholds that come with the program. */
+/* The default thresholds of the program. */
 extern const char ntk_diag_thresholds_shipped[];
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_diag_thresholds_init(struct ntk_diag_thresholds *thresholds, struct ntk_err *err);
 void ntk_diag_thresholds_fini(struct ntk_diag_thresholds *thresholds);
-/* Adds the lines of a text. -EINVAL with a message that names the line. */
+/* Adds the lines of a text. -EINVAL with a message that has the line number. */
 int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char *text,
                               size_t bytes, struct ntk_err *err);
 int ntk_diag_thresholds_read(struct ntk_diag_thresholds *thresholds, const char *path,
                              struct ntk_err *err);
 
-/* The worst threshold that a figure violates, NULL for none; *out_any: whether a threshold
+/* Returns the worst threshold that a figure violates, NULL for none; *out_any is true if a
+ * threshold
  * applied. */
 const struct ntk_diag_threshold *
 ntk_diag_thresholds_judge(const struct ntk_diag_thresholds *thresholds, const char *machine,

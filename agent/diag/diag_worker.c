@@ -37,8 +37,8 @@ static void words_forget(void)
     }
 }
 
-/* The last message, without time, process and place: "<date> <time> <pid:tid> ERROR MODULE:function
- * <message>". Advice on support requests is skipped. "": no message. */
+/* Returns the last message, without time, process and place: "<date> <time> <pid:tid> ERROR
+ * MODULE:function <message>". Skips advice about support requests. "" if there is no message. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];
@@ -72,7 +72,7 @@ static void words_read(char *out, size_t out_bytes)
 static void message_write(const struct ntk_diag_worker *worker,
                           const struct ntk_diag_message *message)
 {
-    /* Smaller than PIPE_BUF, so the write is atomic. */
+    /* The message is smaller than PIPE_BUF, so the write is atomic. */
     while (write(worker->fd, message, sizeof *message) < 0 && errno == EINTR) {
     }
 }
@@ -187,7 +187,7 @@ static NRT_STATUS execute(struct ntk_diag_worker *worker, struct loaded *loaded,
 
 /* ---- known answers ---- */
 
-/* Finds each tensor by name: writes inputs, fills the output with wrong values. */
+/* Finds each tensor by name: writes inputs, and fills the output with wrong values. */
 static NRT_STATUS answer_fill(struct ntk_diag_worker *worker, const struct loaded *loaded,
                               size_t index, uint32_t round, uint8_t *buffer, const char **out_call)
 {
@@ -241,7 +241,7 @@ static void answer_compare(struct ntk_diag_worker *worker, const struct loaded *
     if (ntk_diag_worker_differ(result, got, expected, bytes, 0)) {
         char found[sizeof result->reason];
 
-        /* The runtime reported success: no other process will notice. */
+        /* The runtime reported success, so no other process detects this error. */
         (void)snprintf(found, sizeof found, "%.200s", result->reason);
         ntk_diag_say(result, "silently wrong answer: %.200s", found);
     }
@@ -309,7 +309,7 @@ static void answers_test(struct ntk_diag_worker *worker, uint32_t round)
 
 /* ---- a program of the user ---- */
 
-/* The same bytes each time, without a type: numbers near 1 if read as float32. */
+/* Writes the same bytes each time, without a type: numbers near 1 if read as float32. */
 static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded *loaded)
 {
     for (uint64_t i = 0; i < loaded->io.infos->tensor_count; i++) {
@@ -331,7 +331,7 @@ static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded 
     return NRT_SUCCESS;
 }
 
-/* FNV-1a over all outputs in order. */
+/* Computes FNV-1a over all outputs in order. */
 static NRT_STATUS neff_digest(struct ntk_diag_worker *worker, const struct loaded *loaded,
                               uint64_t *out_digest)
 {
@@ -552,7 +552,7 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     if (status != NRT_SUCCESS) {
         ntk_diag_worker_refused(&worker, &result, status, "nrt_init");
         if (work->job == NTK_DIAG_JOB_CANARY) {
-            result.verdict = NTK_DIAG_SKIP; /* another process took it first */
+            result.verdict = NTK_DIAG_SKIP; /* another process took the core first */
             worker.is_quiet = false;
         }
         ntk_diag_worker_tell(&worker, &result);

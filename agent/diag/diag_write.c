@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_write - results as a table and as JSON. */
+/* diag_write - prints results as a table and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void ntk_diag_format_figure(char *buf, size_t buf_bytes, enum ntk_diag_unit unit
 
 struct line {
     const struct ntk_diag_result *first;
-    const struct ntk_diag_result *worst; /* by its figure */
+    const struct ntk_diag_result *worst; /* result with the worst figure */
     size_t results;
     bool is_many_parts, is_many_reasons;
     uint64_t cores[2];
@@ -63,7 +63,7 @@ static bool is_worse(const struct ntk_diag_result *a, const struct ntk_diag_resu
                                                                       : a->figure > b->figure));
 }
 
-/* Groups results from `at` on that are alike. */
+/* Groups equal results from `at` on. */
 static struct line line_make(const struct ntk_diag *diag, size_t at)
 {
     const struct ntk_diag_result *results = diag->results.items;
@@ -102,7 +102,7 @@ static bool is_first(const struct ntk_diag *diag, size_t at)
     return true;
 }
 
-/* "0-3,5" */
+/* Formats bits such as "0-3,5". */
 static void ranges_format(char *buf, size_t buf_bytes, const uint64_t *bits, unsigned count)
 {
     size_t used = 0;
@@ -161,7 +161,7 @@ static void line_put(struct ntk_text_table *table, const struct line *line, bool
     (void)snprintf(test, sizeof test, "%s%s%s", name,
                    result->part[0] && !line->is_many_parts ? " " : "",
                    line->is_many_parts ? "" : result->part);
-    if (line->results > 1) { /* so that the last line equals the sum */
+    if (line->results > 1) { /* the last line must equal the sum */
         ntk_text_table_format(table, "%s (%zu)", test, line->results);
     } else {
         ntk_text_table_text(table, test);

@@ -22,30 +22,30 @@
 
 #define MODULE "captures"
 #define EVERY_NS (600 * NTK_NS_PER_SECOND)
-#define FAILED_SHARE 10        /* share of that time, after a failed capture */
-#define P99_EXECUTIONS_MIN 20U /* per period: with fewer executions, the slowest one counts */
-#define RUNS_MAX 8             /* at once, one per user */
-/* users with a budget; with more, the longest idle one is replaced */
+#define FAILED_SHARE 10        /* after a failed capture, this fraction of the interval */
+#define P99_EXECUTIONS_MIN 20U /* minimum per period; with fewer executions, the slowest is used */
+#define RUNS_MAX 8             /* maximum number of simultaneous runs, one per user */
+/* Maximum number of users with a budget; beyond it, the user who was idle longest is replaced */
 #define USERS_MAX 64
 #define RUN_NS (180 * NTK_NS_PER_SECOND) /* a longer run is killed */
-#define STOP_NS NTK_NS_PER_SECOND        /* for runs to stop when the agent stops */
+#define STOP_NS NTK_NS_PER_SECOND        /* time for runs to stop when the agent stops */
 
 const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT] = { "hang", "slow", "stuck",
                                                                            "ecc", "p99" };
 
-/* What a user has left. */
+/* The remaining budget of a user. */
 struct budget {
     uint32_t uid;
-    uint64_t used_ns;                             /* 0: this entry is free */
-    uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
-    uint64_t omitted[NTK_CAPTURES_REASON_COUNT];  /* since */
+    uint64_t used_ns;                             /* 0 for a free entry */
+    uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0 for never */
+    uint64_t omitted[NTK_CAPTURES_REASON_COUNT];  /* number of captures skipped since then */
 };
 
 struct run {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0 if none */
     uint32_t uid;
     enum ntk_captures_reason reason;
-    uint64_t end_ns; /* killed then */
+    uint64_t end_ns; /* time at which the run is killed */
     char folder[PATH_MAX];
 };
 
@@ -53,7 +53,7 @@ struct ntk_captures {
     const struct ntk_captures_options *options;
     uint64_t every_ns;
     char program[PATH_MAX];
-    size_t process_count; /* in the last period */
+    size_t process_count; /* number of processes in the last period */
     struct budget budgets[USERS_MAX];
     struct run runs[RUNS_MAX];
 };
@@ -167,7 +167,8 @@ static struct budget *budget_of(struct ntk_captures *captures, uint32_t uid, uin
     return budget;
 }
 
-/* A slot for another run of the user. NULL: none, or one is already running. */
+/* Returns a slot for another run of the user; NULL if there is none, or if one is already
+ * running. */
 static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
 {
     struct run *place = NULL;
@@ -183,13 +184,13 @@ static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
     return place;
 }
 
-/* Without a running operation, only the time before is recorded. */
+/* Returns the timeout; without a running operation, only the time before is recorded. */
 static const char *timeout_of(enum ntk_captures_reason reason)
 {
     return reason == NTK_CAPTURES_HANG || reason == NTK_CAPTURES_STUCK ? "3s" : "20s";
 }
 
-/* Divides the total size among the processes. */
+/* Starts a run; divides the total size among the processes. */
 static int start(struct ntk_captures *captures, struct run *run, const char *job, const char *pid)
 {
     char log[PATH_MAX + 16];
@@ -284,7 +285,7 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
 
 /* ---- each period ----------------------------------------------------------------------------- */
 
-/* A failed capture is retried sooner. */
+/* Notes a failed capture, which is retried sooner. */
 static void fail_note(struct ntk_captures *captures, const struct run *run)
 {
     struct budget *budget =
@@ -304,7 +305,7 @@ static void run_look(struct ntk_captures *captures, struct run *run)
     }
     if (waitpid(run->pid, &status, WNOHANG) == 0) {
         if (ntk_clock_now_ns(captures->options->clock) > run->end_ns) {
-            /* a hanging file system of its job may block it forever */
+            /* it may be blocked forever by a hanging file system of its job */
             (void)kill(run->pid, SIGKILL);
         }
         return;
@@ -325,7 +326,7 @@ static bool has_error(const struct ntk_device_sample *device)
            device->ecc[NTK_ECC_MEM_REPAIRABLE].period > 0;
 }
 
-/* The first process with a core of the device. NULL: none. */
+/* Returns the first process with a core of the device; NULL if none. */
 static const struct ntk_runtime_sample *holder_of(const struct ntk_snapshot *snapshot,
                                                   const struct ntk_device_sample *device)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* captures_http - runs of neuron-profile trigger for other processes, and their results. */
+/* captures_http - runs neuron-profile trigger for other processes, and returns the results. */
 #include "agent/hang/captures_http.h"
 
 #include <errno.h>
@@ -24,40 +24,40 @@
 #define MODULE "captures"
 #define ID_BYTES 48
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
-#define DEPTH_MAX 8 /* of the listed files of a capture */
+#define DEPTH_MAX 8 /* maximum folder depth of the listed files in a capture */
 #define ENTRIES_MAX 20000
-#define STOP_NS NTK_NS_PER_SECOND /* for runs to stop when the agent stops */
+#define STOP_NS NTK_NS_PER_SECOND /* time for runs to stop when the agent stops */
 
-/* The request as text, for the arguments of a program. */
+/* A request as text, for the arguments of a program. */
 struct wish {
     bool is_look, is_idle;
-    char job[256]; /* "": pid */
-    char user[16]; /* uid; "": any */
+    char job[256]; /* "" if pid is given */
+    char user[16]; /* uid as text; "" for any */
     char pid[24];
     char at[24];
     char executions[24];
     char timeout[32];
     char size[24];
     char instead_of[ID_BYTES];
-    int status; /* 0: it can be done */
+    int status; /* 0 if the request is valid */
     const char *said;
     struct ntk_captures_http *captures;
 };
 
 struct run {
-    char id[ID_BYTES];     /* "": none */
-    char folder[PATH_MAX]; /* "": look only */
-    pid_t pid;             /* 0: done */
-    int output;            /* what it says */
+    char id[ID_BYTES];     /* "" if none */
+    char folder[PATH_MAX]; /* "" for a check without a capture */
+    pid_t pid;             /* 0 if the program has ended */
+    int output;            /* output of the program */
     int exit_code;
-    uint64_t began; /* which one it was */
+    uint64_t began; /* number of the run */
 };
 
 struct ntk_captures_http {
     const struct ntk_captures_options *options;
     char program[PATH_MAX];
     uint64_t count;
-    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* owned by the thread of slow answers */
+    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* owned by the thread for slow answers */
 };
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void answer_error(struct ntk_http_response *response, int status, const c
 
 /* -- requests, on the server's thread ---------------------------------------------------------- */
 
-/* A number of the query within limits, as text; the default if absent. */
+/* Takes a number of the query within limits, as text; the default if it is missing. */
 static bool take_number(const struct ntk_http_request *request, const char *name, uint64_t least,
                         uint64_t most, uint64_t otherwise, uint64_t *out)
 {
@@ -182,7 +182,7 @@ static void forget(struct run *run)
     run->output = -1;
 }
 
-/* Whether it has ended by now. */
+/* Returns true if the run has ended by now. */
 static bool is_done(struct ntk_captures_http *captures, struct run *run)
 {
     int status = 0;
@@ -210,8 +210,8 @@ static struct run *find(struct ntk_captures_http *captures, const char *id, size
     return NULL;
 }
 
-/* A slot for another run: a free one, or that of the oldest finished one. NULL: too many are
- * running. */
+/* Returns a slot for another run: a free slot, or the slot of the oldest finished run. NULL if too
+ * many are running. */
 static struct run *find_place(struct ntk_captures_http *captures)
 {
     struct run *place = NULL;
@@ -362,7 +362,7 @@ static bool list_file(const char *name, const struct stat *status, void *ctx)
     return ++listing->count < NTK_CAPTURES_HTTP_FILES_MAX;
 }
 
-/* The program's output is our JSON; anything else means no answer. */
+/* Writes the answer: the program's output if it is JSON, else no answer. */
 static void put_answer(struct run *run, struct ntk_json *json)
 {
     struct stat status;
@@ -414,7 +414,8 @@ static void answer_state(struct ntk_captures_http *captures, struct run *run,
     answer_buf(response, 200, &buf);
 }
 
-/* A regular file below the folder; other users' jobs may have put anything else there. */
+/* Opens a regular file below the folder, because jobs of other users may have placed links
+ * there. */
 static int open_file(const struct run *run, const char *name)
 {
     struct stat status;

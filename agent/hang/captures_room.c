@@ -20,10 +20,12 @@
 #include "shared/base/str.h"
 
 #define MODULE "captures"
-#define STAMP_BYTES 16 /* 20261124T010000Z, the start of each folder's name */
+/* length of a time such as 20261124T010000Z at the start of each folder name */
+#define STAMP_BYTES 16
 #define NAME_BYTES 96
-#define ACTIVE_MAX 16 /* simultaneous captures; more are not protected while written */
-#define DEPTH_MAX 8   /* of the files of a capture */
+/* maximum number of simultaneous captures; more are not protected while written */
+#define ACTIVE_MAX 16
+#define DEPTH_MAX 8 /* maximum folder depth of the files in a capture */
 #define ENTRIES_MAX 20000
 #define REMOVE_CALLS 16
 #define FOLDER_BYTES 4096U /* counted even for an empty folder */
@@ -39,7 +41,7 @@ struct capture {
 };
 
 static struct {
-    pthread_mutex_t lock; /* active, asked, is_running */
+    pthread_mutex_t lock; /* protects active, asked, is_running */
     pthread_mutex_t making;
     char active[ACTIVE_MAX][NAME_BYTES];
     uint64_t asked; /* number of requests to free space */
@@ -48,7 +50,7 @@ static struct {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Only folders made by an agent, by name: "20261124T010000Z-hang". */
+/* Returns true for a folder created by an agent, with a name such as "20261124T010000Z-hang". */
 static int is_ours(const struct dirent *entry)
 {
     const char *name = entry->d_name;
@@ -125,8 +127,8 @@ static bool add_file(const char *name, const struct stat *status, void *ctx)
     return true;
 }
 
-/* Folders that cannot be measured are removed first. Those of other users, left by an older agent,
- * may grow: they are measured each time. */
+/* Measures a capture. Folders that cannot be measured are removed first. Folders of other users,
+ * left by an older agent, may grow, so they are measured each time. */
 static void measure(const char *path, uint64_t keep_bytes, struct capture *capture)
 {
     struct ntk_fs_walk walk = {
@@ -144,7 +146,7 @@ static void measure(const char *path, uint64_t keep_bytes, struct capture *captu
     capture->bytes = keep_bytes;
 }
 
-/* Its entry in the ledger; false if there is none. */
+/* Finds the entry in the ledger; false if there is none. */
 static bool ledger_find(const char *ledger, const char *name, uint64_t *out_bytes)
 {
     size_t length = strlen(name);
@@ -180,7 +182,8 @@ static void ledger_write(const char *path, const struct capture *captures, size_
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* The oldest capture of the user with the most bytes, except the newest of all. NULL: none. */
+/* Returns the oldest capture of the user with the most bytes, except the newest of all; NULL if
+ * none. */
 static struct capture *find_next(struct capture *captures, size_t count)
 {
     struct capture *found = NULL;
@@ -223,14 +226,14 @@ static void remove_some(const char *folder, struct capture *captures, size_t cou
             return;
         }
         (void)snprintf(path, sizeof path, "%s/%s", folder, next->name);
-        int ret = -E2BIG; /* too deep: the next call continues, but not forever */
+        int ret = -E2BIG; /* if too deep, retry a limited number of times */
         for (int i = 0; i < REMOVE_CALLS && ret == -E2BIG; i++) {
             ret = ntk_fs_remove_tree(path, &err);
         }
         if (ret < 0) {
             ntk_log_warn(MODULE, "%s", err.text);
         }
-        next->is_removed = true; /* or measured again next time */
+        next->is_removed = true; /* if this fails, the folder is measured again next time */
         total -= next->bytes;
     }
 }
@@ -326,7 +329,7 @@ void ntk_captures_room_end(const char *folder, const char *capture, uint64_t kee
         return;
     }
     pthread_mutex_lock(&state.lock);
-    state.is_running = false; /* at the next end */
+    state.is_running = false; /* at the end of the next capture */
     pthread_mutex_unlock(&state.lock);
     free(task);
 }

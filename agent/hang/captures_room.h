@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures_room - the folders of captures below the agent's capture folder: names, sizes, and which
- * to remove when they take too much space.
+ * captures_room - manages the folders of captures below the agent's capture folder: names, sizes,
+ * and removal when they take too much space.
  *
  * A folder is measured once, when its capture is complete; a ledger in the capture folder keeps the
  * sizes over restarts. While their sum exceeds the limit, the oldest capture of the user with the
@@ -21,17 +21,17 @@
 extern "C" {
 #endif
 
-#define NTK_CAPTURES_KEEP_BYTES (UINT64_C(1) << 30) /* of all captures, unless set by an option */
-#define NTK_CAPTURES_LEDGER "ledger.txt"            /* lines "FOLDER BYTES" */
+#define NTK_CAPTURES_KEEP_BYTES (UINT64_C(1) << 30) /* default limit for all captures */
+#define NTK_CAPTURES_LEDGER "ledger.txt"            /* has lines "FOLDER BYTES" */
 
-/* A new folder: FOLDER/TIME-WHAT, with -uid_UID if the captured process belongs to another user. It
- * is kept until _end(). */
+/* Creates a folder FOLDER/TIME-WHAT, with -uid_UID if the captured process belongs to another user.
+ * The folder is kept until _end(). */
 int ntk_captures_room_begin(const char *folder, uint64_t realtime_ns, const char *what,
                             uint32_t uid, char *buf, size_t buf_bytes, struct ntk_err *err);
-/* The capture is complete: it counts, and another thread frees space. */
+/* Notes that the capture is complete: it counts, and another thread frees space. */
 void ntk_captures_room_end(const char *folder, const char *capture, uint64_t keep_bytes);
 
-/* The work of that thread. The newest capture is kept, whatever its size. */
+/* Frees space, in that thread. The newest capture is kept regardless of its size. */
 void ntk_captures_room_make(const char *folder, uint64_t keep_bytes);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/opt.h"
 
-#define LOOK_NS (200 * NTK_NS_PER_MS) /* between two checks for --wait */
+#define LOOK_NS (200 * NTK_NS_PER_MS) /* interval of checks for --wait */
 
 static uint64_t arg_after_ns;
 static uint64_t arg_wait_ns;
@@ -50,7 +50,7 @@ static const struct ntk_opt_program program = {
                 "processes.",
 };
 
-/* Only reported ones count. */
+/* Returns true if there is a reported problem. */
 static bool has_trouble(void)
 {
     ntk_vec_each(struct ntk_comm_verdict, verdict, &view.ranks->verdicts) {
@@ -80,7 +80,7 @@ static int hosts_ask(struct ntk_host *hosts, size_t count, bool is_here, struct 
                : ntk_hang_look(hosts, 0, 1, NULL, NULL, err);
 }
 
-/* One pass: collects the rows of all hosts that answered, and judges them. */
+/* Runs one pass: collects the rows of all hosts that answered, and judges them. */
 static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err)
 {
     int ret = hosts_ask(hosts, count, is_here, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hang - neuron-monitor hang: collective operations that do not continue, and the ranks they wait
- * for; neuron-monitor slow: ranks that others repeatedly wait for; and their common part.
+ * hang - implements neuron-monitor hang: collective operations that do not continue, and the ranks
+ * they wait for; neuron-monitor slow: ranks that others repeatedly wait for; and their common part.
  *
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
  * judges them; hang_text and hang_json print the result.
@@ -27,20 +27,20 @@
 
 struct ntk_opt_program;
 
-/* The exit code of a subcommand that cannot judge. */
+/* Exit code of a subcommand that has no verdict. */
 #define NTK_HANG_EXIT_UNKNOWN 3
 
-/* The whole subcommands; argv[0] is "hang" or "slow". The exit code. */
+/* Run the subcommands; argv[0] is "hang" or "slow". Return the exit code. */
 int ntk_hang_main(int argc, char **argv);
 int ntk_slow_main(int argc, char **argv);
 
 /* The result of a subcommand. */
 struct ntk_hang_answer {
     struct ntk_buf text;
-    bool found;       /* a problem was reported: the exit code is 1 */
-    bool saw_nothing; /* no ranks at all */
+    bool found;       /* true if a problem was reported; the exit code is then 1 */
+    bool saw_nothing; /* true if there were no ranks */
 };
-/* A subcommand about ranks of this machine, or of the given agents. */
+/* A question about ranks of this machine, or of the given agents. */
 struct ntk_hang_question {
     const struct ntk_opt_program *program;
     struct ntk_hosts_remote *remote;
@@ -51,49 +51,52 @@ struct ntk_hang_question {
 /* Runs a subcommand from its command line to the exit code. */
 int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv);
 
-/* For this machine: collects periods for window_ns in total, each passed to `each` (may be NULL);
- * the host keeps the last snapshot. A negative result of `each` stops it. 0 or -errno. */
+/* For this machine: collects periods for window_ns in total and passes each to `each` (may be
+ * NULL); the host keeps the last snapshot. A negative result of `each` stops the collection.
+ * Returns 0 or -errno. */
 typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
 int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);
 /* Logs the hosts that did not answer, and returns their number. */
 size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count);
-/* names NULL: this machine, count is 1; else borrowed. NULL if out of memory. */
+/* If names is NULL, uses this machine and count is 1; else names is borrowed. Returns NULL if out
+ * of memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
-/* For users: "source: ..." of this machine; nothing for others. */
+/* Writes "source: ..." for this machine, for users; nothing for others. */
 void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
-/* The same in the object of a host: "source". */
-/* Whether processes of other users could not be read: an empty view is then not conclusive. */
+/* Writes the same in the object of a host, as "source". */
+/* Returns true if processes of other users could not be read: an empty view is then not
+ * conclusive. */
 bool ntk_hang_has_unreadable(const struct ntk_host *host);
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
 /* Prints to stdout; returns the exit code, with a message on failure. */
 int ntk_hang_print(const struct ntk_buf *out);
 
-/* What is reported. */
+/* Selects the rows that are reported. */
 struct ntk_hang_view {
     const struct ntk_ranks *ranks;
     const struct ntk_stuck *stuck;
     const struct ntk_host *hosts;
     size_t host_count;
-    const char *job; /* NULL: all */
+    const char *job; /* NULL for all jobs */
     bool all;        /* include operations that continue */
 };
-/* Whether it is part of the output. */
+/* Returns true if the verdict is part of the output. */
 bool ntk_hang_is_reported(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
 bool ntk_hang_stuck_is_reported(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
-/* The rendezvous of a communicator, for users. */
+/* Returns the rendezvous of a communicator in a form for users. */
 const char *ntk_hang_place(const char *rendezvous);
-/* "rank 3 is lost; ranks 0, 5 and 9 more are missing": the missing ranks, killed ones first; "" if
- * all have arrived. */
+/* Writes the missing ranks, killed ranks first, such as "rank 3 is lost; ranks 0, 5 and 9 more are
+ * missing"; "" if all have arrived. */
 void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_buf *out);
-/* "core 3 of process 41 (train) has had an execution for 2m" */
+/* Writes a text such as "core 3 of process 41 (train) has had an execution for 2m" */
 void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out);
 void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out);
 void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out);
 
-/* What a thread of a process of this machine waits for, according to /proc: "sleeps in futex_wait",
- * or "". tid 0: its first thread. */
+/* Writes the state of a thread on this machine, according to /proc, such as "sleeps in futex_wait",
+ * or "". tid 0 means the first thread of the process. */
 void ntk_hang_process(uint32_t pid, uint32_t tid, char *out, size_t out_bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_ask - a subcommand about ranks, from its command line to the exit code. */
+/* hang_ask - runs a subcommand about ranks, from its command line to the exit code. */
 #include <stdlib.h>
 
 #include "agent/hang/hang.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-/* Machines that did not answer are not judged. */
+/* Concludes; machines that did not answer are not judged. */
 static int conclude(const struct ntk_hang_question *question, const struct ntk_host *hosts,
                     size_t count, bool is_here)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_hosts - a list of hosts, including this machine, and which of them did not answer. */
+/* hang_hosts - lists the hosts, including this machine, and reports those that did not answer. */
 #include "agent/hang/hang.h"
 
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "shared/base/str.h"
 
 struct known_job {
-    uint64_t key; /* of the communicator */
+    uint64_t key; /* key of the communicator */
     char id[128];
-    bool is_seen; /* in this period */
+    bool is_seen; /* true if it occurs in this period */
 };
 
 void ntk_hang_jobs_init(struct ntk_hang_jobs *jobs)
@@ -58,7 +58,7 @@ static bool is_member(const struct ntk_runtime_sample *runtime, uint64_t key)
     return false;
 }
 
-/* The job that holds a core of a running rank; NULL: none is known. */
+/* Returns the job that holds a core of a running rank; NULL if none is known. */
 static const struct ntk_job *job_of(const struct ntk_snapshot *snapshot, uint64_t key)
 {
     uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;

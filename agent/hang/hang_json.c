@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_json - verdicts for programs. */
+/* hang_json - writes verdicts as JSON for programs. */
 #include <stdio.h>
 
 #include "agent/hang/hang.h"
 #include "shared/base/json.h"
 
-/* Lists the ranks without a report, but not as many as a hostile process claims. */
+/* Maximum number of listed ranks without a report, because a hostile process may claim any
+ * number. */
 #define UNSEEN_MAX 65536u
 
 static void write_rank(struct ntk_json *json, const struct ntk_rank_verdict *verdict)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_process - the activity of a thread, without stopping it: its state and its position in the
- * kernel. */
+/* hang_process - reads the activity of a thread without stopping it: its state and its position in
+ * the kernel. */
 #include "agent/hang/hang.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool file_read(uint32_t pid, uint32_t tid, const char *name, char *text, 
     return bytes > 0;
 }
 
-/* The letter after the name in parentheses; the name may contain anything. */
+/* Describes the letter after the name in parentheses; the name may contain any character. */
 static const char *state_word(const char *stat)
 {
     static const struct {
@@ -54,8 +54,8 @@ static const char *state_word(const char *stat)
     return "";
 }
 
-/* " in futex_wait < do_futex": kernel functions, the innermost first. Root may read all, other
- * users at most the first. */
+/* Adds kernel functions, innermost first, such as " in futex_wait < do_futex". Root may read all,
+ * other users at most the first. */
 static void frames_add(uint32_t pid, uint32_t tid, char *out, size_t out_bytes)
 {
     char text[TEXT_BYTES];

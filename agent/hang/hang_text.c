@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_text - verdicts as sentences. */
+/* hang_text - writes verdicts as sentences. */
 #include "agent/hang/hang.h"
 
 #include <string.h>
 
 #include "shared/base/units.h"
 
-#define RANKS_NAMED 4u  /* in one log line */
-#define RANKS_SHOWN 16u /* of those that have arrived, and of those that have not */
+#define RANKS_NAMED 4u  /* maximum in one log line */
+#define RANKS_SHOWN 16u /* maximum of arrived ranks, and of missing ranks */
 
 static bool is_of_job(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
 {
@@ -117,7 +117,7 @@ static void write_process(const struct ntk_rank_row *row, struct ntk_buf *out)
     }
 }
 
-/* The position of a local process in the kernel. */
+/* Writes the position of a local process in the kernel. */
 static void write_kernel(const struct ntk_rank_row *row, uint32_t tid, struct ntk_buf *out)
 {
     char text[256];
@@ -201,7 +201,7 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
     ntk_buf_add_char(out, '\n');
 }
 
-/* "0-2,5": ranks that have arrived. */
+/* Writes the ranks that have arrived, such as "0-2,5". */
 static void write_ranges(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
 {
     const struct ntk_rank_verdict *ranks = verdict->ranks;
@@ -260,7 +260,7 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     }
 }
 
-/* Each call names one rank; a call without a name ends the list. */
+/* State of a list of ranks: each call adds one; a call without a name ends the list. */
 struct naming {
     struct ntk_buf *out;
     uint32_t named;
@@ -360,7 +360,8 @@ static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct nt
     }
 }
 
-/* How close the longest one is to its limit: a screen may call it stuck earlier. */
+/* Writes the longest execution relative to its limit, because a screen may call it stuck
+ * earlier. */
 static void write_longest(const struct ntk_stuck *stuck, struct ntk_buf *out)
 {
     char age[32];

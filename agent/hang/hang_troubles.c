@@ -7,10 +7,10 @@
 
 #include "shared/base/str.h"
 
-#define RANKS_NAMED 16u /* of one communicator */
+#define RANKS_NAMED 16u /* maximum per communicator */
 
 struct held_trouble {
-    struct ntk_rank_trouble trouble; /* its texts are next to it */
+    struct ntk_rank_trouble trouble; /* borrows the texts of this struct */
     char rendezvous[128];
     char tag[128];
 };
@@ -91,7 +91,7 @@ void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk
     held->trouble.behind_ns = verdict->behind_ns;
     held->trouble.interval_ns = verdict->interval_ns;
     if (is_same && verdict->where == NTK_PACE_UNKNOWN) {
-        return; /* it was known before, and may be again */
+        return; /* it was known earlier, and may be again */
     }
     held->trouble.cause = ntk_pace_where_names[verdict->where];
     if (is_same) {
@@ -122,7 +122,7 @@ void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key)
     }
 }
 
-/* Whether its ranks are running or will be: verdicts keep killed ranks for a while. */
+/* Returns true if its ranks are running or will be; verdicts keep killed ranks for some time. */
 static bool is_alive(const struct ntk_ranks *ranks, uint64_t key)
 {
     ntk_vec_each(const struct ntk_comm_verdict, verdict, &ranks->verdicts) {
@@ -153,7 +153,7 @@ static void fill(struct filling *filling, const struct ntk_rank_trouble *trouble
     }
 }
 
-/* The common tag of a job's ranks; a process without a tag has its pid instead. */
+/* Returns the common tag of a job's ranks; a process without a tag has its pid instead. */
 static const char *shared_tag(const char *tag, uint32_t pid)
 {
     char own[16];
@@ -257,7 +257,7 @@ void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_
         }
     }
     ntk_vec_each(struct held_trouble, held, &troubles->held) {
-        held->trouble.rendezvous = held->rendezvous; /* it may have moved */
+        held->trouble.rendezvous = held->rendezvous; /* the struct may have moved */
         held->trouble.tag = held->tag;
         fill(&filling, &held->trouble);
     }

@@ -21,17 +21,17 @@
 #define PACE_NS UINT64_C(10000000000) /* length of a window for slow ranks */
 
 struct ntk_hang_watch {
-    /* last reported enum ntk_comm_verdict_kind + 1 of each communicator in trouble */
+    /* For each communicator with a problem: the last reported enum ntk_comm_verdict_kind + 1 */
     struct ntk_map said;
     bool has_ranks;
     struct ntk_captures *captures; /* NULL: record nothing */
-    struct ntk_pace pace;          /* of the current window */
+    struct ntk_pace pace;          /* pace in the current window */
     uint64_t window_ns;
-    struct ntk_map said_slow;   /* last reported rank + 1, by communicator */
-    struct ntk_map said_slower; /* communicators */
+    struct ntk_map said_slow;   /* by communicator: last reported rank + 1 */
+    struct ntk_map said_slower; /* by communicator */
     struct ntk_change change;
     struct ntk_hang_troubles troubles;
-    struct ntk_map said_stuck; /* by process and core: stuck_key() */
+    struct ntk_map said_stuck; /* by process and core, from stuck_key() */
 };
 
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures)
@@ -70,7 +70,7 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
     return watch->has_ranks;
 }
 
-/* The job of a communicator. A lost rank leaves nothing to capture. */
+/* Captures the job of a communicator. There is nothing to capture for a lost rank. */
 static void capture(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
                     enum ntk_captures_reason reason, uint64_t key, uint32_t pid)
 {
@@ -143,7 +143,7 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     }
 }
 
-/* Windows follow each other; if out of memory, one is skipped. */
+/* Judges consecutive windows; one is skipped if out of memory. */
 static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     watch->window_ns += snapshot->period_ns;
@@ -184,7 +184,7 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
     struct ntk_map now = { 0 };
 
     if (ntk_change_add(&watch->change, snapshot) < 0) {
-        return; /* if out of memory, a period is skipped */
+        return; /* out of memory: skip a period */
     }
     ntk_vec_each(const struct ntk_change_verdict, verdict, &watch->change.verdicts) {
         if (!ntk_map_get_number(&watch->said_slower, verdict->key)) {
@@ -205,7 +205,7 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
     watch->said_slower = now;
 }
 
-/* Forgets communicators that are gone: a machine sees many over time. */
+/* Forgets communicators that are gone, because a machine has many over time. */
 static void forget(struct ntk_map *said, const struct ntk_vec *keys)
 {
     struct ntk_map kept = { 0 };
@@ -217,8 +217,7 @@ static void forget(struct ntk_map *said, const struct ntk_vec *keys)
         void *value = ntk_map_get_number(said, *key);
 
         if (value) {
-            (void)ntk_map_put_number(&kept, *key,
-                                     value); /* if out of memory, it is reported again */
+            (void)ntk_map_put_number(&kept, *key, value); /* out of memory: it is reported again */
         }
     }
     ntk_map_fini(said);
@@ -233,7 +232,7 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_each(struct ntk_comm_verdict, verdict, &ranks->verdicts) {
         if (ntk_vec_push(&keys, &verdict->first->sample->key) < 0) {
             ntk_vec_fini(&keys);
-            return; /* in the next period */
+            return; /* try again in the next period */
         }
     }
     forget(&watch->said, &keys);
@@ -241,8 +240,9 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_fini(&keys);
 }
 
-/* Two processes may have one core, in containers that share hosts or one after the other. A process
- * of another namespace may claim any pid, but not another user. */
+/* Key of a process and core, because two processes may have one core, in containers that share
+ * hosts or one after the other. A process of another namespace may claim any pid, but not another
+ * user. */
 #define STUCK_PID_SHIFT 42 /* pids have 22 bits, cores 10 */
 #define STUCK_UID_SHIFT 10
 static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t core)
@@ -251,7 +251,7 @@ static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t cor
            (core & ((1u << STUCK_UID_SHIFT) - 1));
 }
 
-/* Reports each stuck execution once, and its end. */
+/* Reports each stuck execution once, and its end once. */
 static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     struct ntk_map now = { 0 };
@@ -302,7 +302,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     watch_change(watch, snapshot);
     ntk_ranks_init(&ranks);
     if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
-        ntk_ranks_fini(&ranks); /* out of memory: the next period is checked again */
+        ntk_ranks_fini(&ranks); /* out of memory: checked again in the next period */
         return is_changed;
     }
     watch->has_ranks = ranks.rows.count > 0;
@@ -335,7 +335,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     return is_changed;
 }
 
-/* Whether an execution runs long enough to report. */
+/* Returns true if an execution runs long enough to be reported. */
 static bool is_long(const struct ntk_core_sample *core)
 {
     return core->running_ns >= LONG_NS;
@@ -351,7 +351,7 @@ static bool is_of_interest(const struct ntk_runtime_sample *runtime)
     return runtime->rank_count > 0 || has_long;
 }
 
-/* Only these members of such cores. */
+/* Copies only these members of cores with long executions. */
 static void cores_take(struct ntk_snapshot *to, const struct ntk_runtime_sample *from,
                        struct ntk_runtime_sample *runtime)
 {
@@ -394,9 +394,9 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
     small->realtime_ns = snapshot->realtime_ns;
     small->monotonic_ns = snapshot->monotonic_ns;
     small->period_ns = snapshot->period_ns;
-    small->lost_ranks = snapshot->lost_ranks; /* borrowed: it lives longer */
+    small->lost_ranks = snapshot->lost_ranks; /* borrowed: the snapshot lives longer */
     small->lost_rank_count = snapshot->lost_rank_count;
-    small->troubles = snapshot->troubles; /* the same */
+    small->troubles = snapshot->troubles; /* borrowed in the same way */
     small->trouble_count = snapshot->trouble_count;
     runtimes = ntk_snapshot_alloc_runtimes(small, count);
     for (size_t i = 0, at = 0; i < snapshot->runtime_count && runtimes && at < count; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hang_watch - the agent's check of the ranks of its machine. It reports once when an operation
- * hangs, a rank is lost or a rank is slow, and once when that has ended.
+ * hang_watch - checks the ranks of the agent's machine. It reports once when an operation hangs, a
+ * rank is lost or a rank is slow, and once when that has ended.
  *
- * It sees one machine: neuron-monitor hang shows ranks on other machines that are waited for.
+ * It covers one machine: neuron-monitor hang also shows ranks on other machines for which
+ * operations wait.
  *
  * Owner:   create / destroy.
  * Threads: one.
@@ -18,21 +19,21 @@
 
 struct ntk_hang_watch;
 
-/* How often a machine with ranks is checked. */
+/* Interval of checks on a machine with ranks. */
 #define NTK_HANG_WATCH_NS UINT64_C(1000000000)
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_hang_watch *ntk_hang_watch_create(void);
 void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
-/* Judges and logs; returns whether a verdict changed. Adds the current verdicts to the snapshot. */
+/* Judges and logs; adds the current verdicts to the snapshot. Returns true if a verdict changed. */
 bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snapshot);
-/* Requests captures of what it reports; borrowed, NULL: none. */
+/* Requests captures of reported problems; borrowed, NULL if none. */
 struct ntk_captures;
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures);
-/* Whether any ranks exist. */
+/* Returns true if there are any ranks. */
 bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch);
 
-/* A report of only the ranks, as one line. False if out of memory. */
+/* Writes a report of only the ranks, as one line. Returns false if out of memory. */
 bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slow - the subcommand: judges a window of one or more machines. */
+/* slow - implements the subcommand: judges a window of one or more machines. */
 #include "agent/hang/slow.h"
 
 #include <errno.h>
@@ -9,8 +9,9 @@
 #include "shared/base/cond.h"
 #include "shared/base/opt.h"
 
-#define PERIODS 5                    /* periods of a window on this machine */
-#define ASK_NS (500 * NTK_NS_PER_MS) /* agents have a new answer every second */
+#define PERIODS 5 /* number of periods in a window on this machine */
+/* interval of requests; agents have a new answer every second */
+#define ASK_NS (500 * NTK_NS_PER_MS)
 
 static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
 static bool arg_all;
@@ -42,8 +43,8 @@ static const struct ntk_opt_program program = {
 struct watching {
     struct ntk_host *hosts;
     size_t count;
-    uint64_t *added_ns; /* the last period of each host */
-    bool has_begun;     /* the first period started before the window */
+    uint64_t *added_ns; /* last period of each host */
+    bool has_begun;     /* true if the first period started before the window */
     struct ntk_err *err;
 };
 
@@ -68,7 +69,7 @@ static int ask_once(void *ctx)
     return ret;
 }
 
-/* Asks agents for each period once, as long as the window lasts. */
+/* Requests each period from the agents once, for the duration of the window. */
 static int watch(struct ntk_host *hosts, size_t count, struct ntk_err *err)
 {
     struct watching watching = {

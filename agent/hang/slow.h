@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow - the output of neuron-monitor slow.
+ * slow - writes the output of neuron-monitor slow.
  *
  * Threads: any.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slow_write - paces of ranks as sentences, and for programs. */
+/* slow_write - writes paces of ranks as sentences, and as JSON for programs. */
 #include <stdio.h>
 
 #include "agent/hang/slow.h"

@@ -87,8 +87,8 @@ static int drain_once(void *collector)
     return 0;
 }
 
-/* Queries the agent first, because it knows the past. Only counters are read from segments: records
- * in rings may be of any age. */
+/* Queries the agent first, because it has earlier data. Only counters are read from segments,
+ * because records in rings may have any age. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,
@@ -130,14 +130,14 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
-/* Our own failure is not a problem of the machine; exit code 1 would report one to
- * node-problem-detector. */
+/* Returns the exit code for a failure of this program, which is not a problem of the machine; exit
+ * code 1 would report one to node-problem-detector. */
 static int failure_code(int code)
 {
     return arg_npd ? NTK_HEALTH_CONDITION_UNKNOWN : code;
 }
 
-/* The exit code. */
+/* Prints the result; returns the exit code. */
 static int print(const struct ntk_host *hosts, size_t count)
 {
     struct ntk_buf out = { 0 };

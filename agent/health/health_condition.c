@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* health_condition - a verdict in the form of a custom plug-in of node-problem-detector. */
+/* health_condition - writes a verdict in the format of a custom plug-in for
+ * node-problem-detector. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
                : 0;
 }
 
-/* Truncates the line if it is too long. */
+/* Adds a line, truncated if it is too long. */
 static void add_line(struct ntk_buf *out, const char *text)
 {
     bool is_long = strlen(text) > NTK_HEALTH_LINE_MAX;
@@ -30,7 +31,7 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
-/* A device unknown to the driver, or no device at all. */
+/* Returns true if a device is unknown to the driver, or if there is no device. */
 static bool is_unknown(const struct ntk_host *host)
 {
     const struct ntk_health_sample *worst;
@@ -43,7 +44,7 @@ static bool is_unknown(const struct ntk_host *host)
     return !host->snapshot || host->snapshot->device_count == 0;
 }
 
-/* The first one that counts; NULL: none. */
+/* Returns the first reason that counts; NULL if none. */
 static const struct ntk_health_sample *problem_find(const struct ntk_host *host, uint32_t reasons,
                                                     const struct ntk_device_sample **out_device)
 {
@@ -53,7 +54,7 @@ static const struct ntk_health_sample *problem_find(const struct ntk_host *host,
         for (size_t k = 0; k < device->health_count; k++) {
             uint32_t reason = device->health[k].reason;
 
-            /* A process proves nothing about the device, unless the user selects a reason of
+            /* A process proves nothing about the device, unless the user selects a reason for
              * processes. */
             if (reasons & 1u << reason &&
                 (reasons != NTK_HEALTH_ALL_REASONS || !ntk_health_reason_is_of_process(reason)) &&

@@ -23,7 +23,7 @@ void ntk_health_say(struct ntk_health_said *said, const struct ntk_snapshot *sna
         said->devices[index].verdict = device->verdict;
         said->devices[index].action = action;
         if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
-            /* With the same severity as the problem. */
+            /* This message has the same severity as the problem. */
             ntk_log_write(was_quiet ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE, "device %u is %s again",
                           index, ntk_health_verdict_names[device->verdict]);
         } else if (action == NTK_HEALTH_ACTION_NONE) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health_say - the messages of the agent about the health of devices: verdicts that changed, and
- * more that has to be done.
+ * health_say - logs messages of the agent about the health of devices: changed verdicts, and
+ * further actions.
  *
  * Owner:   caller's storage, zeroed. Threads: one.
  */
@@ -12,12 +12,12 @@
 
 struct ntk_health_said {
     struct {
-        uint32_t verdict; /* enum ntk_health_verdict */
+        uint32_t verdict; /* value of enum ntk_health_verdict */
         enum ntk_health_action action;
     } devices[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
-/* Nothing is to be done about a device without a report. */
+/* Logs changes; a device without a report needs no action. */
 void ntk_health_say(struct ntk_health_said *said, const struct ntk_snapshot *snapshot);
 
 #endif

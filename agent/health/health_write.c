@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_write - verdicts for users and for programs. */
+/* health_write - writes verdicts for users and for programs. */
 #include "agent/health/health.h"
 
 #include <stdio.h>
@@ -184,7 +184,7 @@ static void write_reason(struct ntk_json *json, const struct ntk_device_sample *
     ntk_json_object_end(json);
 }
 
-/* A core is not better known than its device. */
+/* Returns the verdict on a core, which is unknown if the verdict on its device is unknown. */
 static enum ntk_health_verdict core_verdict(const struct ntk_device_sample *device, uint32_t core)
 {
     enum ntk_health_verdict verdict = ntk_health_core_verdict(device, core);
@@ -262,7 +262,7 @@ void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct nt
 bool ntk_health_line_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line)
 {
     const struct ntk_report_options options = { .timestamps = true };
-    struct ntk_snapshot devices = *snapshot; /* borrowed: it lives longer */
+    struct ntk_snapshot devices = *snapshot; /* borrowed: the snapshot lives longer */
 
     devices.runtime_count = 0;
     devices.tag_count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api - queries to the database over HTTP: the answers of `neuron-monitor query` as JSON. */
+/* api - answers queries to the database over HTTP: the answers of `neuron-monitor query` as
+ * JSON. */
 #include "agent/http/api.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #define BASE "/api/v1/"
 #define QUESTIONS_MAX 15
 #define PATH_BYTES 32
-/* Compressing smaller answers does not pay. */
+/* Compressing smaller answers is not worthwhile. */
 #define GZIP_BYTES_MIN 1024
 
 struct question_route {
@@ -35,7 +36,7 @@ struct ntk_api {
     struct ntk_http_route routes[QUESTIONS_MAX + 2];
 };
 
-/* These have rows per model or core, so fewer steps. */
+/* These queries have rows per model or core, so fewer steps are allowed. */
 static const char *const listed[] = { "latency", "cores", "ranks" };
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
 
     if (!parameters->has_to || (!parameters->has_from && !parameters->last_ns)) {
         ret = ntk_query_window_whole(query->reader, window, err);
-        if (ret == -ENODATA) { /* the first second is not stored yet: an empty answer */
+        if (ret == -ENODATA) { /* the first second is not yet stored: an empty answer */
             window->to_ns = ntk_clock_realtime_ns();
             window->from_ns = window->to_ns - NTK_NS_PER_SECOND;
             ret = 0;
@@ -157,7 +158,8 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     if (ret < 0) {
         return ret;
     }
-    ret = ntk_store_reader_begin(query->reader, err); /* until the reader is closed */
+    /* the transaction ends when the reader is closed */
+    ret = ntk_store_reader_begin(query->reader, err);
     ret = ret < 0 ? ret : set_window(parameters, query, err);
     ret = ret < 0 ? ret : check_steps(&query->window, route->steps_max, err);
     ret = ret < 0 ? ret : ntk_store_reader_check(query->reader, &query->filter, err);

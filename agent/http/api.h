@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api - queries to the database over HTTP: the answers of `neuron-monitor query` as JSON.
+ * api - answers queries to the database over HTTP: the answers of `neuron-monitor query` as JSON.
  *
  *   /api/v1/<question>   latency executions errors memory cores processes series
  *   /api/v1/machine      version, stored spans, names of series
@@ -21,19 +21,20 @@
 extern "C" {
 #endif
 
-/* Limits for the steps of a window, and of one with rows per model or core. */
+/* Maximum number of steps in a window, and in a window with rows per model or core. */
 #define NTK_API_STEPS_MAX 2000
 #define NTK_API_LISTED_STEPS_MAX 200
 #define NTK_API_ROWS_MAX 30000
 
 struct ntk_api;
 
-/* db_path: NULL without a database. NULL if out of memory. */
+/* db_path is NULL without a database. Returns NULL if out of memory. */
 struct ntk_api *ntk_api_create(const char *db_path);
-/* Makes running answers give up, before the server is stopped. */
+/* Makes running answers end early, before the server is stopped. */
 void ntk_api_stop(struct ntk_api *api);
 void ntk_api_destroy(struct ntk_api *api);
-/* For ntk_http_options.slow_routes; a NULL path ends it. Lives as long as the api. */
+/* Returns routes for ntk_http_options.slow_routes; a NULL path ends the list. Valid as long as the
+ * api. */
 const struct ntk_http_route *ntk_api_routes_get(const struct ntk_api *api);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_parameters - the parameters of a query over HTTP. */
+/* api_parameters - reads the parameters of a query over HTTP. */
 #include "agent/http/api_parameters.h"
 
 #include <assert.h>
@@ -11,10 +11,10 @@
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 
-/* Names of processes and models are not longer. */
+/* Maximum length of names of processes and models. */
 #define NAME_BYTES_MAX 4096
 #define INDEX_MAX UINT16_MAX
-/* A step of the finest tier. */
+/* Minimum step: the step of the finest tier. */
 #define STEP_NS_MIN NTK_NS_PER_SECOND
 #define STEP_NS_MAX (366 * 24 * 3600 * NTK_NS_PER_SECOND)
 
@@ -142,7 +142,7 @@ static const struct {
     const char *name;
     int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
 } rows[] = {
-    /* In the order of the bits of ntk_query_option. */
+    /* Rows in the order of the bits of ntk_query_option. */
     { "process", take_process },
     { "model", take_model },
     { "core", take_core },
@@ -154,9 +154,9 @@ static const struct {
     { "percentiles", take_percentiles },
     { "latency", take_latency },
     { "job", take_job },
-    /* For queries about processes. */
+    /* Parameters for queries about processes. */
     { "user", take_user },
-    /* For every query. */
+    /* Parameters for all queries. */
     { "from", take_from },
     { "to", take_to },
     { "last", take_last },

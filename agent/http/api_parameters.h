@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_parameters - the query parameters of a query over HTTP.
+ * api_parameters - reads the parameters of a query over HTTP.
  *
  * Threads: any; plain data. Texts are borrowed from the request.
  */
@@ -19,13 +19,13 @@ extern "C" {
 #endif
 
 struct ntk_api_parameters {
-    struct ntk_query query; /* without reader and window, but with step */
+    struct ntk_query query; /* without reader and window, but with the step */
     bool has_from;
     bool has_to;
     uint64_t from_ns;
     uint64_t to_ns;
-    uint64_t last_ns; /* 0: not given */
-    uint32_t seen;    /* a bit for each parameter that was given */
+    uint64_t last_ns; /* 0 if missing */
+    uint32_t seen;    /* one bit for each parameter in the request */
 };
 
 /* -EINVAL and a message for an unknown, duplicate or invalid parameter. */

@@ -13,19 +13,19 @@
 
 struct answer {
     struct ntk_local *local;
-    struct ntk_http_body *body; /* NULL: none yet */
+    struct ntk_http_body *body; /* NULL if there is none yet */
     bool is_private;
 };
 
 struct ntk_local {
     struct ntk_local_options options;
-    pthread_mutex_t lock; /* bodies */
+    pthread_mutex_t lock; /* protects bodies */
     struct answer answers[NTK_LOCAL_ANSWER_COUNT];
     struct ntk_http_route routes[NTK_LOCAL_ANSWER_COUNT + 1];
     struct ntk_http_server *server;
 };
 
-/* NULL: there is none. */
+/* Returns NULL if there is no body. */
 static struct ntk_http_body *body_get(struct answer *answer)
 {
     struct ntk_local *local = answer->local;
@@ -56,7 +56,7 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
     response->text = "no current report\n";
 }
 
-/* The folder of the socket, if it belongs to agents. */
+/* Creates the folder of the socket, if it belongs to agents. */
 static void make_folder(const char *path)
 {
     char folder[PATH_MAX];
@@ -121,7 +121,7 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
 
     ntk_buf_add(&copy, line->bytes, line->bytes_count);
     struct ntk_http_body *body = ntk_http_body_create(&copy);
-    if (body) { /* if out of memory, the previous one stays */
+    if (body) { /* if out of memory, the previous body stays */
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* routes - the answers of the agent's own HTTP port. */
+/* routes - answers requests on the agent's HTTP port. */
 #include "agent/http/routes.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 static const char stale_text[] = "no report for three periods\n";
 
 struct ntk_routes {
-    const struct ntk_outputs *outputs; /* know whether reports still arrive */
+    const struct ntk_outputs *outputs; /* know if reports still arrive */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
@@ -28,11 +28,11 @@ struct ntk_routes {
     struct ntk_http_guard *guard;
     struct ntk_http_files *page;
     struct ntk_api *api;
-    struct ntk_captures_http *captures; /* NULL: no captures for clients */
+    struct ntk_captures_http *captures; /* NULL if clients cannot request captures */
     struct ntk_http_server *server;
     struct ntk_http_feed *stream;
     struct ntk_http_feed *live;
-    pthread_mutex_t lock;        /* last, ranks */
+    pthread_mutex_t lock;        /* protects last and ranks */
     struct ntk_http_body *last;  /* NULL before the first report */
     struct ntk_http_body *ranks; /* NULL before the first period */
 };
@@ -45,7 +45,7 @@ static void answer_output(const struct ntk_http_request *request,
     output->exporter->answer(output->state, request, response);
 }
 
-/* Refuses to serve old values as current ones. */
+/* Refuses a request if the values are old, because a client would take them for current ones. */
 static bool refuse_stale(const struct ntk_routes *routes, struct ntk_http_response *response)
 {
     bool is_stale = ntk_outputs_are_stale(routes->outputs);
@@ -147,7 +147,7 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-/* Creates everything that answers are built from. */
+/* Creates all parts that answers are built from. */
 static int create_parts(struct ntk_routes *routes, const struct ntk_routes_options *options,
                         struct ntk_http_address *address, struct ntk_err *err)
 {
@@ -172,7 +172,7 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
     return ret;
 }
 
-/* Slow answers and uploads. */
+/* Adds slow answers and uploads. */
 static void add_slow_routes(struct ntk_routes *routes, struct ntk_http_options *http)
 {
     const struct ntk_http_route *questions = ntk_api_routes_get(routes->api);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * routes - the answers of the agent's own HTTP port.
+ * routes - answers requests on the agent's HTTP port.
  *
  *   / and its files  the page (page.h)
  *   /metrics         and whatever other page an exporter has
@@ -33,15 +33,14 @@ struct ntk_captures_options;
 struct ntk_routes;
 
 struct ntk_routes_options {
-    const char *address;                         /* "[ADDRESS:]PORT", on loopback without ADDRESS */
-    const char *host_names;                      /* accepted in requests in addition to its own, or
-                                                  * NULL */
-    const char *token_path;                      /* NULL: no token */
-    const char *db_path;                         /* NULL: no history */
-    const struct ntk_captures_options *captures; /* for clients; NULL: no access */
-    struct ntk_http_security *security;          /* NULL: none */
-    struct ntk_outputs *outputs;                 /* answer with their pages */
-    void (*refresh)(void *ctx); /* puts current ranks; NULL: the last ones are served */
+    const char *address;    /* "[ADDRESS:]PORT"; loopback without ADDRESS */
+    const char *host_names; /* accepted in requests in addition to the host's name, or NULL */
+    const char *token_path; /* NULL if there is no token */
+    const char *db_path;    /* NULL if there is no history */
+    const struct ntk_captures_options *captures; /* for clients; NULL if they have no access */
+    struct ntk_http_security *security;          /* NULL if unused */
+    struct ntk_outputs *outputs;                 /* their pages are part of the answers */
+    void (*refresh)(void *ctx); /* puts current ranks; if NULL, the last ranks are served */
     void *refresh_ctx;
 };
 
@@ -49,10 +48,10 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
                       struct ntk_err *err);
 void ntk_routes_destroy(struct ntk_routes *routes);
 uint16_t ntk_routes_port_get(const struct ntk_routes *routes);
-/* The next report as one line; full: the same without omissions, NULL if equal to line. */
+/* Puts the next report as one line. full: the report without omissions, NULL if equal to line. */
 void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
                     const struct ntk_buf *full);
-/* The current ranks as one line. */
+/* Puts the current ranks as one line. */
 void ntk_routes_ranks_put(struct ntk_routes *routes, const struct ntk_buf *line);
 
 #ifdef __cplusplus

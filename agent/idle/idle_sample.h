@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_sample - the result of an observation as rows: the largest ones, and the rest as one.
+ * idle_sample - converts the result of an observation to rows: the largest causes, and one row for
+ * the rest.
  *
  * Owner:   the sample borrows the texts of the records, and the array of causes.
  */
@@ -10,9 +11,9 @@
 #include "shared/hostwork/hostwork.h"
 #include "shared/metrics/snapshot_idle.h"
 
-#define NTK_IDLE_REST "rest" /* the cause of the last row where there are more */
+#define NTK_IDLE_REST "rest" /* cause of the last row, if there are more causes */
 
-/* Key and time of the sample are the caller's. */
+/* The caller sets key and time of the sample. */
 void ntk_idle_sample_make(const struct ntk_host_records *records,
                           const struct ntk_host_result *result, struct ntk_idle_sample *out_sample,
                           struct ntk_idle_cause out_causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX]);

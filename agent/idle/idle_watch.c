@@ -21,18 +21,18 @@
 #define MINUTE_NS (60 * NTK_NS_PER_SECOND)
 
 struct observed {
-    uint64_t serial; /* of its segment; 0: the place is free */
+    uint64_t serial; /* serial number of its segment; 0 for a free slot */
     struct ntk_ring_process process;
     struct ntk_host_observation *observation;
 };
 
-/* What ended in a round; the texts are those of its observation. */
+/* Observations that ended in a round; their texts belong to the observation. */
 struct ended {
     struct ntk_host_observation *observation;
     struct ntk_idle_cause causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX];
 };
 
-/* What the log has about a segment. The map finds it by the serial. */
+/* State of a segment in the log. The map finds it by the serial number. */
 enum said { SAID_OBSERVED = 1, SAID_REFUSED };
 
 struct ntk_idle_watch {
@@ -42,11 +42,11 @@ struct ntk_idle_watch {
     pthread_cond_t wake;
     bool is_stopping;
     struct ntk_snapshot *done; /* holds samples until they are taken */
-    /* For the thread. */
+    /* The members below belong to the thread. */
     struct ntk_ring_registry *registry;
     struct observed observed[NTK_IDLE_PROCESSES_MAX];
     struct ntk_map said;
-    struct ntk_idle_sample samples[NTK_IDLE_PROCESSES_MAX]; /* of this round */
+    struct ntk_idle_sample samples[NTK_IDLE_PROCESSES_MAX]; /* samples of this round */
     struct ended *ended[NTK_IDLE_PROCESSES_MAX];
     size_t ended_count;
     uint64_t minute;
@@ -83,7 +83,7 @@ static void end(struct ntk_idle_watch *watch, struct observed *observed)
     *observed = (struct observed){ 0 };
 }
 
-/* Without memory the samples are lost. */
+/* Passes the samples on; they are lost if out of memory. */
 static void hand_over(struct ntk_idle_watch *watch)
 {
     struct ntk_snapshot *joined = watch->ended_count > 0 ? ntk_snapshot_create() : NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_watch - neuron-monitor --idle: why cores of processes are idle, sampled once per second in
- * their thread states, as one sample per process and minute (docs/idle.md).
+ * idle_watch - implements neuron-monitor --idle: samples thread states once per second to find why
+ * cores of processes are idle, as one sample per process and minute (docs/idle.md).
  *
  * A process is observed from the first second in which its segment is seen. An observation ends
  * with the minute, with the process, and with _stop(). Processes that this user may not trace are
  * skipped.
  *
  * Owner:   _create() allocates, _destroy() stops and frees. Errors: -errno with a message.
- * Threads: its own one samples; the functions are called from one other.
+ * Threads: a separate thread samples; the functions are called from one other thread.
  */
 #ifndef NTK_AGENT_IDLE_IDLE_WATCH_H
 #define NTK_AGENT_IDLE_IDLE_WATCH_H
@@ -16,9 +16,9 @@
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
-#define NTK_IDLE_PROCESSES_MAX 64u /* at a time */
+#define NTK_IDLE_PROCESSES_MAX 64u /* maximum number at the same time */
 
-/* A row of the options of the agent. */
+/* Expands to a row for the options of the agent. */
 #define NTK_IDLE_OPT(flag)                                                                     \
     {                                                                                          \
         0, "idle", 0, NTK_OPT_FLAG, &(flag),                                                   \
@@ -30,9 +30,9 @@
 struct ntk_idle_watch;
 
 int ntk_idle_watch_create(struct ntk_idle_watch **out_watch, struct ntk_err *err);
-/* Adds what has ended since the last call to the snapshot. */
+/* Adds the observations that ended since the last call to the snapshot. */
 void ntk_idle_watch_take(struct ntk_idle_watch *watch, struct ntk_snapshot *snapshot);
-/* Ends all observations now; _take() has the last samples. NULL is fine. */
+/* Ends all observations now; _take() returns the last samples. Accepts NULL. */
 void ntk_idle_watch_stop(struct ntk_idle_watch *watch);
 void ntk_idle_watch_destroy(struct ntk_idle_watch *watch);
 

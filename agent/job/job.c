@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job - neuron-monitor job: options, the selected jobs, and the format of the answer. */
+/* job - implements neuron-monitor job: options, the selected jobs, and the format of the answer. */
 #include "agent/job/job.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
-#define NEWEST 100 /* jobs, unless an option requests more */
+#define NEWEST 100 /* number of jobs, unless an option requests more */
 
 static const char *arg_db;
 static const char *arg_user;
@@ -60,7 +60,7 @@ static const struct ntk_opt_program program = {
 struct collected {
     struct ntk_query_table *table;
     enum ntk_job_view view;
-    struct ntk_vec users; /* struct ntk_job_row; texts are owned */
+    struct ntk_vec users; /* elements are struct ntk_job_row with owned texts */
 };
 
 static int add_job(const struct ntk_store_job *job, void *ctx)

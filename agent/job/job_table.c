@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_table - a job's or user's figures as columns. */
+/* job_table - writes the figures of a job or user as columns. */
 #include "agent/job/job.h"
 #include "shared/base/clock.h"
 
@@ -187,7 +187,7 @@ static void add_energy(struct ntk_query_table *t, const struct ntk_job_row *row)
                                hours(row->job.full_power_ns) * row->device_watts / 1000);
 }
 
-/* In the order in which they are written. */
+/* Columns in the order of the output. */
 static const struct {
     const char *name;
     enum ntk_query_kind kind;

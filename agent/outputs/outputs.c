@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs - the exporters that are fed. */
+/* outputs - feeds the exporters. */
 #include "agent/outputs/outputs.h"
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 #include "shared/base/log.h"
 
-/* Between two checks for unsent data. */
+/* Interval of checks for unsent data. */
 #define DRAIN_STEP_NS (20 * NTK_NS_PER_MS)
 
 int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,

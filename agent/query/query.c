@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query - neuron-monitor query: options, the window, and the format of the answer. */
+/* query - implements neuron-monitor query: options, the window, and the format of the answer. */
 #include "agent/query/query.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *arg_db;
 static struct ntk_query_span arg_span;
 static bool arg_csv;
 static bool arg_json;
-static uint32_t given; /* options of the query */
+static uint32_t given; /* options in the command line */
 static struct ntk_query query = {
     .metric = NTK_STORE_METRIC_COUNT,
     .percentiles = { 50, 90, 99, 100 },
@@ -161,7 +161,7 @@ static const struct ntk_opt_program program = {
         "metric over time, see --metric",
 };
 
-/* "--metric help" needs no other option. */
+/* Returns true for "--metric help", which needs no other option. */
 static bool wants_metrics(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -188,7 +188,7 @@ static void print_metrics(void)
     }
 }
 
-/* The whole stored time, narrowed by the options. */
+/* Sets the window to the whole stored time, narrowed by the options. */
 static int set_window(struct ntk_err *err)
 {
     struct ntk_store_window *window = &query.window;

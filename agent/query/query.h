@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query - neuron-monitor query: queries of a database of the agent, answered as a table, CSV or
- * JSON.
+ * query - implements neuron-monitor query: answers queries from a database of the agent as a table,
+ * CSV or JSON.
  *
  * A query (query_questions.c) reads shared/store and fills a table (query_table.h). Windows and
  * output formats are common to all queries.
@@ -30,13 +30,13 @@ struct ntk_query {
     struct ntk_store_filter filter;
     struct ntk_store_window window;
     enum ntk_store_metric metric;
-    double percentiles[NTK_QUERY_PERCENTILES_MAX]; /* ascending */
+    double percentiles[NTK_QUERY_PERCENTILES_MAX]; /* in ascending order */
     size_t percentile_count;
     bool device_latency;
-    uint32_t event_kinds; /* NTK_STORE_EVENT_* as a mask */
+    uint32_t event_kinds; /* mask of NTK_STORE_EVENT_* */
 };
 
-/* The filters and subjects of a query, as a mask; the first four are those of shared/store. */
+/* The filters and subjects of a query, as a mask; the first four are filters in shared/store. */
 enum ntk_query_option {
     NTK_QUERY_OF_PROCESS = NTK_STORE_BY_PROCESS,
     NTK_QUERY_OF_MODEL = NTK_STORE_BY_MODEL,
@@ -49,42 +49,43 @@ enum ntk_query_option {
     NTK_QUERY_OF_PERCENTILES = 1 << 8,
     NTK_QUERY_OF_LATENCY = 1 << 9,
     NTK_QUERY_OF_JOB = 1 << 10,
-    NTK_QUERY_MODEL_OR_CORE = 1 << 11, /* at most one of them */
+    NTK_QUERY_MODEL_OR_CORE = 1 << 11, /* the query accepts at most one of the two */
 };
 #define NTK_QUERY_OPTION_COUNT 11
 
 struct ntk_query_question {
     const char *name;
     const char *help;
-    const char *route; /* name over HTTP, if its own name is taken there; NULL: its name */
-    uint32_t options;  /* options that apply to it; for 'series' the metric decides */
+    const char *route; /* name over HTTP, if `name` is already used there; NULL for `name` */
+    uint32_t options;  /* options that apply; for 'series' the metric decides */
     int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
                   struct ntk_err *err);
 };
-/* A NULL name ends it. */
+/* A NULL name ends the list. */
 extern const struct ntk_query_question ntk_query_questions[];
-/* NULL when there is none. */
+/* Returns NULL if there is none. */
 const struct ntk_query_question *ntk_query_question_find(const char *name);
 
 /* Checks that each given option applies to the query, because an ignored filter would give a
- * misleading answer. "names" are the caller's names of the bits; query->metric is set if the query
- * is about one. -EINVAL and a message. */
+ * misleading answer. names has the caller's names of the bits; query->metric is set if the query is
+ * about a metric. -EINVAL and a message. */
 int ntk_query_options_check(const struct ntk_query_question *question,
                             const struct ntk_query *query, uint32_t given,
                             const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err);
 
-/* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
+/* Parses ascending numbers from 0 to 100, such as "50,90,99". -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
 
-/* The default: everything except the long logs of memory and marks. */
+/* The default: all kinds except the long logs of memory and marks. */
 #define NTK_QUERY_EVENT_KINDS \
     (NTK_STORE_EVENTS_ALL & ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_MARK))
-/* Limit of rows of events; the query fails beyond it. */
+/* Maximum number of event rows; the query fails beyond it. */
 #define NTK_QUERY_EVENTS_MAX 200000
-/* "error,load": names of kinds, or "all". -EINVAL. */
+/* Parses names of kinds, such as "error,load", or "all". -EINVAL. */
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err);
 
-/* From the first to the last stored sample, in any tier; step_ns is unchanged. -ENODATA. */
+/* Sets the window from the first to the last stored sample, in any tier; step_ns is unchanged.
+ * -ENODATA. */
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
 

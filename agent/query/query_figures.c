@@ -7,7 +7,7 @@
 
 #include "agent/query/query_steps.h"
 
-/* Limit of cores listed one by one: more than the largest machine has. */
+/* Maximum number of listed cores: more than the largest machine has. */
 #define CORES_MAX 1024
 
 /* ---- cores ---- */
@@ -33,7 +33,7 @@ static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_que
 {
     struct ntk_store_point *points[CORE_COLUMNS] = { NULL };
     struct ntk_store_filter filter = query->filter;
-    size_t count = SIZE_MAX; /* of the shortest */
+    size_t count = SIZE_MAX; /* length of the shortest */
     int ret = 0;
 
     filter.has_core = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_figures - figures over time: those of each core, and any single one.
+ * query_figures - answers queries about figures over time: for each core, or for a single series.
  *
  * Threads: one.
  */

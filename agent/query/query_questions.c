@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_questions - the queries, and how each answer fills its table. */
+/* query_questions - lists the queries, and fills the table of each answer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct answer {
     const struct ntk_query *query;
     struct ntk_query_table *table;
     struct ntk_store_filter filter;
-    const char *model; /* of the current rows */
+    const char *model; /* model of the current rows */
     struct ntk_err *err;
 };
 
@@ -63,7 +63,7 @@ static int keep_name(const char *name, void *ctx)
     return 0;
 }
 
-/* Each model of the window by name, over all its processes. */
+/* Adds each model of the window by name, over all its processes. */
 static int add_models(struct answer *answer)
 {
     struct ntk_vec names = NTK_VEC_INIT(char *);
@@ -198,7 +198,7 @@ static int answer_errors(const struct ntk_query *query, struct ntk_query_table *
 
 /* ---- processes and their memory ---- */
 
-/* "4,5,6,12" becomes "4-6,12". */
+/* Adds a list of cores as ranges: "4,5,6,12" becomes "4-6,12". */
 static void add_core_ranges(struct ntk_query_table *table, const char *cores)
 {
     struct ntk_buf text = { 0 };
@@ -358,7 +358,7 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
 }
 
 #define OF_EACH (NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_MODEL | NTK_QUERY_OF_CORE)
-/* Models have no figures per core. */
+/* Options for executions; models have no figures per core. */
 #define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
 
 const struct ntk_query_question ntk_query_questions[] = {

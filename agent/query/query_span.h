@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_span - --from, --to and --last: the part of a database that a query covers.
+ * query_span - implements --from, --to and --last: the part of a database that a query covers.
  *
  * Threads: any; plain data.
  */
@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/* Option values; zeroed: not given. */
+/* Option values; zeroed if not given. */
 struct ntk_query_span {
     const char *from;
     const char *to;
     uint64_t last_ns;
 };
 
-/* Rows of the options. */
+/* Expands to rows of the options. */
 #define NTK_QUERY_SPAN_OPT(span)                                                                \
     { 0,                                                                                        \
       "from",                                                                                   \
@@ -38,13 +38,13 @@ struct ntk_query_span {
             "begin TIME before the end of the window, such as 5m or 24h", .is_above_zero = true \
     }
 
-/* Checks that they are valid times in the right order; -EINVAL: usage error. */
+/* Checks that the options are valid times in the right order; -EINVAL: usage error. */
 int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err);
 /* Narrows the window. Without --to, --last counts from last_ns. -EINVAL: the window is empty. */
 int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
                          uint64_t *to_ns, struct ntk_err *err);
-/* has_from, has_to: the user set that end; otherwise it is the first or last row of the database.
- * -EINVAL: the window is empty, and which end is wrong. */
+/* has_from, has_to: the user set this end; otherwise it is the first or last row of the database.
+ * -EINVAL: the window is empty, with the wrong end in the message. */
 int ntk_query_window_check(uint64_t from_ns, uint64_t to_ns, bool has_from, bool has_to,
                            struct ntk_err *err);
 

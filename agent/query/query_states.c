@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* query_states - answers about ranks, verdicts on them, idle time, and the health of devices. */
+/* query_states - answers queries about ranks, their verdicts, idle time, and the health of
+ * devices. */
 #include "agent/query/query_states.h"
 
 #include <assert.h>
@@ -199,7 +200,7 @@ static int take_health(size_t column_count, const char *const *names, const char
 {
     struct ntk_query_table *table = ctx;
 
-    (void)names; /* a release build asserts nothing */
+    (void)names; /* unused in a release build */
     for (size_t i = 0; i < column_count; i++) {
         assert(strcmp(names[i], health_columns[i].name) == 0);
         if (health_columns[i].kind == NTK_QUERY_TEXT) {
@@ -222,7 +223,7 @@ int ntk_query_answer_health(const struct ntk_query *query, struct ntk_query_tabl
     if (query->filter.has_device) {
         snprintf(device, sizeof device, " AND d.device = %" PRIu32, query->filter.device);
     }
-    /* A changed reason writes rows of all reasons: one that continues is one row here. */
+    /* A changed reason writes rows for all reasons; here a reason that continues is one row. */
     snprintf(sql, sizeof sql,
              "WITH h AS (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
              " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns FROM device_health h),"

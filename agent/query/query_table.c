@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_table - the rows of an answer, and their output formats. */
+/* query_table - holds the rows of an answer, and writes them in several formats. */
 #include "agent/query/query_table.h"
 
 #include <assert.h>
@@ -113,7 +113,7 @@ void ntk_query_table_add_text(struct ntk_query_table *table, const char *text)
 
 /* ---- single cells ---- */
 
-/* The value as programs read it. */
+/* Formats the value for programs. */
 static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                          size_t buf_bytes)
 {
@@ -130,7 +130,7 @@ static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char
     }
 }
 
-/* A value without a fraction, limited to 64 bits. */
+/* Returns a value without fraction, limited to 64 bits. */
 static uint64_t whole(const struct cell *cell)
 {
     if (cell->is_count) {
@@ -141,7 +141,7 @@ static uint64_t whole(const struct cell *cell)
                                               : 0;
 }
 
-/* The value for users; control characters are removed. */
+/* Formats the value for users; control characters are removed. */
 static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                         size_t buf_bytes)
 {
@@ -169,7 +169,7 @@ static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char 
         snprintf(buf, buf_bytes, cell->number < 100 ? "%.3f" : "%.0f", cell->number);
         return;
     case NTK_QUERY_NUMBER:
-        if (cell->number < 100) { /* so that three executions in a minute are not 0 per second */
+        if (cell->number < 100) { /* three executions per minute must not become 0 per second */
             snprintf(buf, buf_bytes, "%.3g", cell->number);
         } else {
             ntk_units_count(buf, buf_bytes, cell->number);
@@ -192,7 +192,7 @@ size_t ntk_query_table_row_count(const struct ntk_query_table *table)
     return table->column_count > 0 ? table->cells.count / table->column_count : 0;
 }
 
-/* The name without its unit, because each value has one. */
+/* Removes the unit from the name, because each value has a unit. */
 static void shorten(char *buf, size_t buf_bytes, const char *name)
 {
     static const char *const units[] = { "_ns", "_seconds", "_bytes", "_ratio" };
@@ -211,7 +211,7 @@ static bool is_mark(const struct ntk_query_table *table, size_t column)
     return column < table->column_count && table->columns[column].kind == NTK_QUERY_ESTIMATED;
 }
 
-/* Columns that users do not see. */
+/* Returns true for a column that users do not see. */
 static bool is_hidden(const struct ntk_query_table *table, size_t column)
 {
     bool has_value = !table->columns[column].is_optional;
@@ -222,7 +222,8 @@ static bool is_hidden(const struct ntk_query_table *table, size_t column)
     return !has_value || is_mark(table, column);
 }
 
-/* A heading that an earlier column has keeps its unit: "wait" and "wait ratio". */
+/* Writes a heading, which keeps its unit if an earlier column has the same: "wait" and "wait
+ * ratio". */
 static void put_heading(const struct ntk_query_table *table, size_t column,
                         struct ntk_text_table *lines)
 {
@@ -242,7 +243,7 @@ static void put_heading(const struct ntk_query_table *table, size_t column,
     ntk_text_table_text(lines, text);
 }
 
-/* A cell with the mark of an estimate. */
+/* Writes a cell, with a mark if it is an estimate. */
 static void put_cell(const struct ntk_query_table *table, size_t row, size_t column,
                      struct ntk_text_table *lines)
 {
@@ -253,7 +254,7 @@ static void put_cell(const struct ntk_query_table *table, size_t row, size_t col
     ntk_text_table_text(lines, text + !is_estimated);
 }
 
-/* Texts to the left, numbers to the right. */
+/* Writes texts aligned left, numbers aligned right. */
 static void write_table(const struct ntk_query_table *table, struct ntk_buf *out)
 {
     struct ntk_text_table lines;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_table - rows of an answer, and the three forms in which they are written.
+ * query_table - holds the rows of an answer, and writes them in three formats.
  *
  * For users: columns with units, "-" where a value is unknown. CSV (RFC 4180) and JSON (an array
  * of objects): plain numbers in the unit that ends the column's name, nothing or null where
@@ -28,15 +28,15 @@ extern "C" {
 
 enum ntk_query_kind {
     NTK_QUERY_TEXT,
-    NTK_QUERY_TIME,    /* ns since 1970; written as UTC */
+    NTK_QUERY_TIME,    /* ns since 1970, written as UTC */
     NTK_QUERY_COUNT,   /* a whole number */
     NTK_QUERY_NS,      /* a duration */
-    NTK_QUERY_SECONDS, /* a duration in ns, written in seconds */
+    NTK_QUERY_SECONDS, /* duration in ns, written in seconds */
     NTK_QUERY_BYTES,
-    NTK_QUERY_RATIO, /* 0..1; for users in percent */
+    NTK_QUERY_RATIO, /* 0 to 1; for users in percent */
     NTK_QUERY_NUMBER,
     NTK_QUERY_DECIMAL, /* usually a small number */
-    /* whether the count in the column before is an estimate; shown as "~" in a table */
+    /* True if the count in the previous column is an estimate; shown as "~" in a table */
     NTK_QUERY_ESTIMATED,
 };
 
@@ -57,19 +57,19 @@ struct ntk_query_column {
 struct ntk_query_table {
     struct ntk_query_column columns[NTK_QUERY_COLUMNS_MAX];
     size_t column_count;
-    struct ntk_vec cells; /* row by row */
-    struct ntk_vec texts; /* char *, owned */
-    size_t row_max;       /* cells of more rows are counted but not stored; 0: no limit */
-    size_t omitted;       /* cells */
-    bool failed;          /* out of memory, sticky */
+    struct ntk_vec cells; /* elements are cells, row by row */
+    struct ntk_vec texts; /* elements are owned char * */
+    size_t row_max;       /* cells of further rows are counted but not stored; 0 for no limit */
+    size_t omitted;       /* number of omitted cells */
+    bool failed;          /* true after out of memory */
 };
 
 void ntk_query_table_init(struct ntk_query_table *table);
 void ntk_query_table_fini(struct ntk_query_table *table);
-/* Add all columns before the first cell. */
+/* Adds a column; must be called for all columns before the first cell. */
 void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                 const char *name);
-/* The same; users see it only if a row has a value. */
+/* Like ntk_query_table_add_column(), but users see the column only if a row has a value. */
 void ntk_query_table_add_optional_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                          const char *name);
 struct ntk_query_heading {
@@ -81,7 +81,7 @@ void ntk_query_table_add_columns(struct ntk_query_table *table,
 /* Adds the next cell of the row; a row is complete after column_count cells. */
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);
-/* NULL and "" are unknown. */
+/* Adds a text; NULL and "" are unknown. */
 void ntk_query_table_add_text(struct ntk_query_table *table, const char *text); /* NULL: unknown */
 
 size_t ntk_query_table_row_count(const struct ntk_query_table *table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_config - the reported groups, their applications and periods. */
+/* monitor_config - holds the reported groups, their applications and periods. */
 #include "agent/report/monitor_config.h"
 
 #include <stdlib.h>

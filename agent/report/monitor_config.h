@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_config - the reported groups, their applications and periods.
+ * monitor_config - holds the reported groups, their applications and periods.
  *
- * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one: every
+ * Reads neuron-monitor's configuration file (JSON) or creates the default without a file: every
  * group of every application every 5 s. The result is a table of distinct periods, and for each
  * filter of applications and the system the period of each group.
  *
- * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct is allowed.
+ * Owner:   the caller provides the storage; ntk_monitor_config_fini() frees the content. A zeroed
+ *          struct is allowed.
  * Threads: one at a time per config (matching included).
  */
 #ifndef NTK_AGENT_REPORT_MONITOR_CONFIG_H
@@ -26,20 +27,20 @@ extern "C" {
 #endif
 
 #define NTK_MONITOR_PERIOD_DEFAULT_NS (5 * NTK_NS_PER_SECOND)
-#define NTK_MONITOR_PERIOD_MIN_NS (100 * NTK_NS_PER_MS) /* shorter periods are raised to it */
+#define NTK_MONITOR_PERIOD_MIN_NS (100 * NTK_NS_PER_MS) /* shorter periods are raised to this */
 #define NTK_MONITOR_PERIOD_MAX_NS (24 * 3600 * NTK_NS_PER_SECOND)
 
 /* Limits of a file; larger files are rejected. */
 #define NTK_MONITOR_CONFIG_BYTES_MAX (1024 * 1024)
 #define NTK_MONITOR_FILTERS_MAX 64
-#define NTK_MONITOR_PERIODS_MAX 16 /* different ones */
+#define NTK_MONITOR_PERIODS_MAX 16 /* maximum number of distinct periods */
 
 #define NTK_MONITOR_NOT_ASKED (-1)
 
 /* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
 struct ntk_monitor_runtime_groups {
     int period[NTK_RUNTIME_GROUP_COUNT];
-    bool by_address; /* set by the match: a filter names its address */
+    bool by_address; /* set by the match: a filter has its address */
 };
 
 enum ntk_monitor_filter_kind {
@@ -51,7 +52,7 @@ enum ntk_monitor_filter_kind {
 struct ntk_monitor_filter {
     enum ntk_monitor_filter_kind kind;
     regex_t tag_regex;
-    char *address; /* of a daemon: its whole tag */
+    char *address; /* address of a daemon: its whole tag */
     struct ntk_monitor_runtime_groups groups;
 };
 
@@ -61,30 +62,32 @@ struct ntk_monitor_config {
     struct ntk_monitor_filter filters[NTK_MONITOR_FILTERS_MAX];
     size_t filter_count;
     int system_period[NTK_SYSTEM_GROUP_COUNT];
-    bool k8s_info; /* like the option --k8s-info */
+    bool k8s_info; /* set like the option --k8s-info */
 };
 
-/* No group requested; the state after _fini. */
+/* Initializes a configuration without groups; _fini restores this state. */
 void ntk_monitor_config_init(struct ntk_monitor_config *config);
 /* All groups of all applications with one period; only a file can request self_stats. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
-/* Reads the file. Errors name file, line and key: unknown or duplicate keys, values of a wrong type
- * or out of range. Raised periods and obsolete keys are logged as warnings. */
+/* Reads the file. Error messages have file, line and key: unknown or duplicate keys, values with a
+ * wrong type or out of range. Raised periods and obsolete keys are logged as warnings. */
 int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
                             struct ntk_err *err);
-/* Same, for bytes in memory. */
+/* Like ntk_monitor_config_read(), for bytes in memory. */
 int ntk_monitor_config_parse(struct ntk_monitor_config *config, const char *text, size_t text_bytes,
                              struct ntk_err *err);
 void ntk_monitor_config_fini(struct ntk_monitor_config *config);
 
-/* The one of two indices into periods_ns (or NTK_MONITOR_NOT_ASKED) with the shorter period. */
+/* Returns the index with the shorter period, out of two indices into periods_ns (or
+ * NTK_MONITOR_NOT_ASKED). */
 int ntk_monitor_config_shorter(const struct ntk_monitor_config *config, int a, int b);
 
-/* Every requested group gets this one period instead. */
+/* Gives every requested group this one period. */
 void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns);
 
-/* The groups of the application with this tag: the union of all matching filters, with the shortest
- * period of each group. False if no filter matches: it is not reported. */
+/* Finds the groups of the application with this tag: the union of all matching filters, with the
+ * shortest period of each group. Returns false if no filter matches: the application is not
+ * reported. */
 bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const char *tag,
                               struct ntk_monitor_runtime_groups *out_groups);
 

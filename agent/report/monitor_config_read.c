@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_config_read - reads the configuration file (JSON); errors name line and key. */
+/* monitor_config_read - reads the configuration file (JSON); error messages have line and key. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define MODULE "config"
 #define WHERE_BYTES 96
 
-/* The position in the file, and where errors go. Positions are paths such as
+/* The position in the file, and the destination of errors. Positions are paths such as
  * "system_metrics[0].type". */
 struct reader {
     struct ntk_monitor_config *config;
@@ -30,7 +30,7 @@ struct reader {
 struct scope {
     const char *const *names;
     int count;
-    const char *const *other_names; /* of the other scope, for the error message */
+    const char *const *other_names; /* names in the other scope, for the error message */
     int other_count;
     const char *other_place;
 };
@@ -78,7 +78,7 @@ static void step(char *to, size_t to_bytes, const char *where, const char *key)
     snprintf(to, to_bytes, "%s%s%s", where, *where ? "." : "", key);
 }
 
-/* null counts as absent, like in the vendor's parser. */
+/* Returns a member; null counts as missing, like in the vendor's parser. */
 static json_t *member(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);
@@ -114,7 +114,7 @@ static int check_keys(const struct reader *r, json_t *object, const char *const 
     return 0;
 }
 
-/* Keeps the inherited *period_ns if the object has no "period". */
+/* Reads a period; keeps the inherited *period_ns if the object has no "period". */
 static int read_period(const struct reader *r, const json_t *object, const char *where,
                        uint64_t *period_ns)
 {
@@ -191,7 +191,7 @@ static int refuse_type(const struct reader *r, const char *where, const char *ty
     return refuse(r, where, "unknown metric type '%.64s'; known types are %s", type, allowed);
 }
 
-/* One entry { "type", "period" }: sets periods[] of its group. */
+/* Reads one entry { "type", "period" }; sets periods[] of its group. */
 static int read_metric(const struct reader *r, json_t *entry, const char *where, uint64_t period_ns,
                        const struct scope *scope, int *periods)
 {
@@ -312,7 +312,7 @@ static int read_runtime(const struct reader *r, json_t *entry, size_t index, uin
     if (ret < 0) {
         return ret;
     }
-    config->filter_count++; /* from here on _fini frees the regex */
+    config->filter_count++; /* from now on _fini frees the regex */
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         filter->groups.period[k] = NTK_MONITOR_NOT_ASKED;
     }
@@ -367,7 +367,7 @@ static int read_root(const struct reader *r, json_t *root)
         return refuse(r, "k8s_info", "expected true or false");
     }
     r->config->k8s_info = json_is_true(k8s_info);
-    /* A file that requests nothing still produces reports with the two fixed groups. */
+    /* A file without requested groups still produces reports with the two fixed groups. */
     ret = r->config->period_count == 0 ? period_index(r, period_ns, "period") : 0;
     return ret < 0 ? ret : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and
+/* monitor_filter - compiles a tag_filter: a POSIX extended regular expression, bounded in memory
+ * and
  * time. */
 #include "agent/report/monitor_filter.h"
 
@@ -8,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the product of {m,n}: more needs many megabytes. */
+/* Maximum product of {m,n}: larger products need many megabytes. */
 #define REPEAT_MAX 1000
 
-/* The end of the bracket expression that starts at `at`, or of the text. */
+/* Returns the end of the bracket expression that starts at `at`, or of the text. */
 static const char *bracket_end(const char *at)
 {
     at += at[1] == '^' ? 2 : 1;
@@ -19,7 +20,7 @@ static const char *bracket_end(const char *at)
     return at + strcspn(at, "]");
 }
 
-/* The largest number between the braces that start at *at; moves *at to the closing brace. */
+/* Returns the largest number in the braces that start at *at; moves *at to the closing brace. */
 static uint64_t largest_bound(const char **at)
 {
     uint64_t largest = 1;
@@ -36,11 +37,11 @@ static uint64_t largest_bound(const char **at)
 }
 
 /* Rejects expressions for which regcomp or regexec needs unbounded memory or time. The C library
- * expands repetitions, so nested or consecutive ones multiply. */
+ * expands repetitions, so nested or consecutive repetitions multiply. */
 static int check(const char *pattern, struct ntk_err *err)
 {
     uint64_t repeats = 1;
-    char before = '\0'; /* the previous token: a literal, ')' or a repetition */
+    char before = '\0'; /* kind of the previous token: a literal, ')' or a repetition */
 
     if (strlen(pattern) > NTK_MONITOR_FILTER_BYTES_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "longer than %d bytes",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and time.
+ * monitor_filter - compiles a tag_filter: a POSIX extended regular expression, bounded in memory
+ * and time.
  *
- * The C library expands repetitions, and nested ones multiply, so an expression of a few bytes can
- * cost gigabytes. These are rejected before it sees them.
+ * The C library expands repetitions, and nested repetitions multiply, so an expression of a few
+ * bytes can cost gigabytes. Such expressions are rejected before they are compiled.
  *
- * Owner:   caller's storage; regfree() frees the compiled expression.
+ * Owner:   the caller provides the storage; regfree() frees the compiled expression.
  * Threads: any; no state.
  */
 #ifndef NTK_AGENT_REPORT_MONITOR_FILTER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_schedule - makes reports from snapshots of the collector. */
+/* monitor_schedule - creates reports from snapshots of the collector. */
 #include "agent/report/monitor_schedule.h"
 
 #include <errno.h>
@@ -8,26 +8,26 @@
 
 #include "shared/metrics/snapshot_merge.h"
 
-/* A timer may fire this much too early. */
+/* Maximum time by which a timer may fire early. */
 #define SLACK_NS (NTK_NS_PER_MS)
 
 /* One period of the configuration, or the time since the last report. */
 struct window {
     uint64_t every_ns;
     uint64_t due_ns;
-    const struct ntk_snapshot *covered; /* since it was last due; NULL: none yet */
-    bool due;                           /* in the report being made */
+    const struct ntk_snapshot *covered; /* snapshot since it was last due; NULL if none yet */
+    bool due;                           /* true if part of the report being created */
 };
 
 struct ntk_monitor_schedule {
     const struct ntk_monitor_config *config;
-    struct window windows[NTK_MONITOR_PERIODS_MAX]; /* same order as config->periods_ns */
+    struct window windows[NTK_MONITOR_PERIODS_MAX]; /* in the same order as config->periods_ns */
     size_t window_count;
-    struct window poll;     /* for other outputs than the report */
+    struct window poll;     /* for outputs other than the report */
     struct window reported; /* since the last report: for data outside the groups */
-    struct window page;     /* every group since the last page; every_ns 0: no pages */
+    struct window page;     /* all groups since the last page; every_ns is 0 without pages */
     uint64_t page_ns_max;
-    uint64_t urgent_ns; /* all groups are due then; 0: nothing is urgent */
+    uint64_t urgent_ns; /* time when all groups are due; 0 if nothing is urgent */
     uint64_t sequence;
     struct ntk_snapshot *page_report; /* borrows from page_held */
     const struct ntk_snapshot *page_held;
@@ -151,7 +151,7 @@ static uint64_t covered_ns(const struct window *window)
     return window->covered ? window->covered->period_ns : 0;
 }
 
-/* Whether it is long enough for correct rates and shares. */
+/* Returns true if the window is long enough for correct rates and shares. */
 static bool is_long_enough(const struct window *window, uint64_t every_ns)
 {
     uint64_t least_ns = every_ns / 2;
@@ -174,9 +174,10 @@ static void advance(struct window *window, uint64_t now_ns)
     }
 }
 
-/* For one put: windows that started together cover the same snapshots, which are merged once. */
+/* State of one put: windows that started together cover the same snapshots, which are merged
+ * once. */
 struct merge {
-    const struct ntk_snapshot *older; /* only compared: it may be freed */
+    const struct ntk_snapshot *older; /* only compared, because it may be freed */
     const struct ntk_snapshot *merged;
 };
 
@@ -190,7 +191,7 @@ static int cover(struct window *window, const struct ntk_snapshot *snapshot, str
     const struct ntk_snapshot *merged =
         is_same ? ntk_snapshot_share(last->merged) : ntk_snapshot_merge(window->covered, snapshot);
     if (!merged) {
-        return -ENOMEM; /* this window loses the snapshot; the next one continues */
+        return -ENOMEM; /* this window loses the snapshot; the next window continues */
     }
     *last = (struct merge){ window->covered, merged };
     ntk_snapshot_destroy(window->covered);
@@ -236,7 +237,8 @@ static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_s
     }
 }
 
-/* The snapshot that a group with this period covers in the report or page; NULL if it is not
+/* Returns the snapshot that a group with this period covers in the report or page; NULL if the
+ * group is not
  * due. */
 static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *schedule,
                                              int period, bool is_page)
@@ -247,7 +249,7 @@ static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *
                                            : NULL;
 }
 
-/* Fills `to` from base, the newest sample of the runtime; false if it is not listed. */
+/* Fills `to` from base, the newest sample of the runtime; returns false if it is not listed. */
 static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk_runtime_sample *to,
                          bool is_new, bool is_page)
 {
@@ -297,7 +299,7 @@ static int make_runtimes(const struct ntk_monitor_schedule *schedule, struct ntk
         count += fill_runtime(schedule, &runtimes[count], true, is_page);
     }
     report->runtime_count = count;
-    /* Runtimes that ended before the last report, with groups that were not due then. */
+    /* Add runtimes that ended before the last report, with groups that were not due then. */
     for (size_t k = 0; k < schedule->window_count && !is_page; k++) {
         const struct ntk_snapshot *covered = schedule->windows[k].covered;
         for (size_t i = 0; schedule->windows[k].due && i < covered->runtime_count; i++) {
@@ -343,7 +345,7 @@ static void make_system(const struct ntk_monitor_schedule *schedule, struct ntk_
     take_self(&report->system, self);
 }
 
-/* Borrows base; NULL if out of memory. */
+/* Creates a report, which borrows base; NULL if out of memory. */
 static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *schedule,
                                         const struct ntk_snapshot *base, bool is_page)
 {
@@ -363,7 +365,8 @@ static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *sched
     return report;
 }
 
-/* Whether everything is due. Urgent data may have to wait until its report is long enough. */
+/* Returns true if all groups are due. Urgent data may have to wait until its report is long
+ * enough. */
 static bool is_all_due(struct ntk_monitor_schedule *schedule, uint64_t now_ns,
                        enum ntk_monitor_urgency urgency)
 {
@@ -408,7 +411,7 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
     }
     schedule->sequence++;
     schedule->report = make_report(schedule, schedule->reported.covered, false);
-    /* Keeps what the report borrows until the next put; its windows restart. */
+    /* Keep the data that the report borrows until the next put; its windows restart. */
     for (size_t i = 0; i < schedule->window_count; i++) {
         if (schedule->windows[i].due) {
             schedule->held[schedule->held_count++] = schedule->windows[i].covered;

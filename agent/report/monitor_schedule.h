@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_schedule - from snapshots of the collector to reports: the due groups, their applications
- * and their time.
+ * monitor_schedule - creates reports from snapshots of the collector: the due groups, their
+ * applications and their time.
  *
- * Each period of the configuration covers all snapshots since it was last due, so a group with its
- * own period gets exact counts, whatever reports came in between. A report is itself a snapshot:
- * the due groups with their periods, and the applications that pass a filter.
+ * Each period of the configuration covers all snapshots since it was last due, so a group with a
+ * separate period gets exact counts, independent of reports in between. A report is itself a
+ * snapshot: the due groups with their periods, and the applications that pass a filter.
  *
  * Pages are separate from reports: a page is a report of every group that the configuration has,
  * over the time since the last page, independent of the groups' periods.
@@ -28,47 +28,48 @@ extern "C" {
 
 struct ntk_monitor_schedule;
 
-/* The shortest time that a report or page covers. Counters are read some milliseconds off the ends
- * of a period, so the rates of a shorter period are wrong: one execution in one millisecond is a
+/* Minimum time that a report or page covers. Counters are read some milliseconds off the ends of a
+ * period, so the rates of a shorter period are wrong: one execution in one millisecond is a
  * thousand per second, and a core is busy for 0 or 100 %. */
 #define NTK_MONITOR_SHORTEST_NS (250 * NTK_NS_PER_MS)
-/* The longest time between two pages: gauges of a page are means over it. */
+/* Maximum time between two pages: gauges in a page are means over this time. */
 #define NTK_MONITOR_PAGE_NS (5 * NTK_NS_PER_SECOND)
 
-/* poll_ns: take a snapshot at least this often for other outputs, 0 if only reports count.
- * page_ns_max: also often enough for pages, the longest time between two of them, usually
- * NTK_MONITOR_PAGE_NS; 0: no pages. now_ns: when the collector started. The first report is due NTK_MONITOR_SHORTEST_NS later, or with skip_first a period
- * later; no snapshot is needed before. NULL if out of memory. */
+/* poll_ns: maximum interval of snapshots for other outputs, 0 if there are only reports.
+ * page_ns_max: maximum time between two pages, usually NTK_MONITOR_PAGE_NS; 0: no pages. now_ns:
+ * time when the collector started. The first report is due NTK_MONITOR_SHORTEST_NS later, or with
+ * skip_first a period later; no snapshot is needed before. NULL if out of memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, uint64_t page_ns_max,
                                                          uint64_t now_ns, bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
-/* Changes the configuration, borrowed like the first. Data that the old one covered since its last
- * report is dropped, so put() everything with `all` before. The sequence continues. */
+/* Changes the configuration, which is borrowed like the first. Data that the old configuration
+ * covered since its last report is dropped, so put() everything with `all` before. The sequence
+ * continues. */
 void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
                                     const struct ntk_monitor_config *config, uint64_t now_ns);
 
-/* When the next snapshot is due (CLOCK_MONOTONIC). */
+/* Returns the time when the next snapshot is due (CLOCK_MONOTONIC). */
 uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule);
 
 enum ntk_monitor_urgency {
     NTK_MONITOR_ON_TIME,
-    NTK_MONITOR_SOON, /* everything is due as soon as it covers NTK_MONITOR_SHORTEST_NS */
-    NTK_MONITOR_NOW,  /* everything not yet reported is due now */
+    NTK_MONITOR_SOON, /* all groups are due as soon as they cover NTK_MONITOR_SHORTEST_NS */
+    NTK_MONITOR_NOW,  /* all groups not yet reported are due now */
 };
-/* Adds the snapshot to all windows. 1 if a report is due, 0 if not, -ENOMEM. A late wakeup shifts
- * nothing: periods stay on their grid, and missed points are skipped. So is a point that makes a
- * period shorter than NTK_MONITOR_SHORTEST_NS. */
+/* Adds the snapshot to all windows. Returns 1 if a report is due, 0 if not, -ENOMEM. A late wakeup
+ * shifts nothing: periods stay on their grid, and missed points are skipped. A point is also
+ * skipped if its period would be shorter than NTK_MONITOR_SHORTEST_NS. */
 int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
                              const struct ntk_snapshot *snapshot, uint64_t now_ns,
                              enum ntk_monitor_urgency urgency);
-/* The report that put() announced; borrowed until the next put. */
+/* Returns the report that put() announced; borrowed until the next put. */
 const struct ntk_snapshot *
 ntk_monitor_schedule_report_get(const struct ntk_monitor_schedule *schedule);
 
-/* The page, if it is due or, with is_wanted, covers at least NTK_MONITOR_SHORTEST_NS; then the next
- * one starts. NULL: neither, no pages, or out of memory. Borrowed until the next call. */
+/* Returns the page if it is due or, with is_wanted, covers at least NTK_MONITOR_SHORTEST_NS; then
+ * the next page starts. NULL: neither, no pages, or out of memory. Borrowed until the next call. */
 const struct ntk_snapshot *ntk_monitor_schedule_page_take(struct ntk_monitor_schedule *schedule,
                                                           uint64_t now_ns, bool is_wanted);
 

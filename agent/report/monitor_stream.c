@@ -30,18 +30,18 @@ struct ntk_monitor_stream {
     bool is_own;    /* opened here, in non-blocking mode */
     bool is_socket; /* send() has a non-blocking flag */
     bool is_file;   /* never waits */
-    bool is_pipe;   /* its room is known */
+    bool is_pipe;   /* free space is known */
     bool waits_for_out;
-    struct line lines[NTK_MONITOR_STREAM_LINES_MAX]; /* a ring: first, count */
+    struct line lines[NTK_MONITOR_STREAM_LINES_MAX]; /* a ring with first and count */
     size_t first;
     size_t count;
     size_t queued_bytes;
-    size_t written_bytes; /* of lines[first] */
-    /* Read by the thread that makes the page about this process. */
+    size_t written_bytes; /* written bytes of lines[first] */
+    /* Read by the thread that creates the page about this process. */
     _Atomic uint64_t sent_count;
     _Atomic uint64_t dropped_count;
     _Atomic uint64_t cut_count;
-    _Atomic uint64_t waiting_count; /* as count */
+    _Atomic uint64_t waiting_count; /* same value as count */
     struct ntk_output_source source;
 };
 
@@ -118,10 +118,10 @@ void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream)
 }
 
 /*
- * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel guarantees all or
- * nothing. A pipe holds pages, and the first and last page of a write may be nearly empty, so lines
- * beyond PIPE_BUF use at most twice the pages of their bytes. A pipe that is too small for the line
- * is enlarged if the system permits it.
+ * Returns true if a pipe accepts that many bytes immediately. Up to PIPE_BUF the kernel guarantees
+ * all or nothing. A pipe holds pages, and the first and last page of a write may be nearly empty,
+ * so lines beyond PIPE_BUF use at most twice the pages of their bytes. A pipe that is too small for
+ * the line is enlarged if the system permits it.
  */
 static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count)
 {
@@ -143,7 +143,7 @@ static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count
            2 * (size_t)unread + bytes_count + (size_t)2 * PAGE_BYTES <= (size_t)capacity;
 }
 
-/* Writes without waiting: the number of bytes, or -1 with errno EAGAIN if none fit. */
+/* Writes without waiting; returns the number of bytes, or -1 with errno EAGAIN if none fit. */
 static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *bytes,
                           size_t bytes_count)
 {
@@ -153,7 +153,7 @@ static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *b
     if (stream->is_own || stream->is_file) {
         return write(stream->fd, bytes, bytes_count);
     }
-    /* It could not be reopened: a ready pipe takes PIPE_BUF bytes at once. */
+    /* The pipe could not be reopened, but a ready pipe accepts PIPE_BUF bytes immediately. */
     struct pollfd ready = { .fd = stream->fd, .events = POLLOUT };
     if (poll(&ready, 1, 0) <= 0) {
         errno = EAGAIN;
@@ -202,7 +202,7 @@ int ntk_monitor_stream_drain(struct ntk_monitor_stream *stream, const struct ntk
         (void)ntk_cond_poll(
             clock, &ready, 1,
             now_ns + (left_ns < NTK_MONITOR_STREAM_STEP_NS ? left_ns : NTK_MONITOR_STREAM_STEP_NS));
-        /* A write to a full pipe without a reader does not fail by itself. */
+        /* A write to a full pipe without a reader does not fail on its own. */
         ret = ready.revents & (POLLERR | POLLHUP) ? -EPIPE : ntk_monitor_stream_flush(stream);
         now_ns = ntk_clock_now_ns(clock);
     }

@@ -18,7 +18,7 @@
 #include "shared/base/str.h"
 
 #define TAG_BYTES_MAX 255
-/* The oldest version with which tests run. With 2.31 any audit library has dlmopen() crash. */
+/* The oldest version with which tests pass. With 2.31 any audit library makes dlmopen() crash. */
 #define AUDIT_LIBC_MAJOR 2
 #define AUDIT_LIBC_MINOR 36
 #define EXIT_NOT_EXECUTABLE 126
@@ -58,7 +58,7 @@ static const struct ntk_opt_program program = {
 static const struct way {
     const char *library;
     const char *variable;
-    const char *separators; /* of the variable's value */
+    const char *separators; /* separators in the value of the variable */
 } ways[] = {
     { "libneuron-hooks.so", "LD_PRELOAD", " :" },
     { "libneuron-hooks-audit.so", "LD_AUDIT", ":" },
@@ -72,9 +72,10 @@ static bool is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* In neuron-hooks below the folder of libraries where this program is installed, in lib next to bin
- * in a build tree, or where libraries are installed. Never in a folder of the loader: the hooks
- * have the soname of the runtime, so ldconfig would make them the runtime of every program. */
+/* Finds the hooks: in neuron-hooks below the folder of libraries where this program is installed,
+ * in ../lib in a build tree, or where libraries are installed. They are never in a folder of the
+ * loader: the hooks have the soname of the runtime, so ldconfig would make them the runtime of
+ * every program. */
 static bool hooks_find(const struct way *way, char path[PATH_MAX])
 {
     char self[PATH_MAX];
@@ -99,7 +100,7 @@ static bool hooks_find(const struct way *way, char path[PATH_MAX])
 
 /* ---- the environment ---- */
 
-/* Whether the list has the word. */
+/* Returns true if the list contains the word. */
 static bool list_names(const char *list, const char *separators, const char *word)
 {
     size_t word_bytes = strlen(word);
@@ -114,8 +115,8 @@ static bool list_names(const char *list, const char *separators, const char *wor
     return false;
 }
 
-/* Our library comes after those already in the variable, which search for the runtime after
- * themselves. An address sanitizer must be the first of all, or it ends the program. */
+/* Adds the hooks after the libraries in the variable, which search for the runtime after
+ * themselves. An address sanitizer must be first, or it ends the program. */
 static int variable_add(const struct way *way, const char *hooks, const char *sanitizer)
 {
     const char *present = getenv(way->variable);
@@ -137,11 +138,12 @@ static int variable_add(const struct way *way, const char *hooks, const char *sa
 
 /* The runtime that the hooks will wrap in the process of the command. */
 struct runtime {
-    char path[PATH_MAX]; /* "": none found; child processes of the command may still find one */
-    bool is_chosen;      /* without it, the hooks would find another one */
+    /* "" if none was found; child processes of the command may still find one */
+    char path[PATH_MAX];
+    bool is_chosen; /* otherwise the hooks would find another runtime */
 };
 
-/* False after reporting that --libnrt names no runtime. */
+/* Finds the runtime; returns false after reporting that --libnrt has no runtime. */
 static bool runtime_find(const struct ntk_run_program *command, const char *hooks,
                          struct runtime *out_runtime)
 {
@@ -184,12 +186,12 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
     return true;
 }
 
-/* Adds the hooks to the environment and, before a runtime with calls that they lack, also this
- * runtime: a program that binds all its calls at start then finds the newer ones. */
+/* Adds the hooks to the environment. Before a runtime with calls that the hooks lack, also adds
+ * this runtime: a program that binds all its calls at start then finds the newer calls. */
 static bool environment_set(const struct ntk_run_program *command, char hooks[][PATH_MAX],
                             size_t way_count, const struct runtime *runtime)
 {
-    /* Children may have other working folders. */
+    /* Children may have a different working folder. */
     char *whole = runtime->path[0] ? realpath(runtime->path, NULL) : NULL;
     bool is_set = runtime->path[0] == '\0' || whole;
     bool is_behind =
@@ -206,7 +208,7 @@ static bool environment_set(const struct ntk_run_program *command, char hooks[][
     return is_set;
 }
 
-/* Sets the variables that load the hooks, or reports why not. */
+/* Sets the variables that load the hooks, or reports the reason why it cannot. */
 static void hooks_put(const struct ntk_run_program *command)
 {
     static char hooks[2][PATH_MAX];

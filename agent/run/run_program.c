@@ -14,11 +14,11 @@
 #include "shared/base/str.h"
 #include "shared/formats/elf/elf_file.h"
 
-#define SCRIPTS_MAX 5 /* the kernel's limit for interpreters that are scripts */
+#define SCRIPTS_MAX 5 /* maximum nesting of interpreters that are scripts, as in the kernel */
 #define LINE_BYTES 256
 #define SHELL "/bin/sh"
 
-/* 0, -ENOENT or -EACCES. */
+/* Returns 0, -ENOENT or -EACCES. */
 static int file_check(const char *path)
 {
     struct stat status;
@@ -53,7 +53,7 @@ static int path_find(const char *name, char path[PATH_MAX])
     return found;
 }
 
-/* The interpreter of a script; false if it is not a script. */
+/* Finds the interpreter of a script; false if the file is not a script. */
 static bool interpreter_get(const char *path, char interpreter[PATH_MAX])
 {
     char line[LINE_BYTES + 1];
@@ -79,7 +79,8 @@ static void text_keep(const char *text, char *kept, size_t bytes)
     }
 }
 
-/* How the loader will treat the program; false: readable, but not an ELF file. */
+/* Examines how the loader treats the program; returns false if the file is readable, but not
+ * ELF. */
 static bool program_look(struct ntk_run_program *program)
 {
     struct ntk_elf_file file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch - one request after the other to one endpoint, from the outbox's thread. */
+/* cloudwatch - sends one request after the other to one endpoint, in the outbox's thread. */
 #include "exporters/cloudwatch/cloudwatch.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #define MINUTE_MS 60000u
 #define SECOND_MS 1000u
 #define TIMEOUT_NS (20 * NTK_NS_PER_SECOND)
-/* Like the SDKs, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is set. */
+/* Same default as in the SDKs, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is set. */
 #define GZIP_BYTES_MIN 10240u
 #define REGION_BYTES 64
 
@@ -29,18 +29,18 @@ struct ntk_cloudwatch {
     char *namespace_name;
     bool is_high_resolution;
     bool is_flushed;
-    uint64_t gzip_bytes_min; /* UINT64_MAX: never */
+    uint64_t gzip_bytes_min; /* UINT64_MAX for never */
     struct ntk_outbox *outbox;
     pthread_mutex_t lock;
     char report_region[REGION_BYTES]; /* protected by the lock; "" until a report has it */
-    /* Only for the sending thread, after create(). */
+    /* The members below are only used by the sending thread, after create(). */
     struct ntk_aws_service *service;
     char *url; /* NULL until the region is known */
 };
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
-/* Finds region and URL from the sources known so far. */
+/* Finds the region and the URL from the sources known so far. */
 static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
 {
     char region[REGION_BYTES];
@@ -60,7 +60,7 @@ static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
     return c->url ? 0 : ntk_err_no_memory(err);
 }
 
-/* Compresses the body if worthwhile; otherwise out stays empty. */
+/* Compresses the body if it is worthwhile; otherwise out stays empty. */
 static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_count,
                 struct ntk_buf *out)
 {
@@ -188,7 +188,7 @@ void ntk_cloudwatch_destroy(struct ntk_cloudwatch *c)
     free(c);
 }
 
-/* Reads options, environment and files. Sending looks up what is still unknown. */
+/* Reads options, environment and files. Sending looks up values that are still unknown. */
 static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
                      struct ntk_err *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch - sends snapshots to CloudWatch: gathers them by the minute, signs, retries after
- * failures, and keeps them on disk while the service is unreachable. The only file here that uses
- * the network.
+ * cloudwatch - sends snapshots to CloudWatch: collects them per minute, signs requests, retries
+ * after failures, and keeps data on disk while the service is unreachable. Only this file in the
+ * folder uses the network.
  *
  * A request that the service rejects for its content is dropped and counted; others are retried
  * until accepted. Values count twice only if the connection broke after the whole request was
  * written: docs/decisions/exporters.md.
  *
- * Owner: create / destroy. Threads: one; a second thread sends.
+ * Owner: create / destroy. Threads: one; a separate thread sends.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
@@ -30,24 +30,25 @@ struct ntk_cloudwatch;
 
 struct ntk_cloudwatch_options {
     const char *namespace_name; /* all texts are copied */
-    const char *region;         /* NULL: as the SDKs find it, then the reports' */
-    const char *profile;        /* NULL: AWS_PROFILE, "default" */
-    const char *endpoint_url;   /* NULL: as the SDKs find it */
+    const char *region;         /* NULL: as found by the SDKs, then from reports */
+    const char *profile;        /* NULL: AWS_PROFILE, else "default" */
+    const char *endpoint_url;   /* NULL: as found by the SDKs */
     const char *spool_folder;   /* NULL: memory only */
-    uint64_t spool_bytes_max;   /* 0: the outbox's */
+    uint64_t spool_bytes_max;   /* 0: default of the outbox */
     uint32_t metric_mask;
     bool is_high_resolution;
-    const struct ntk_clock *clock; /* for pauses and signatures; borrowed; NULL: the system's */
+    /* for pauses and signatures; borrowed; NULL for the system clock */
+    const struct ntk_clock *clock;
 };
 
-/* err names the invalid option, variable or file. Keys are searched for when sending. */
+/* err has the invalid option, variable or file. Keys are only searched for when data is sent. */
 int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
                           struct ntk_cloudwatch **out_cloudwatch, struct ntk_err *err);
 void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);
-/* Never waits for the network. */
+/* Adds a snapshot; never waits for the network. */
 int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
-/* Like ntk_outbox_drain(); also sends the current minute. */
+/* Like ntk_outbox_drain(), but also sends the current minute. */
 int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@
 #include "shared/base/str.h"
 
 #define PERCENT 100.0
-/* Equal values are merged each time a series reaches this number of entries. */
+/* Number of entries at which equal values of a series are merged. */
 #define COMPACT_ENTRIES 4096u
 
 /* -- series ------------------------------------------------------------------------------------ */
@@ -29,8 +29,8 @@ static void series_destroy(struct ntk_cloudwatch_series *series)
     free(series);
 }
 
-/* Makes a valid value of a dimension: nothing for only blanks. Two texts with the same result are
- * one series. */
+/* Adds a valid value for a dimension; adds nothing if the text has only blanks. Two texts with the
+ * same result share a series. */
 static void add_clean(struct ntk_buf *buf, const char *text)
 {
     size_t left = NTK_CLOUDWATCH_DIMENSION_BYTES_MAX;
@@ -49,7 +49,7 @@ static void add_clean(struct ntk_buf *buf, const char *text)
         left -= clean;
         if (*text && left > 0) {
             ntk_buf_add_char(buf, '?');
-            /* the replacement character of the page for one byte */
+            /* skips the page's replacement character for one byte */
             text += ntk_str_starts_with(text, "\xef\xbf\xbd") ? 3 : 1;
             left--;
         }
@@ -63,7 +63,7 @@ static int add_dimension(struct ntk_cloudwatch_series *series, const char *name,
 
     add_clean(&value, text);
     if (ntk_buf_ok(&value) && value.bytes_count == 0) {
-        return 0; /* an empty one is omitted */
+        return 0; /* an empty value is omitted */
     }
     dimension->name = name;
     dimension->value = ntk_buf_take(&value, NULL);

@@ -15,20 +15,20 @@ static_assert((unsigned)NTK_CLOUDWATCH_METRIC_COUNT <= LINE_METRICS_MAX,
               "a line has each metric at most once");
 static_assert((unsigned)NTK_CLOUDWATCH_METRIC_COUNT <= 64, "a bit for each metric");
 
-/* Series with the same dimensions: each metric at most once. */
+/* Series with the same dimensions; each metric occurs at most once. */
 struct group {
     const struct ntk_cloudwatch_series *series[NTK_CLOUDWATCH_METRIC_COUNT];
     size_t count;
-    uint64_t metrics;   /* their bits */
-    size_t value_count; /* of the series with the most values */
+    uint64_t metrics;   /* bits of the metrics */
+    size_t value_count; /* number of values in the longest series */
 };
 
-/* Groups with different metrics and without two values for one dimension: both are keys of the
- * line. */
+/* Groups with different metrics and without two values for one dimension, because metrics and
+ * dimensions are keys of the line. */
 struct line {
-    struct ntk_vec groups; /* const struct group *, borrowed */
+    struct ntk_vec groups; /* elements are const struct group *, borrowed */
     uint64_t metrics;
-    size_t value_count; /* of the series with the most values */
+    size_t value_count; /* number of values in the longest series */
 };
 
 static void lines_fini(struct ntk_vec *lines)
@@ -66,7 +66,7 @@ static int group_add(struct ntk_map *groups, struct ntk_buf *key,
         }
     }
     assert(group->count <
-           NTK_CLOUDWATCH_METRIC_COUNT); /* a metric and its dimensions: one series */
+           NTK_CLOUDWATCH_METRIC_COUNT); /* a metric and its dimensions are one series */
     group->series[group->count++] = series;
     group->metrics |= UINT64_C(1) << series->metric;
     if (series->values.count > group->value_count) {
@@ -102,7 +102,8 @@ static bool is_room(const struct line *line, const struct group *group)
     return true;
 }
 
-/* Into the first line with room. full: by metrics, how many lines at the front have one of them. */
+/* Adds a group to the first line with space. full: by metrics, the number of lines at the front
+ * that have one of them. */
 static int line_add(struct ntk_vec *lines, struct ntk_map *full, const struct group *group)
 {
     size_t i = (size_t)(uintptr_t)ntk_map_get_number(full, group->metrics);
@@ -184,7 +185,7 @@ static void write_values(struct ntk_json *json, const struct ntk_cloudwatch_seri
     ntk_json_array_end(json);
 }
 
-/* Dimensions that groups share are written once. */
+/* Writes dimensions; groups that share a dimension write it once. */
 static void write_dimensions(struct ntk_json *json, const struct group *const *groups, size_t count)
 {
     const struct ntk_cloudwatch_series *model = groups[count]->series[0];
@@ -203,7 +204,7 @@ static void write_dimensions(struct ntk_json *json, const struct group *const *g
     }
 }
 
-/* Writes values from `first` on, as many as fit in a line. */
+/* Writes values from `first` on, until the line is full. */
 static void write_line(struct ntk_buf *out, const struct line *line, size_t first,
                        const struct ntk_cloudwatch_emf_options *options)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_emf - metrics as lines of CloudWatch's Embedded Metric Format. Pure.
+ * cloudwatch_emf - writes metrics as lines in CloudWatch's Embedded Metric Format.
  *
  * A line has each metric at most once and one value for each dimension. Series without a conflict
  * share a line, so a report has about as many lines as its metric with the most series. The format
@@ -19,17 +19,17 @@
 extern "C" {
 #endif
 
-/* Per metric and line; further values go to more lines. */
+/* Maximum number of values per metric and line; further values are written to more lines. */
 #define NTK_CLOUDWATCH_EMF_VALUES_MAX 100u
 
 struct ntk_cloudwatch_emf_options {
     const char *namespace_name;
-    const char *log_group; /* for the agent; NULL: its own choice */
+    const char *log_group; /* for the agent; NULL: the agent selects it */
     uint64_t time_ms;
     bool is_high_resolution;
 };
 
-/* Appends the lines to out. data as left by encode(), not sorted. -ENOMEM. */
+/* Appends the lines to out. data is in the order of encode(), not sorted. -ENOMEM. */
 int ntk_cloudwatch_emf(const struct ntk_cloudwatch_data *data,
                        const struct ntk_cloudwatch_emf_options *options, struct ntk_buf *out,
                        uint64_t *out_line_count, struct ntk_err *err);

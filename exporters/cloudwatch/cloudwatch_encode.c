@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_encode - a table maps points to metrics, and labels to dimensions. */
+/* cloudwatch_encode - maps points to metrics, and labels to dimensions, with a table. */
 #include "exporters/cloudwatch/cloudwatch_encode.h"
 
 #include <ctype.h>
@@ -23,15 +23,15 @@ static const struct ntk_cloudwatch_metric_row metrics[NTK_CLOUDWATCH_METRIC_COUN
 #include "exporters/cloudwatch/cloudwatch.def"
 };
 
-/* Whether a counter of a core is sent as a rate. Times are sent as shares instead, and of the
- * operations only the effective ones. */
+/* Returns true if a counter of a core is sent as a rate. Times are sent as shares instead; among
+ * the operations only the effective ones are sent. */
 static bool is_rate(const struct ntk_core_count_row *row)
 {
     return row->metric != NTK_METRIC_NONE && row->metric != NTK_METRIC_CORE_FLOPS_TOTAL &&
            ntk_metrics[row->metric].unit != NTK_METRIC_UNIT_SECONDS;
 }
 
-/* For example "NeuronCoreHbmReadBytes" for hbm_read_bytes. */
+/* Returns a row with a name such as "NeuronCoreHbmReadBytes" for hbm_read_bytes. */
 struct ntk_cloudwatch_metric_row ntk_cloudwatch_metric_get(enum ntk_cloudwatch_metric metric)
 {
     size_t id = (size_t)metric - NTK_CLOUDWATCH_CORE_RATE;
@@ -84,12 +84,12 @@ int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct nt
 
 /* -- series ------------------------------------------------------------------------------------ */
 
-/* Which values of the points count. */
+/* Selection of the points' values. */
 enum which { ALL, ANY, UNHEALTHY };
 
 struct dimension {
-    const char *name;  /* NULL: none */
-    const char *label; /* of the point; NULL: `text` */
+    const char *name;  /* NULL if there is none */
+    const char *label; /* label of the point; NULL for `text` */
     const char *text;
 };
 
@@ -116,7 +116,7 @@ static const struct series_row rows[] = {
 #include "exporters/cloudwatch/cloudwatch.def"
 };
 
-/* Dimensions of all series, and keys that lines have in addition. */
+/* Number of dimensions in all series, which are also keys of lines. */
 #define COMMON_COUNT 4
 static const char *const common_names[] = {
     "InstanceId", "HostName", "InstanceType", "RuntimeTag", "User", "_aws",
@@ -155,13 +155,13 @@ int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err 
     return 0;
 }
 
-/* State while one snapshot is added. */
+/* State while a snapshot is added. */
 struct adder {
     struct ntk_cloudwatch_data *data;
     const struct ntk_snapshot *snapshot;
     const struct series_row *row;
-    bool has_failed;   /* out of memory */
-    uint64_t unlisted; /* values without room for a series */
+    bool has_failed;   /* true if out of memory */
+    uint64_t unlisted; /* number of values without a series because there are too many */
 };
 
 static const char *label_of(const struct ntk_point *point, const char *name)
@@ -169,7 +169,7 @@ static const char *label_of(const struct ntk_point *point, const char *name)
     return ntk_points_label_get(point, name, strlen(name));
 }
 
-/* Hosts outside EC2 have no id: their name distinguishes their metrics. */
+/* Finds a series. Hosts outside EC2 have no id: their name distinguishes their metrics. */
 static struct ntk_cloudwatch_series *find(struct adder *adder, const struct ntk_point *point)
 {
     const struct ntk_snapshot *s = adder->snapshot;
@@ -233,7 +233,7 @@ static void add_row(struct adder *adder, const struct series_row *row, uint32_t 
     }
 }
 
-/* The page of a step: applications keep their places until it is sent. */
+/* Creates the page of a step: applications keep their places until the step is sent. */
 static struct ntk_points_page *page_create(void)
 {
     struct ntk_points_page *page = calloc(1, sizeof *page);

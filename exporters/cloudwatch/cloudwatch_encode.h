@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_encode - converts points of a snapshot to series of CloudWatch. Pure: uses no file,
- * clock or network.
+ * cloudwatch_encode - converts points of a snapshot to series of CloudWatch. It uses no file, clock
+ * or network.
  *
- * Snapshots are gathered into one struct ntk_cloudwatch_data until it is sent. Runtimes of one tag
- * share a series: counts, bytes and rates are added; of utilizations and percentiles, the largest
- * counts.
+ * Snapshots are collected in one struct ntk_cloudwatch_data until it is sent. Runtimes with one tag
+ * share a series: counts, bytes and rates are added; for utilizations and percentiles, the largest
+ * value is used.
  *
  * Points, names and dimensions: cloudwatch.def, docs/formats/cloudwatch.md. A dimension without a
  * value is omitted.
@@ -24,12 +24,12 @@
 extern "C" {
 #endif
 
-/* The metrics: bit i is enum ntk_cloudwatch_metric i. */
+/* Mask of all metrics: bit i is metric i of enum ntk_cloudwatch_metric. */
 #define NTK_CLOUDWATCH_ALL ((1u << NTK_CLOUDWATCH_METRIC_COUNT) - 1u)
-/* A comma-separated list of names; -EINVAL with a message that names the unknown one. */
+/* Parses a comma-separated list of names; -EINVAL with the unknown name in the message. */
 int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct ntk_err *err);
-/* 0; -EINVAL with a message if a user's label has the name of a dimension or metric, because lines
- * use both as keys. */
+/* Returns 0, or -EINVAL with a message if a user's label has the name of a dimension or metric,
+ * because lines use both as keys. */
 int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err *err);
 
 /* Adds one snapshot. -ENOMEM; -ENOSPC if series were omitted. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_gather - collects the data of one step and detects its end. */
+/* cloudwatch_gather - collects the data of one step until its end. */
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 
 #include "shared/base/clock.h"

@@ -2,11 +2,12 @@
 /*
  * cloudwatch_gather - collects snapshots and delivers each minute or second when it is complete.
  *
- * A step is delivered as soon as the next snapshot is expected after it, at the latest with the
- * first one after it. A late snapshot becomes another step with the same time: the service adds
+ * A step is delivered as soon as the next snapshot is expected after its end, at the latest with
+ * the first snapshot after it. A late snapshot becomes another step with the same time: the service
+ * adds
  * the two.
  *
- * Owner:   the caller's storage; _fini() drops what was not delivered.
+ * Owner:   the caller provides the storage; _fini() drops data that was not delivered.
  * Threads: one.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_GATHER_H
@@ -21,19 +22,19 @@ extern "C" {
 #endif
 
 struct ntk_cloudwatch_gather {
-    /* Set by the caller. */
-    uint64_t step_ms; /* 60000, 1000; 0: each snapshot is a separate step */
+    /* The members below are set by the caller. */
+    uint64_t step_ms; /* such as 60000 or 1000; 0: each snapshot is a separate step */
     uint32_t metric_mask;
     /* Borrows data, which it may sort; time_ms is the start of the step. */
     int (*deliver)(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
                    struct ntk_err *err);
     void *ctx;
-    /* Zeroed by the caller. */
+    /* The members below are zeroed by the caller. */
     struct ntk_cloudwatch_data data;
-    uint64_t time_ms; /* of the data's step */
+    uint64_t time_ms; /* start of the step */
 };
 
-/* Returns the error of encode() or deliver(); the snapshot is added as far as possible. */
+/* Adds a snapshot as far as possible; returns the error of encode() or deliver(). */
 int ntk_cloudwatch_gather_put(struct ntk_cloudwatch_gather *gather,
                               const struct ntk_snapshot *snapshot, struct ntk_err *err);
 /* Delivers the current step. */

@@ -14,8 +14,8 @@
 struct writer {
     const struct ntk_cloudwatch_request_options *options;
     struct ntk_buf body;
-    struct ntk_buf metric; /* the next one */
-    uint64_t metric_count; /* in body */
+    struct ntk_buf metric; /* the next metric */
+    uint64_t metric_count; /* number of metrics in body */
 };
 
 int ntk_cloudwatch_namespace_check(const char *name, struct ntk_err *err)

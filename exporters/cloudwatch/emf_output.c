@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* emf_output - one descriptor of one of four kinds, and the progress of the last message. */
+/* emf_output - writes to one of four kinds of descriptors, and keeps the progress of the last
+ * message. */
 #include "exporters/cloudwatch/emf_output.h"
 
 #include <errno.h>
@@ -25,21 +26,21 @@ enum kind { STDOUT, FILE_NAME, TCP, UDP };
 
 struct ntk_emf_output {
     enum kind kind;
-    char *path; /* FILE_NAME */
+    char *path; /* for FILE_NAME */
     char host[HOST_BYTES];
     char port[PORT_BYTES];
-    int fd;            /* -1: none */
-    int cancel[2];     /* a pipe: readable once cancelled */
-    size_t done_bytes; /* of the current message, written by an earlier attempt */
-    /* FILE_NAME: its length after that attempt; -1: replaced by another file */
+    int fd;            /* -1 if not open */
+    int cancel[2];     /* a pipe that is readable after a cancel */
+    size_t done_bytes; /* bytes of the current message written by an earlier attempt */
+    /* For FILE_NAME: length of the file after that attempt; -1 if another file replaced it */
     off_t file_bytes;
-    bool is_torn;              /* STDOUT: it ended inside a line */
+    bool is_torn;              /* for STDOUT: its output ended inside a line */
     struct ntk_outbox *outbox; /* NULL for STDOUT */
 };
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
-/* 1 if fd is ready, 0 after ms or a cancel. */
+/* Returns 1 if fd is ready, 0 after `ms` or a cancel. */
 static int wait_ready(const struct ntk_emf_output *output, short events, int ms)
 {
     struct pollfd fds[] = { { output->fd, events, 0 }, { output->cancel[0], POLLIN, 0 } };
@@ -55,7 +56,7 @@ static void hang_up(struct ntk_emf_output *output)
     output->fd = -1;
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int connect_to(struct ntk_emf_output *output, const struct addrinfo *address)
 {
     int error = 0;
@@ -115,7 +116,7 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
 {
     if (output->fd >= 0 && !is_same_file(output->fd, output->path)) {
         hang_up(output);
-        output->file_bytes = -1; /* whatever the size of the new one */
+        output->file_bytes = -1; /* independent of the size of the new file */
     }
     if (output->fd < 0) {
         output->fd =
@@ -128,7 +129,7 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
     return 0;
 }
 
-/* A closed connection is detected before the next line is written to it. */
+/* Returns true if the connection is closed, before the next line is written to it. */
 static bool is_hung_up(int fd)
 {
     char byte;
@@ -147,7 +148,7 @@ static int open_target(struct ntk_emf_output *output, char *text, size_t text_by
     return output->fd >= 0 ? 0 : open_socket(output, text, text_bytes);
 }
 
-/* Goes back to the start of the partial line. */
+/* Returns the start of the partial line. */
 static size_t line_begin(const char *bytes, size_t at)
 {
     const char *last = at ? memrchr(bytes, '\n', at) : NULL;
@@ -155,7 +156,7 @@ static size_t line_begin(const char *bytes, size_t at)
     return last ? (size_t)(last - bytes) + 1 : 0;
 }
 
-/* -1: no regular file. */
+/* Returns the size; -1 if it is not a regular file. */
 static off_t file_size(int fd)
 {
     struct stat info;
@@ -163,8 +164,8 @@ static off_t file_size(int fd)
     return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-/* Whether a regular file ends inside a line, after a full disk or a killed writer. An unreadable
- * file counts as complete. */
+/* Returns true if a regular file ends inside a line, after a full disk or a killed writer. An
+ * unreadable file counts as complete. */
 static bool ends_inside_a_line(const char *path, off_t bytes)
 {
     char last = '\n';
@@ -177,8 +178,9 @@ static bool ends_inside_a_line(const char *path, off_t bytes)
     return last != '\n';
 }
 
-/* A partial line is continued only if the file is unchanged since the last attempt, or the pipe
- * still has its reader. Otherwise it is written whole on a new line. 0 or -errno. */
+/* Continues a partial line only if the file is unchanged since the last attempt, or if the pipe
+ * still has the same reader. Otherwise the line is written again on a new line. Returns 0 or
+ * -errno. */
 static int go_to_line(struct ntk_emf_output *output, const char *bytes)
 {
     off_t size = file_size(output->fd);
@@ -198,7 +200,7 @@ static int go_to_line(struct ntk_emf_output *output, const char *bytes)
     return 0;
 }
 
-/* Writes as much as possible at once. Bytes or -errno. */
+/* Writes as much as possible without waiting. Returns the number of bytes or -errno. */
 static ssize_t write_some(struct ntk_emf_output *output, const char *bytes, size_t count)
 {
     ssize_t got;
@@ -270,7 +272,7 @@ static void cancel(void *ctx)
 
 /* -- open, put, close -------------------------------------------------------------------------- */
 
-/* "host:port" or "[host]:port". */
+/* Parses "host:port" or "[host]:port". */
 static int take_address(struct ntk_emf_output *output, const char *text)
 {
     bool is_bracketed = *text == '[';
@@ -352,7 +354,7 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     int ret = take_target(output, target, err);
     if (ret >= 0 && output->kind == FILE_NAME && open_file(output, text, sizeof text) < 0) {
         ret =
-            /* a wrong path must fail at once */
+            /* an invalid path must fail immediately */
             ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", text);
     }
     if (ret >= 0 && output->kind != STDOUT) {
@@ -374,7 +376,7 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     return 0;
 }
 
-/* Writes all of it; else -errno, and how much was written. */
+/* Writes all bytes; otherwise returns -errno, with the number of written bytes. */
 static int write_stdout(const char *bytes, size_t count, size_t *out_done)
 {
     for (*out_done = 0; *out_done < count;) {
@@ -387,7 +389,7 @@ static int write_stdout(const char *bytes, size_t count, size_t *out_done)
     return 0;
 }
 
-/* An unwritten rest is lost, but the next line starts on a new line. */
+/* Prints lines; a rest that cannot be written is lost, but the next line starts on a new line. */
 static int print(struct ntk_emf_output *output, struct ntk_buf *lines, struct ntk_err *err)
 {
     const char *bytes = ntk_buf_text_get(lines);

@@ -25,12 +25,12 @@
 extern "C" {
 #endif
 
-/* The address of the CloudWatch agent if AWS_EMF_AGENT_ENDPOINT is unset. */
+/* Address of the CloudWatch agent if AWS_EMF_AGENT_ENDPOINT is unset. */
 #define NTK_EMF_AGENT "tcp://127.0.0.1:25888"
 
 struct ntk_emf_output;
 
-/* spool_folder: NULL for memory only. err names what is wrong with the target. */
+/* spool_folder is NULL for memory only. err has the problem of the target. */
 int ntk_emf_output_create(const char *target, const char *spool_folder,
                           struct ntk_emf_output **out_output, struct ntk_err *err);
 void ntk_emf_output_destroy(struct ntk_emf_output *output);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor-cloudwatch - options and wiring: reports from a pipe to CloudWatch. */
+/* neuron-monitor-cloudwatch - parses options and sends reports from a pipe to CloudWatch. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 
 #define MINUTE_MS 60000u
 #define SECOND_MS 1000u
-#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* longer than the metadata service is queried */
+/* longer than requests to the metadata service take */
+#define INSTANCE_WAIT_NS UINT64_C(10000000000)
 
 static const char *arg_namespace = NTK_CLOUDWATCH_NAMESPACE;
 static const char *arg_region;
@@ -116,7 +117,7 @@ struct lines {
     struct ntk_cloudwatch_gather gather;
     struct ntk_emf_output *output;
     bool is_flushed;
-    bool is_closed; /* standard output has no reader */
+    bool is_closed; /* true if standard output has no reader */
 };
 
 static int emit_line(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
@@ -159,12 +160,12 @@ static int deliver_emf(struct ntk_cloudwatch_data *data, uint64_t time_ms, void 
     return ret;
 }
 
-/* Stops the program regularly when its output has no reader. */
+/* Ends the program normally when its output has no reader. */
 static int stop_at_closed_pipe(struct lines *lines, int ret)
 {
     if (ret == -EPIPE && !lines->is_closed) {
         lines->is_closed = true;
-        (void)raise(SIGTERM); /* blocked: the loop of the pipe reads it */
+        (void)raise(SIGTERM); /* the signal is blocked: the loop of the pipe reads it */
     }
     return lines->is_closed ? 0 : ret;
 }
@@ -194,7 +195,7 @@ static int drain_lines(void *ctx, bool in_haste, struct ntk_err *err)
 
 /* -- start ------------------------------------------------------------------------------------- */
 
-/* 'agent' means the address in the environment. */
+/* Returns the target; 'agent' means the address in the environment. */
 static const char *emf_target(void)
 {
     const char *agent = getenv("AWS_EMF_AGENT_ENDPOINT");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device_taint - existing and required rules. */
+/* device_taint - compares existing and required rules. */
 #include "exporters/kubernetes/device_taint.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static const char *text_of(json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Copies a valid name; any other stays empty. */
+/* Copies a valid name; any other name stays empty. */
 static void take_name(char to[NTK_KUBE_NAME_BYTES], const char *from)
 {
     if (!ntk_str_copy(to, NTK_KUBE_NAME_BYTES, from)) {
@@ -78,7 +78,7 @@ bool ntk_taint_has_resource(json_t *resources, const char *name)
     return false;
 }
 
-/* Our existing rules, each to be deleted unless a device needs it. */
+/* Adds the existing rules of the agent, each to be deleted unless a device needs it. */
 static void add_rules(struct ntk_taint_plan *plan, json_t *list, const char *node)
 {
     json_t *item;
@@ -112,7 +112,7 @@ static void add_rules(struct ntk_taint_plan *plan, json_t *list, const char *nod
     }
 }
 
-/* The driver's number of a device in a slice; -1: none. */
+/* Returns the driver's number of a device in a slice; -1 if none. */
 static int64_t device_id(json_t *device)
 {
     json_t *basic = json_object_get(device, "basic"); /* up to v1beta1 */
@@ -138,7 +138,8 @@ static struct ntk_taint_rule *find_rule(struct ntk_taint_plan *plan, const char 
     return NULL;
 }
 
-/* A new rule, named after its device, so that it is unique. NULL: too many, or no valid name. */
+/* Adds a rule with a name derived from its device, so that the name is unique. NULL if there are
+ * too many, or if there is no valid name. */
 static struct ntk_taint_rule *add_rule(struct ntk_taint_plan *plan, const char *pool,
                                        const char *device)
 {
@@ -152,7 +153,7 @@ static struct ntk_taint_rule *add_rule(struct ntk_taint_plan *plan, const char *
     int length =
         snprintf(rule->name, sizeof rule->name, NTK_DEVICE_TAINT_OWNER "-%s-%s", pool, device);
     for (char *c = rule->name; *c; c++) {
-        *c = *c == '/' ? '.' : *c; /* pools may have parts */
+        *c = *c == '/' ? '.' : *c; /* pools may have a name with several parts */
     }
     if (length < 0 || (size_t)length >= sizeof rule->name || !ntk_kube_is_name(rule->name)) {
         return NULL;
@@ -217,7 +218,7 @@ size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *s
         json_array_foreach(json_object_get(spec, "devices"), k, device)
         {
             int64_t id = device_id(device);
-            /* of a device that is not visible here */
+            /* unknown for a device that is not visible here */
             enum ntk_health_verdict verdict = NTK_HEALTH_UNKNOWN;
             enum ntk_health_reason reason = (enum ntk_health_reason)0;
 
@@ -231,7 +232,7 @@ size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *s
             judge_device(plan, pool, text_of(device, "name"), verdict, reason, options);
         }
     }
-    /* Without any device, for example while a driver is loaded, nothing is known. */
+    /* Without any device, for example while a driver is loaded, no rule may be deleted. */
     for (size_t row = 0; row < plan->count && recognised == 0; row++) {
         plan->rules[row].step = NTK_TAINT_KEEP;
     }

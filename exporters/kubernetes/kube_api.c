@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kube_api - requests to a Kubernetes API server. */
+/* kube_api - sends requests to a Kubernetes API server. */
 #include "exporters/kubernetes/kube_api.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char *if_readable(const char *path)
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* The server from the environment of a pod. */
+/* Finds the server in the environment of a pod. */
 static int find_server(char *(*find)(const char *), char **out_server, struct ntk_err *err)
 {
     const char *host = find("KUBERNETES_SERVICE_HOST");
@@ -94,8 +94,8 @@ void ntk_kube_api_cancel(struct ntk_kube_api *api)
     ntk_http_client_cancel(api->client);
 }
 
-/* The server's message for a rejected request: the message of a Status object, or the start of the
- * body. */
+/* Reads the server's message for a rejected request: the message in a Status object, or the start
+ * of the body. */
 static void read_said(const struct ntk_http_answer *answer, char said[SAID_BYTES])
 {
     json_t *root = json_loadb((const char *)answer->body.bytes, answer->body.bytes_count, 0, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kubernetes - when the API server gets a report: at once at a change, else with each heartbeat,
- * and again after a failure. put() notes the wanted state; a thread sends it.
+ * kubernetes - sends reports to the API server: immediately after a change, else with each
+ * heartbeat, and again after a failure. put() notes the wanted state; a thread sends it.
  */
 #include "exporters/kubernetes/kubernetes.h"
 
@@ -63,14 +63,15 @@ struct kubernetes {
     char node[NTK_KUBE_NAME_BYTES];
     struct ntk_output_source source;
 
-    /* Used only by the thread. */
-    const char *server_status; /* status on the server; NULL: no condition of ours yet */
+    /* The members below are only used by the thread. */
+    /* status on the server; NULL if it has no condition of this agent yet */
+    const char *server_status;
     bool is_server_known;
-    const char *version; /* version of resource.k8s.io with rules; NULL: unknown */
+    const char *version; /* version of resource.k8s.io with rules; NULL if unknown */
     const char *slices_version;
-    bool is_unrecognised; /* logged that no device of the driver has a number */
+    bool is_unrecognised; /* true after logging that no device of the driver has a number */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
     struct ntk_kube_pace condition;
     struct ntk_kube_pace taints;
@@ -78,7 +79,7 @@ struct kubernetes {
     bool has_wanted;
     struct ntk_node_condition wanted;
     struct ntk_device_verdicts verdicts;
-    bool in_haste; /* about to exit: skip the gap */
+    bool in_haste; /* true before the exit: skip the gap */
     bool stopping;
     uint64_t sent_count;
     uint64_t retry_count;
@@ -143,7 +144,7 @@ static int ask(struct kubernetes *state, const char *method, const char *path, c
     return ret;
 }
 
-/* A lost event is not a failure: the condition has the same information. */
+/* Sends an event. A lost event is not a failure, because the condition has the same information. */
 static void tell_event(struct kubernetes *state, const struct ntk_node_condition *wanted)
 {
     struct ntk_buf body = { 0 };
@@ -182,10 +183,10 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
     ret = ask(state, "PATCH", path, STRATEGIC_MERGE, &body, NULL, retry_ns, err);
     ntk_buf_fini(&body);
     if (ret < 0) {
-        state->is_server_known = false; /* it may have arrived nevertheless */
+        state->is_server_known = false; /* the request may have arrived nevertheless */
         return ret;
     }
-    /* A node that is healthy from the start is not a change. */
+    /* A node that was healthy from the start has no transition. */
     if (is_transition && (state->server_status || strcmp(wanted->status, "True") == 0)) {
         ntk_log_info(MODULE, "node %s: " NTK_NODE_CONDITION_TYPE " is %s: %s", state->node,
                      wanted->status, wanted->message);
@@ -197,10 +198,10 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
 
 /* -- taints, on the thread --------------------------------------------------------------------- */
 
-/* The newest first. */
+/* Versions of the API, newest first. */
 static const char *const versions[] = { "v1", "v1beta2", "v1beta1", "v1alpha3" };
 
-/* The server's versions with the required resources. */
+/* Finds the versions on the server with the required resources. */
 static int find_versions(struct kubernetes *state, uint64_t *retry_ns, struct ntk_err *err)
 {
     char path[PATH_BYTES];
@@ -255,7 +256,7 @@ static int do_step(struct kubernetes *state, const struct ntk_taint_rule *rule,
             ret = ask(state, "PATCH", path, MERGE, &body, NULL, retry_ns, err);
         } else {
             ret = ask(state, "DELETE", path, NULL, NULL, NULL, retry_ns, err);
-            ret = ret == -ENOENT ? 0 : ret; /* another thread already did it */
+            ret = ret == -ENOENT ? 0 : ret; /* another program has already done it */
         }
     }
     ntk_buf_fini(&body);
@@ -296,7 +297,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
         ret = ask(state, "GET", path, NULL, NULL, &slices, retry_ns, err);
     }
     if (ret == -ENOENT) {
-        state->version = NULL; /* the server has changed */
+        state->version = NULL; /* the server may have changed */
     }
     if (ret >= 0) {
         ret = ntk_taint_plan_init(&plan, err);
@@ -325,10 +326,10 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 
 /* -- timing ------------------------------------------------------------------------------------ */
 
-/* The lock is held. */
+/* Returns the time of the next request. The caller holds the lock. */
 static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)
 {
-    /* A new agent does not know the last report of the previous one. */
+    /* A new agent does not know the last report of the previous agent. */
     bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
     return ntk_kube_pace_due_ns(
@@ -336,7 +337,7 @@ static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pac
         is_early ? state->began_ns + ntk_kube_pace_gap_ns(arg_heartbeat_ns) : 0, state->in_haste);
 }
 
-/* Updates the state after a request. The lock is held. */
+/* Updates the state after a request. The caller holds the lock. */
 static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, uint64_t retry_ns,
                  const struct ntk_err *err)
 {
@@ -450,7 +451,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
 {
     struct kubernetes *state = calloc(1, sizeof *state);
 
-    (void)options; /* this exporter has no series */
+    (void)options; /* unused, because this exporter has no series */
     if (!state) {
         return ntk_err_no_memory(err);
     }
@@ -499,7 +500,7 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     return 0;
 }
 
-/* The last state was sent, or tried once. */
+/* Drains: returns 1 after the last state was sent, or tried once. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct kubernetes *state = ctx;

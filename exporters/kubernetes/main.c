@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-monitor-k8s-info - the last program of the vendor's pipe; neuron-monitor itself does its
- * work. It reads to the end, so that the pipe stays open, and contacts no server.
+ * neuron-monitor-k8s-info - the last program in the vendor's pipe; neuron-monitor does its work. It
+ * reads until the end, so that the pipe stays open, and contacts no server.
  */
 #include <errno.h>
 #include <string.h>

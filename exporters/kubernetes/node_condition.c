@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node_condition - a verdict in the form of Kubernetes. */
+/* node_condition - writes a verdict in the form of Kubernetes. */
 #include "exporters/kubernetes/node_condition.h"
 
 #include <ctype.h>
@@ -14,14 +14,14 @@
 /* Indexed by enum ntk_health_verdict. */
 static const struct {
     const char *status;
-    const char *reason; /* if no device has a reason */
+    const char *reason; /* used if no device has a reason */
 } statuses[NTK_HEALTH_VERDICT_COUNT] = {
     [NTK_HEALTH_HEALTHY] = { "False", "NeuronHasNoError" },
     [NTK_HEALTH_UNKNOWN] = { "Unknown", "NeuronHealthIsUnknown" },
     [NTK_HEALTH_UNHEALTHY] = { "True", "NeuronHasError" },
 };
 
-/* The names of faults in the vendor's detector. */
+/* Names of faults in the vendor's detector. */
 static const struct {
     enum ntk_health_reason reason;
     const char *code;
@@ -108,7 +108,7 @@ bool ntk_node_condition_is_same(const struct ntk_node_condition *a,
            strcmp(a->message, b->message) == 0;
 }
 
-/* Kubernetes has whole seconds in conditions and events. */
+/* Adds a time in whole seconds, as in conditions and events of Kubernetes. */
 static void add_time(struct ntk_json *json, const char *key, uint64_t ns)
 {
     char text[NTK_TIMESTAMP_BYTES];
@@ -159,7 +159,8 @@ void ntk_node_condition_write_event(const struct ntk_node_condition *condition, 
     ntk_json_key_object_begin(&json, "involvedObject");
     ntk_json_key_text(&json, "kind", "Node");
     ntk_json_key_text(&json, "name", node);
-    ntk_json_key_text(&json, "uid", node); /* like the kubelet; kubectl describe selects by it */
+    /* same value as from the kubelet; kubectl describe selects by it */
+    ntk_json_key_text(&json, "uid", node);
     ntk_json_object_end(&json);
     ntk_json_key_text(&json, "type",
                       condition->status == statuses[NTK_HEALTH_HEALTHY].status ? "Normal"

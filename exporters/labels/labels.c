@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* labels - a short sorted table, validated when filled. */
+/* labels - holds a short sorted table, which is validated when it is filled. */
 #include "exporters/labels/labels.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 struct ntk_labels ntk_labels_option;
 
-/* Labels that series have in addition to the catalogue's: of the instance, the application, the
- * format, the scrape. */
+/* Labels that series have in addition to the labels of the catalogue: of the instance, the
+ * application, the format, the scrape. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
     "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user";

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels - the user's labels for every series of this process: --label node=a7, --label-file.
+ * labels - holds the user's labels for every series of this process: --label node=a7, --label-file.
  *
- * Names are those of Prometheus; a name that series already have is rejected, so that no series has
- * a label twice.
+ * Names follow the rules of Prometheus; a name that series already have is rejected, so that no
+ * series has a label twice.
  *
- * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is for the command
- *          line.
- * Threads: written before others start, read by all.
+ * Owner:   the caller provides the storage, zeroed before the first label; ntk_labels_option is for
+ *          the command line.
+ * Threads: written before other threads start, then read by all.
  */
 #ifndef NTK_EXPORTERS_LABELS_LABELS_H
 #define NTK_EXPORTERS_LABELS_LABELS_H
@@ -34,13 +34,13 @@ struct ntk_labels {
     } rows[NTK_LABELS_MAX];                 /* sorted by name */
 };
 
-/* "name=value". -EINVAL with a message. */
+/* Adds a label "name=value". -EINVAL with a message. */
 int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err);
-/* One per line; empty lines and those that start with # are skipped. -EINVAL, or the error of
- * reading. */
+/* Adds one label per line; empty lines and lines that start with # are skipped. -EINVAL, or the
+ * error of reading. */
 int ntk_labels_add_file(struct ntk_labels *labels, const char *path, struct ntk_err *err);
 
-/* Rows of an option table; they fill ntk_labels_option. */
+/* Expands to rows of an option table, which fill ntk_labels_option. */
 extern struct ntk_labels ntk_labels_option;
 extern int (*const ntk_labels_call_add)(const char *value, struct ntk_err *err);
 extern int (*const ntk_labels_call_add_file)(const char *value, struct ntk_err *err);

@@ -15,7 +15,7 @@
 #define NTK_METRIC_UNIT_ERRORS NTK_METRIC_UNIT_COUNT
 #define NTK_METRIC_UNIT_PACKETS NTK_METRIC_UNIT_COUNT
 #define NTK_METRIC_UNIT_STATES NTK_METRIC_UNIT_COUNT
-/* Units of OTLP, of lists that have them. */
+/* Units in OTLP, for lists that have them. */
 #define UCUM_PERCENT "%"
 #define UCUM_MICROSECONDS "us"
 #define UCUM_SECONDS "s"
@@ -81,7 +81,7 @@ static const struct {
 static char names[NTK_NAME_COUNT][NTK_NAMES_BYTES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The unit that a translation of OTLP to Prometheus appends. */
+/* Returns the unit that a translation of OTLP to Prometheus appends. */
 static const char *unit_of(const struct ntk_name_row *row)
 {
     if (!row->otlp_unit) {
@@ -92,7 +92,7 @@ static const char *unit_of(const struct ntk_name_row *row)
                                                        : "";
 }
 
-/* A counter "a.b" becomes a_b_total. */
+/* Builds the names: a counter "a.b" becomes a_b_total. */
 static void make_names(void)
 {
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names - the exported names of metrics: --names own,observer; and the rows of names.def as data.
+ * names - holds the exported names of metrics: --names own,observer; and the rows of names.def as
+ * data.
  *
- * Threads: what is constant, any; ntk_names_option is written before others start.
+ * Threads: any for constant data; ntk_names_option is written before other threads start.
  */
 #ifndef NTK_EXPORTERS_NAMES_NAMES_H
 #define NTK_EXPORTERS_NAMES_NAMES_H
@@ -37,14 +38,14 @@ enum {
 #include "exporters/names/names.def"
 };
 
-/* A label with dots in its OTLP name. */
+/* Labels with dots in their OTLP names. */
 enum {
     NTK_NAME_ATTRIBUTE_COUNT = 0
 #define NTK_NAME_ATTRIBUTE(...) +1
 #include "exporters/names/names.def"
 };
 
-/* A name of another list that is not exported. */
+/* Names in other lists that are not exported. */
 enum {
     NTK_NAME_ABSENT_COUNT = 0
 #define NTK_NAME_ABSENT(...) +1
@@ -69,33 +70,35 @@ enum ntk_name_how {
 };
 
 struct ntk_name_row {
-    struct ntk_metric_row metric; /* the catalogue's row, but with the Prometheus name */
+    struct ntk_metric_row metric; /* row of the catalogue, but with the Prometheus name */
     enum ntk_name_list list;
-    const char *dotted;    /* of OTLP */
-    const char *otlp_unit; /* UCUM; NULL: by the unit of the metric */
-    bool is_up_down;       /* a gauge that OTLP has as a sum */
-    bool is_part;          /* another part of the metric of the row before */
+    const char *dotted;    /* name in OTLP */
+    const char *otlp_unit; /* UCUM; NULL if the unit of the metric determines it */
+    bool is_up_down;       /* a gauge that is a sum in OTLP */
+    bool is_part;          /* another part of the metric in the previous row */
     enum ntk_metric source;
     const char *where;
     enum ntk_name_how how;
-    enum ntk_metric other; /* NTK_METRIC_COUNT: none */
+    enum ntk_metric other; /* NTK_METRIC_COUNT if none */
     double scale;
     const char *labels;
 };
 const struct ntk_name_row *ntk_name_get(size_t index);
-/* NULL after the last one. */
+/* Returns the next row; NULL after the last. */
 const struct ntk_name_row *ntk_name_next(const struct ntk_name_row *row);
-/* The OTLP name of a label of a row. */
+/* Returns the OTLP name of a label in a row. */
 const char *ntk_name_attribute(const struct ntk_name_row *row, const char *label);
-/* The names row of a metric row; NULL: it belongs to the catalogue, or to another list. */
+/* Returns the names row of a metric row; NULL if it belongs to the catalogue, or to another
+ * list. */
 const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric);
 
-/* "own,observer" as bits by enum ntk_name_list. -EINVAL with a message. */
+/* Parses a list such as "own,observer" to bits of enum ntk_name_list. -EINVAL with a message. */
 int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err);
-/* Whether a family of the catalogue is in one of the lists; 0: in our own. */
+/* Returns true if a family of the catalogue is in one of the lists; 0 means the names of this
+ * project. */
 bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric);
 
-/* Used in an option table; 0: not set. */
+/* For an option table; 0 if not set. */
 extern unsigned ntk_names_option;
 extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
 #define NTK_NAMES_OPT                                                                         \

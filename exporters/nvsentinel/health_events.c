@@ -25,7 +25,7 @@ static const struct {
     [NTK_HEALTH_ACTION_REPLACE_INSTANCE] = { ACTION(REPLACE_VM), true },
 };
 
-/* Texts that an event points to. */
+/* Storage for texts that an event points to. */
 struct texts {
     char device[16];
     char code[CODE_BYTES];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health_events - verdicts on devices as NVSentinel's health events: one for each changed device.
- * Pure, except that it remembers earlier reports.
+ * health_events - converts verdicts on devices to NVSentinel's health events: one for each changed
+ * device. Its only state is the earlier reports.
  *
- * As for Kubernetes, a verdict rests only on the driver and on diagnoses, so that no process can
- * cause a node to be drained. The first event of a healthy device clears what an earlier agent may
- * have reported. A device of unknown health has no event, because it may be unhealthy.
+ * As for Kubernetes, a verdict depends only on the driver and on diagnoses, so that no process can
+ * cause a node to be drained. The first event of a healthy device clears an earlier agent's report.
+ * A device of unknown health has no event, because it may be unhealthy.
  *
  *   action of the reason            recommendedAction   isFatal
  *   none                            CONTACT_SUPPORT     no
@@ -38,7 +38,7 @@ struct ntk_health_events {
     struct {
         bool is_said;
         bool is_healthy;
-        uint16_t reason; /* of a device that is not healthy */
+        uint16_t reason; /* reason of a device that is not healthy */
     } devices[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
@@ -47,8 +47,8 @@ struct ntk_health_events_options {
     bool is_store_only; /* store only, without repair */
 };
 
-/* Appends one message with the events of the snapshot; check ntk_buf_ok(out). Returns their number
- * (0: no message). */
+/* Appends one message with the events of the snapshot; check ntk_buf_ok(out). Returns the number of
+ * events (0: no message). */
 unsigned ntk_health_events_make(struct ntk_health_events *said,
                                 const struct ntk_health_events_options *options,
                                 const struct ntk_snapshot *snapshot, uint64_t now_ns,

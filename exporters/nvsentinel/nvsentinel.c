@@ -40,10 +40,10 @@ struct nvsentinel {
     char *socket;
     char node[NODE_BYTES];
     struct ntk_health_events said;
-    uint64_t delayed_count; /* events that could not be put */
+    uint64_t delayed_count; /* number of events that could not be put */
     struct ntk_http_client *client;
     struct ntk_outbox *outbox;
-    /* Used by the sending thread. */
+    /* The members below are used by the sending thread. */
     struct ntk_http_answer answer;
     struct ntk_buf framed;
 };
@@ -97,7 +97,7 @@ static void send_message(void *ctx, const void *bytes, size_t bytes_count,
         return;
     }
     ntk_grpc_judge(&state->answer, answer);
-    /* A verdict is sent once. If it were dropped, a broken node would never be cordoned. */
+    /* A verdict is only sent once. If it were dropped, a broken node would never be cordoned. */
     if (answer->result == NTK_OUTBOX_REFUSED && !ntk_grpc_is_invalid(&state->answer)) {
         answer->result = NTK_OUTBOX_RETRY;
     }
@@ -131,7 +131,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     const char *node = node_get();
     int ret = 0;
 
-    (void)options; /* this exporter has no series */
+    (void)options; /* unused, because this exporter has no series */
     if (!state) {
         return ntk_err_no_memory(err);
     }
@@ -173,7 +173,7 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
         state->said = before;
         state->delayed_count = count;
     } else {
-        /* Some of the changes may have been undone meanwhile. */
+        /* Some changes may have been undone meanwhile. */
         ntk_outbox_give_up(state->outbox,
                            state->delayed_count > count ? state->delayed_count - count : 0);
         state->delayed_count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor-otlp - options and wiring: reports from a pipe, pushed to a collector over
+/* neuron-monitor-otlp - parses options, reads reports from a pipe, and pushes them to a collector
+ * over
  * OTLP. */
 #include <errno.h>
 #include <stdio.h>
@@ -80,7 +81,7 @@ static int put_variable(const char *name, const char *value, struct ntk_err *err
                : 0;
 }
 
-/* The variables of all signals. */
+/* Sets the variables of all signals. */
 static int put_variables_of_signals(const char *suffix, const char *value, struct ntk_err *err)
 {
     char name[96];
@@ -94,7 +95,7 @@ static int put_variables_of_signals(const char *suffix, const char *value, struc
     return ret;
 }
 
-/* Less than a millisecond counts as one. NULL: 0 ns. */
+/* Formats milliseconds; less than one counts as one. NULL for 0 ns. */
 static const char *as_ms(uint64_t ns, char text[32])
 {
     (void)snprintf(text, 32, "%llu",
@@ -102,7 +103,7 @@ static const char *as_ms(uint64_t ns, char text[32])
     return ns ? text : NULL;
 }
 
-/* An option sets the variable of its name, so that both are read and checked in one place. */
+/* Sets the variable for each option, so that both are read and checked in one place. */
 static int put_variables(struct ntk_err *err)
 {
     char timeout[32];

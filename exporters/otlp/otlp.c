@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp - turns snapshots into requests of OTLP over HTTP or gRPC and pushes them in order to a
- * collector: pages of metrics (each report, or one per interval and the last), and on request
- * changes of health as log records and spans as traces. Each signal has its own address and queue.
+ * otlp - converts snapshots to requests of OTLP over HTTP or gRPC and pushes them in order to a
+ * collector: pages of metrics (each report, or one per interval and the last), and if requested
+ * changes of health as log records and spans as traces. Each signal has a separate address and
+ * queue.
  */
 #include "exporters/otlp/otlp.h"
 
@@ -145,9 +146,9 @@ static int create_metrics(const struct ntk_exporter_options *options, void **out
 
 struct channel {
     struct ntk_otlp_peer peer;
-    struct ntk_push_sender *sender; /* NULL: not requested, or disabled */
+    struct ntk_push_sender *sender; /* NULL if not requested, or disabled */
     char *spool_folder;
-    /* Items that no request has, in addition to those that the outbox counts as lost. */
+    /* Number of items in no request, in addition to items that the outbox counts as lost. */
     _Atomic uint64_t lost_items;
     struct ntk_output_source source;
 };
@@ -177,7 +178,7 @@ static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, co
     if (ret < 0 || channel->peer.config.is_disabled) {
         return ret;
     }
-    /* "/v1/logs": the folder "logs" in that of metrics. */
+    /* Log records use the folder "logs" in the folder of metrics. */
     if (spool && asprintf(&channel->spool_folder, "%s%s", spool,
                           strrchr(ntk_otlp_signals[signal].path, '/')) < 0) {
         channel->spool_folder = NULL;
@@ -196,7 +197,7 @@ static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, co
     return ret;
 }
 
-/* 1 if there is nothing to wait for. */
+/* Drains a channel; returns 1 if there is nothing to wait for. */
 static int drain_channel(struct channel *channel, bool in_haste, struct ntk_err *err)
 {
     return channel->sender ? ntk_push_sender_drain(channel->sender, in_haste, err) : 1;
@@ -207,16 +208,16 @@ static int drain_channel(struct channel *channel, bool in_haste, struct ntk_err 
 #define MACHINE_TEXTS 4
 
 struct otlp {
-    void *metrics; /* of ntk_push_create() */
+    void *metrics; /* from ntk_push_create() */
     struct channel logs;
-    struct ntk_otlp_health health; /* as log records have it */
-    struct ntk_otlp_health seen;   /* in the last snapshot, if records could not be put */
-    uint64_t records_delayed;      /* changes from one to the other */
+    struct ntk_otlp_health health; /* state that log records have */
+    struct ntk_otlp_health seen;   /* state in the last snapshot, if records could not be put */
+    uint64_t records_delayed;      /* number of changes between the two */
     struct channel traces;
-    /* The machine, as far as snapshots have described it. */
+    /* Facts about the machine in snapshots so far. */
     char host_name[NTK_PUSH_HOST_BYTES];
     char instance[MACHINE_TEXTS][NTK_PUSH_HOST_BYTES];
-    struct ntk_err failure; /* the first one of drain(); code 0: none */
+    struct ntk_err failure; /* first failure of drain(); code 0 if none */
 };
 
 static void destroy(void *ctx)
@@ -259,7 +260,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     return 0;
 }
 
-/* Facts about an instance may come later than the first snapshot. */
+/* Notes facts about the machine, which may arrive later than the first snapshot. */
 static struct ntk_otlp_machine see_machine(struct otlp *state, const struct ntk_snapshot *snapshot)
 {
     const char *const texts[MACHINE_TEXTS] = { snapshot->instance.id, snapshot->instance.type,
@@ -283,8 +284,8 @@ static struct ntk_otlp_machine see_machine(struct otlp *state, const struct ntk_
                                       .availability_zone = state->instance[3] };
 }
 
-/* Changes since the last snapshot while earlier ones are delayed: some of them may end unrecorded.
- * Negative: out of memory. */
+/* Counts changes since the last snapshot while earlier changes are delayed: some of them may end
+ * without a record. Negative if out of memory. */
 static int count_delayed(struct otlp *state, const struct ntk_snapshot *snapshot,
                          const struct ntk_otlp_machine *machine, uint64_t now_ns)
 {
@@ -296,8 +297,8 @@ static int count_delayed(struct otlp *state, const struct ntk_snapshot *snapshot
     return count;
 }
 
-/* Changes that could not be put are put with those of the next snapshot. Those that were undone
- * meanwhile, as a reason that has ended, are lost. */
+/* Puts log records. Changes that could not be put are put with the next snapshot. Changes that were
+ * undone meanwhile, such as a reason that has ended, are lost. */
 static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot,
                     const struct ntk_otlp_machine *machine, struct ntk_err *err)
 {
@@ -372,7 +373,8 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
     return ntk_push_resume(state->metrics, totals, err);
 }
 
-/* A signal reports its failure once, maybe while another one still waits. */
+/* Keeps the first failure; a signal reports its failure once, perhaps while another signal still
+ * waits. */
 static int keep_failure(struct otlp *state, int ret, const struct ntk_err *err)
 {
     if (ret < 0 && state->failure.code == 0) {
@@ -382,7 +384,7 @@ static int keep_failure(struct otlp *state, int ret, const struct ntk_err *err)
     return ret;
 }
 
-/* There are no more snapshots with which delayed records could be put. */
+/* Gives up delayed records, because there are no more snapshots with which to put them. */
 static void give_up_delayed(struct otlp *state)
 {
     struct ntk_err err = { 0 };
@@ -398,7 +400,7 @@ static void give_up_delayed(struct otlp *state)
     }
 }
 
-/* Negative once all signals are done and one of them lost data. */
+/* Returns negative once all signals are done and one of them lost data. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct otlp *state = ctx;

@@ -10,12 +10,12 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_otlp;
-/* Read when an exporter is created. */
+/* Options that are read when an exporter is created. */
 extern struct ntk_otlp_target {
-    const char *url;          /* base URL; "" and NULL: from the environment */
-    const char *spool_folder; /* NULL: memory only; signals but metrics have folders in it */
+    const char *url;          /* base URL; "" or NULL: from the environment */
+    const char *spool_folder; /* NULL: memory only; signals other than metrics use subfolders */
     bool has_logs;            /* push changes of health as log records */
-    const char *traces;       /* ntk_span_rules_parse(): push these spans; NULL: none */
+    const char *traces;       /* spans to push, for ntk_span_rules_parse(); NULL if none */
 } ntk_otlp_target;
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_buckets - exponential buckets without gaps, as OTLP requires. */
+/* otlp_buckets - creates exponential buckets without gaps, as OTLP requires. */
 #include <string.h>
 
 #include "exporters/otlp/otlp_encode.h"
 
-/* Counts buckets from the first used one to the last. */
+/* Returns the number of buckets from the first used to the last. */
 static int64_t width(const struct ntk_points_buckets *sparse)
 {
     return (int64_t)sparse->bucket[sparse->bucket_count - 1].index - sparse->bucket[0].index + 1;

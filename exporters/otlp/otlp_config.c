@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_config - a table of variables and their setters. */
+/* otlp_config - reads variables with a table of setters. */
 #include "exporters/otlp/otlp_config.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #define ENDPOINT_DEFAULT "http://localhost:4318"
 #define GRPC_DEFAULT "http://localhost:4317"
 #define GRPC_METHOD "/opentelemetry.proto.collector."
-#define PATH_BYTES_MAX 128 /* of a signal */
+#define PATH_BYTES_MAX 128 /* maximum length of a signal's path */
 #define TIMEOUT_MS_DEFAULT 10000
 #define TIMEOUT_MS_MAX 3600000
 #define INTERVAL_MS_MAX 86400000
@@ -30,11 +30,12 @@ const struct ntk_otlp_signal_row ntk_otlp_signals[NTK_OTLP_SIGNAL_COUNT] = {
                           GRPC_METHOD "trace.v1.TraceService/Export" },
 };
 
-/* OTEL_EXPORTER_OTLP_<SIGNAL>_<suffix>, else OTEL_EXPORTER_OTLP_<suffix>; or one variable. */
+/* A setting in OTEL_EXPORTER_OTLP_<SIGNAL>_<suffix>, else OTEL_EXPORTER_OTLP_<suffix>; or in one
+ * variable. */
 struct setting {
-    const char *suffix;   /* NULL: variable */
-    const char *variable; /* for all signals */
-    bool is_of_metrics;   /* not of other signals */
+    const char *suffix;   /* NULL if variable is set */
+    const char *variable; /* one variable for all signals */
+    bool is_of_metrics;   /* true: not for other signals */
     int (*set)(struct ntk_otlp_config *config, const char *variable, const char *value,
                struct ntk_err *err);
 };
@@ -61,7 +62,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Undoes percent encoding in place; false if it is invalid or has a NUL. */
+/* Decodes percent encoding in place; false if it is invalid or has a NUL. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -101,7 +102,7 @@ static void free_pairs(struct ntk_vec *pairs)
     ntk_vec_fini(pairs);
 }
 
-/* Of two pairs with one name, the later counts. */
+/* Sets a pair; if a name is repeated, the last pair is used. */
 static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
                     int (*compare)(const char *a, const char *b), struct ntk_err *err)
 {
@@ -221,7 +222,7 @@ static int set_url(struct ntk_otlp_config *config, const char *variable, const c
                          : refuse(variable, "expected a URL with http:// or https://", err);
 }
 
-/* The length of the path of a signal at the end of a URL; 0: none. */
+/* Returns the length of a signal's path at the end of a URL; 0 if there is none. */
 static size_t path_length(const char *url, size_t url_length)
 {
     for (size_t i = 0; i < NTK_OTLP_SIGNAL_COUNT; i++) {
@@ -234,7 +235,8 @@ static size_t path_length(const char *url, size_t url_length)
     return 0;
 }
 
-/* Appends the path of the signal to the base URL, before a query. It replaces that of another. */
+/* Appends the path of the signal to the base URL, before a query. It replaces the path of another
+ * signal. */
 static int set_base(struct ntk_otlp_config *config, const char *variable, const char *value,
                     struct ntk_err *err)
 {
@@ -356,7 +358,7 @@ static int set_key_file(struct ntk_otlp_config *config, const char *variable, co
     return replace(&config->key_file, value, err);
 }
 
-/* In ascending priority: a later row replaces what an earlier one set. */
+/* Settings in ascending priority: a later row replaces the value of an earlier row. */
 static const struct setting settings[] = {
     { NULL, "OTEL_EXPORTER_OTLP_ENDPOINT", false, set_base },
     { "ENDPOINT", NULL, false, set_url },
@@ -374,7 +376,7 @@ static const struct setting settings[] = {
     { NULL, "OTEL_SERVICE_NAME", false, set_service_name },
 };
 
-/* NULL when it is unset or empty. */
+/* Returns NULL if the variable is unset or empty. */
 static const char *value_of(char *(*get)(const char *name), const char *variable)
 {
     const char *value = variable ? get(variable) : NULL;
@@ -424,7 +426,7 @@ static int apply(const struct setting *setting, struct ntk_otlp_config *config,
     return setting->set(config, variable, value, err);
 }
 
-/* The server of the URL, with the method as its path. */
+/* Sets the URL: the server, with the method as path. */
 static int set_grpc_url(struct ntk_otlp_config *config, struct ntk_err *err)
 {
     char url[NTK_OTLP_VALUE_BYTES_MAX + 2 * PATH_BYTES_MAX];

@@ -19,33 +19,33 @@
 #define KEY_SEPARATOR '\x1f'
 
 struct series {
-    uint64_t generation; /* of the last page that had it */
+    uint64_t generation; /* last page that had the series */
     uint64_t began_ns;
 };
 
 struct ntk_otlp {
     struct ntk_otlp_options options;
-    struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels: struct series */
+    struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels; values are struct series */
     uint64_t generation;
 
-    /* For the page being encoded. */
+    /* State of the page being encoded. */
     const struct ntk_points_page *page;
     const char *host_name;
     uint64_t time_ns;
     int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx, struct ntk_err *err);
     void *ctx;
     struct ntk_err *err;
-    int ret; /* the first failure */
+    int ret; /* first failure */
 
-    /* For the current request. */
+    /* State of the current request. */
     struct ntk_otlp_memory memory;
-    struct ntk_vec metrics; /* Ntk__Otlp__Metric * */
-    struct ntk_vec points;  /* of the metric: void *, by its kind */
+    struct ntk_vec metrics; /* elements are Ntk__Otlp__Metric * */
+    struct ntk_vec points;  /* points of the metric: void *, by its kind */
     uint64_t point_count;
 
     size_t family;
     const struct ntk_metric_row *row;
-    size_t found_count; /* known series that this page also has */
+    size_t found_count; /* number of known series that are also on this page */
 };
 
 static void fail(struct ntk_otlp *state)
@@ -55,7 +55,8 @@ static void fail(struct ntk_otlp *state)
     }
 }
 
-/* Zeroed memory until the request is done; NULL if out of memory, which is recorded in the
+/* Returns zeroed memory, valid until the request is done; NULL if out of memory, which is recorded
+ * in the
  * state. */
 static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
 {
@@ -77,7 +78,7 @@ static char *take_text(struct ntk_otlp *state, const char *text)
     return copy;
 }
 
-/* The pointers of a vec as an array of the request. */
+/* Returns the pointers of a vec as an array in the request. */
 static void *take_array(struct ntk_otlp *state, const struct ntk_vec *vec)
 {
     void *array = take(state, vec->count, sizeof(void *));
@@ -180,7 +181,7 @@ static void flush(struct ntk_otlp *state)
     forget_request(state);
 }
 
-/* Ends a metric of the family with the collected points. */
+/* Ends a metric of the family, with the collected points. */
 static void end_metric(struct ntk_otlp *state)
 {
     char name[NTK_OTLP_NAME_BYTES];
@@ -235,7 +236,7 @@ struct attributes {
     size_t count;
 };
 
-/* Labels and times: the same fields in each kind of point. */
+/* Sets labels and times: the same fields in each kind of point. */
 #define IDENTIFY(to, began)                    \
     do {                                       \
         (to)->start_time_unix_nano = (began);  \
@@ -294,7 +295,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *poin
     return histogram;
 }
 
-/* Also NULL if the page keeps no whole histogram of the series. */
+/* Returns NULL also if the page keeps no whole histogram of the series. */
 static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *point,
                               struct attributes attributes)
 {
@@ -321,7 +322,7 @@ static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *po
     return histogram;
 }
 
-/* The last point of a series: its time and labels. */
+/* Creates the last point of a series, with time and labels. */
 static void *make_end(struct ntk_otlp *state, uint64_t began_ns, struct attributes attributes)
 {
     bool is_histogram = state->row->kind == NTK_METRIC_KIND_HISTOGRAM;
@@ -359,7 +360,8 @@ static void add_point(struct ntk_otlp *state, void *point)
     state->point_count++;
 }
 
-/* Before a point is created: memory that it takes must live as long as the request. */
+/* Frees space before a point is created, because the point's memory must live as long as the
+ * request. */
 static void make_room(struct ntk_otlp *state)
 {
     if (state->point_count >= NTK_OTLP_POINTS_MAX) {
@@ -368,7 +370,7 @@ static void make_room(struct ntk_otlp *state)
     }
 }
 
-/* name, value, name, value ... each after a separator. */
+/* Builds a key: names and values, each followed by a separator. */
 static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *labels)
 {
     size_t bytes = 1;
@@ -385,7 +387,8 @@ static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *lab
     return key;
 }
 
-/* The attributes of a key, which is split in place; a value "" is absent, as in Prometheus. */
+/* Returns the attributes of a key, which is split in place; a value "" means absent, as in
+ * Prometheus. */
 static struct attributes read_key(struct ntk_otlp *state, char *key)
 {
     struct attributes attributes = {
@@ -411,7 +414,7 @@ static struct attributes read_key(struct ntk_otlp *state, char *key)
     return attributes;
 }
 
-/* False if out of memory. */
+/* Returns false if out of memory. */
 static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
 {
     struct ntk_map *seen = &state->seen[state->family];
@@ -442,7 +445,7 @@ static void visit(const struct ntk_point *point, void *ctx)
         return;
     }
     make_room(state);
-    if (state->row->kind == NTK_METRIC_KIND_INFO) { /* else they describe the resource */
+    if (state->row->kind == NTK_METRIC_KIND_INFO) { /* otherwise they describe the resource */
         used = ntk_points_instance_get(state->page, labels);
     }
     for (const struct ntk_points_label *label = point->labels;
@@ -460,7 +463,8 @@ static void visit(const struct ntk_point *point, void *ctx)
                                                       : make_histogram(state, point, attributes));
 }
 
-/* Adds one last point for each known series of the family that this page lacks, and forgets it. */
+/* Adds one last point for each known series of the family that is missing on this page, and forgets
+ * the series. */
 static void end_missing(struct ntk_otlp *state)
 {
     struct ntk_map *seen = &state->seen[state->family];

@@ -18,7 +18,7 @@ struct encoder {
     const struct ntk_snapshot *snapshot;
     uint64_t now_ns;
     struct ntk_otlp_memory memory;
-    struct ntk_vec records; /* Ntk__Otlp__LogRecord * */
+    struct ntk_vec records; /* elements are Ntk__Otlp__LogRecord * */
 };
 
 static const struct {
@@ -48,7 +48,7 @@ static void add_number(struct encoder *e, Ntk__Otlp__LogRecord *record, const ch
     record->attributes[record->n_attributes++] = ntk_otlp_number_attribute(&e->memory, name, value);
 }
 
-/* NULL if out of memory. */
+/* Adds a record; NULL if out of memory. */
 static Ntk__Otlp__LogRecord *add_record(struct encoder *e, const struct ntk_device_sample *device,
                                         const char *event_name, enum ntk_health_verdict verdict,
                                         uint64_t time_ns, const char *body)
@@ -178,7 +178,7 @@ static void compare(struct encoder *e, struct ntk_otlp_health *health,
     health->devices[device->index].reasons = reasons;
 }
 
-/* 0, or -ENOMEM. */
+/* Packs the request; returns 0 or -ENOMEM. */
 static int pack(struct encoder *e, const struct ntk_otlp_machine *machine,
                 const struct ntk_vec *attributes, struct ntk_buf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_health - changes of device health as OTLP log records. Pure, except that it remembers the
- * last state of each device.
+ * otlp_health - encodes changes of device health as OTLP log records. Its only state is the last
+ * health of each device.
  *
  *   event_name                            severity  when
  *   neuron.device.health.reason.started   by verdict a reason was found
@@ -25,18 +25,18 @@
 extern "C" {
 #endif
 
-/* Zeroed at first. */
+/* The last health of each device; zeroed at first. */
 struct ntk_otlp_health {
     struct {
         bool is_known;
         uint32_t verdict;
-        uint64_t reasons; /* bit i: reason i */
+        uint64_t reasons; /* bit i is reason i */
     } devices[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
 /* Appends a request with the changes since the last call; attributes are the user's (struct
- * ntk_otlp_pair, may be NULL). The number of records (0: out is unchanged), or -ENOMEM: then the
- * next call has these changes, too. */
+ * ntk_otlp_pair, may be NULL). Returns the number of records (0: out is unchanged), or -ENOMEM: the
+ * next call then includes these changes. */
 int ntk_otlp_health_encode(struct ntk_otlp_health *health, const struct ntk_snapshot *snapshot,
                            const struct ntk_otlp_machine *machine, const struct ntk_vec *attributes,
                            uint64_t now_ns, struct ntk_buf *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_name - names and units of families, chosen so that their translation gives those of
- * Prometheus. */
+/* otlp_name - returns names and units of families, chosen so that their translation produces the
+ * names of Prometheus. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <string.h>
@@ -8,11 +8,12 @@
 #include "exporters/points/points_walk.h"
 #include "shared/base/str.h"
 
-/* The suffix that the translation to Prometheus makes of a unit. */
+/* The suffix for a unit in the translation to Prometheus. */
 static const struct {
     const char *code;
     const char *suffix;
-    const char *without; /* the code if the name lacks the suffix: braces are not translated */
+    /* code of the unit if the name lacks the suffix: braces are not translated */
+    const char *without;
 } units[] = {
     [NTK_METRIC_UNIT_RATIO] = { "1", "_ratio", "" },
     [NTK_METRIC_UNIT_SECONDS] = { "s", "_seconds", "" },
@@ -39,7 +40,7 @@ const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_N
     if (row->kind == NTK_METRIC_KIND_COUNTER) {
         cut_end(name, "_total");
     }
-    if (other) { /* an alternative name has its unit, if any, only here */
+    if (other) { /* only here does an alternative name have its unit */
         return other->otlp_unit ? other->otlp_unit : units[row->unit].without;
     }
     return cut_end(name, units[row->unit].suffix) ? units[row->unit].code

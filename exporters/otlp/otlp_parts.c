@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_parts - memory, attributes, resource and scope of requests. */
+/* otlp_parts - creates memory, attributes, resource and scope of requests. */
 #include "exporters/otlp/otlp_parts.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_parts - the common parts of requests of all signals: memory, attributes, resource and scope.
+ * otlp_parts - creates the common parts of requests for all signals: memory, attributes, resource
+ * and scope.
  *
- * Owner:   struct ntk_otlp_memory is the caller's, zeroed; all parts live until its _fini.
+ * Owner:   the caller provides a zeroed struct ntk_otlp_memory; all parts live until its _fini.
  * Threads: one.
  */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_PARTS_H
@@ -28,25 +29,25 @@ struct ntk_otlp_memory {
     struct ntk_otlp_chunk *chunks;
     bool is_out; /* something could not be allocated */
 };
-/* Zeroed; NULL if out of memory. */
+/* Returns zeroed memory; NULL if out of memory. */
 void *ntk_otlp_take(struct ntk_otlp_memory *memory, size_t count, size_t item_bytes);
 char *ntk_otlp_take_text(struct ntk_otlp_memory *memory, const char *text);
-/* A copy in valid UTF-8, which collectors require: for texts of processes and drivers. */
+/* Returns a copy in valid UTF-8, which collectors require, for texts of processes and drivers. */
 char *ntk_otlp_take_clean(struct ntk_otlp_memory *memory, const char *text);
 void ntk_otlp_memory_fini(struct ntk_otlp_memory *memory);
 
-/* name and value are borrowed until the request is done. NULL if out of memory. */
+/* name and value are borrowed until the request is done. Returns NULL if out of memory. */
 Ntk__Otlp__KeyValue *ntk_otlp_text_attribute(struct ntk_otlp_memory *memory, const char *name,
                                              const char *value);
 Ntk__Otlp__KeyValue *ntk_otlp_number_attribute(struct ntk_otlp_memory *memory, const char *name,
                                                uint64_t value);
 
-/* The hw.id of a device: "neuron0". */
+/* Size of the hw.id of a device, such as "neuron0". */
 #define NTK_OTLP_ID_BYTES 32
 void ntk_otlp_device_id(const struct ntk_snapshot *snapshot, uint32_t index,
                         char out[NTK_OTLP_ID_BYTES]);
 
-/* The source of a request; borrowed texts, "" unknown. */
+/* The machine that is the source of a request; texts are borrowed, "" if unknown. */
 struct ntk_otlp_machine {
     const char *host_name;
     const char *instance_id;
@@ -54,8 +55,8 @@ struct ntk_otlp_machine {
     const char *region;
     const char *availability_zone;
 };
-/* Describes the machine in terms of the conventions; the user's attributes (struct ntk_otlp_pair,
- * may be NULL) have priority. NULL if out of memory. */
+/* Describes the machine by the conventions; the user's attributes (struct ntk_otlp_pair, may be
+ * NULL) have priority. Returns NULL if out of memory. */
 Ntk__Otlp__Resource *ntk_otlp_resource(struct ntk_otlp_memory *memory,
                                        const struct ntk_otlp_machine *machine,
                                        const struct ntk_vec *theirs);

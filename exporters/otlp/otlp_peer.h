@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_peer - a collector as the receiver of one signal: its configuration, the address of requests
- * over HTTP or gRPC, and the meaning of answers.
+ * otlp_peer - describes a collector as the receiver of one signal: its configuration, the address
+ * of requests over HTTP or gRPC, and the meaning of answers.
  *
- * Owner:   caller's storage, zeroed before _init; _fini frees, also after a failure.
- * Threads: address and judge run on the outbox's thread, the rest on the caller's.
+ * Owner:   the caller provides the storage, zeroed before _init; _fini frees the content, also
+ *          after a failure.
+ * Threads: address and judge run on the outbox's thread, all others on the caller's.
  */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_PEER_H
 #define NTK_EXPORTERS_OTLP_OTLP_PEER_H
@@ -21,14 +22,14 @@ extern "C" {
 struct ntk_otlp_peer {
     struct ntk_otlp_config config;
     char *header_texts[NTK_OTLP_HEADERS_MAX];
-    struct ntk_buf framed; /* used by the sending thread: the message with its frame */
+    struct ntk_buf framed; /* message with its frame, used by the sending thread */
 };
 
-/* Reads the environment; endpoint as for ntk_otlp_config_read(). */
+/* Reads the environment; endpoint is the same as for ntk_otlp_config_read(). */
 int ntk_otlp_peer_init(struct ntk_otlp_peer *peer, enum ntk_otlp_signal signal,
                        const char *endpoint, struct ntk_err *err);
 void ntk_otlp_peer_fini(struct ntk_otlp_peer *peer);
-/* The peer outlives the receiver's sender. */
+/* Returns the receiver. The peer must outlive the sender that uses it. */
 struct ntk_push_receiver ntk_otlp_peer_receiver(struct ntk_otlp_peer *peer, const char *name,
                                                 const char *items, const char *spool_folder);
 

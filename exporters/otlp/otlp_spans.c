@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_spans - ids, names, status and attributes of spans. */
+/* otlp_spans - encodes ids, names, status and attributes of spans. */
 #include "exporters/otlp/otlp_spans.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ struct encoder {
 
 /* -- ids --------------------------------------------------------------------------------------- */
 
-/* A bijection of 64 bits in which each bit of the input changes half of those of the output. */
+/* Mixes 64 bits with a bijection in which each input bit changes half of the output bits. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) + 0x9e3779b97f4a7c15u;
@@ -41,7 +41,7 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Ids of zeros are invalid. */
+/* Replaces an id of zeros, which is invalid. */
 static uint64_t not_zero(uint64_t id)
 {
     return id ? id : 1;
@@ -56,7 +56,8 @@ static uint64_t hash_span(const struct encoder *e, const struct ntk_span *span, 
     return mix(hash, span->kind);
 }
 
-/* The spans of an execution on several cores have its number; others are identified by time. */
+/* Returns half of the trace id. The spans of an execution on several cores have its number; others
+ * are identified by time. */
 static uint64_t trace_half(const struct encoder *e, const struct ntk_span *span, uint64_t seed)
 {
     bool is_numbered = span->kind == NTK_EVENT_EXEC && span->number != 0;
@@ -97,7 +98,7 @@ static void set_ids(struct encoder *e, const struct ntk_span *span, Ntk__Otlp__S
     if (has_parent) {
         to->parent_span_id = put_id(e, &parent->span, 1);
     }
-    /* What is sent is sampled. */
+    /* Every span that is sent is sampled. */
     to->flags = (has_parent ? parent->flags : 0) | NTK_SPAN_FLAG_SAMPLED;
 }
 
@@ -118,7 +119,7 @@ static void add_number(struct encoder *e, Ntk__Otlp__Span *to, const char *name,
     to->attributes[to->n_attributes++] = ntk_otlp_number_attribute(&e->memory, name, value);
 }
 
-/* NULL: not in this snapshot. */
+/* Returns NULL if the runtime is not in this snapshot. */
 static const struct ntk_runtime_sample *runtime_of(const struct encoder *e,
                                                    const struct ntk_span *span)
 {
@@ -143,7 +144,7 @@ static void add_job(struct encoder *e, Ntk__Otlp__Span *to, uint32_t logical_cor
                 add_text(e, to, "neuron.job.id", jobs->rows[i].id);
                 add_text(e, to, "neuron.job.name", jobs->rows[i].name);
                 add_text(e, to, "neuron.job.user", jobs->rows[i].user);
-                return; /* the first of several that share it */
+                return; /* the first of several processes that share it */
             }
         }
     }
@@ -220,7 +221,7 @@ static void add_work(struct encoder *e, const struct ntk_span *span, Ntk__Otlp__
     }
 }
 
-/* "failed,slow". */
+/* Adds reasons such as "failed,slow". */
 static void add_reasons(struct encoder *e, const struct ntk_span *span, Ntk__Otlp__Span *to)
 {
     static const char *const words[] = { "failed", "slow", "parent", "every", "load" };
@@ -237,7 +238,7 @@ static void add_reasons(struct encoder *e, const struct ntk_span *span, Ntk__Otl
 
 /* -- spans ------------------------------------------------------------------------------------- */
 
-/* "hbm_error"; by the conventions "_OTHER" for one without a name. */
+/* Returns a name such as "hbm_error"; by the conventions "_OTHER" for a status without a name. */
 static const char *status_name(struct encoder *e, uint32_t status)
 {
     static const struct {
@@ -268,7 +269,7 @@ static void set_status(struct encoder *e, const struct ntk_span *span, Ntk__Otlp
     char text[64];
 
     if (span->status == 0 || !status) {
-        return; /* unset: OK is for the application to say */
+        return; /* unset, because only the application may report OK */
     }
     ntk__otlp__span_status__init(status);
     (void)snprintf(text, sizeof text, "status %u (%s)", (unsigned)span->status, name);
@@ -282,7 +283,7 @@ static void set_status(struct encoder *e, const struct ntk_span *span, Ntk__Otlp
 static const char *span_name(struct encoder *e, const struct ntk_span *span)
 {
     const char *verb = span->kind == NTK_EVENT_MODEL_LOAD ? "load" : "execute";
-    char text[SPAN_NAME_BYTES]; /* longer names are cut */
+    char text[SPAN_NAME_BYTES]; /* longer names are truncated */
 
     if (span->kind == NTK_EVENT_COLLECTIVE) {
         return span->operation < NTK_COLLECTIVE_COUNT ? ntk_collective_names[span->operation]
@@ -293,7 +294,7 @@ static const char *span_name(struct encoder *e, const struct ntk_span *span)
     return ntk_otlp_take_clean(&e->memory, text);
 }
 
-/* NULL if out of memory. */
+/* Creates a span; NULL if out of memory. */
 static Ntk__Otlp__Span *make_span(struct encoder *e, const struct ntk_span *span)
 {
     const struct ntk_runtime_sample *runtime = runtime_of(e, span);
@@ -322,7 +323,7 @@ static Ntk__Otlp__Span *make_span(struct encoder *e, const struct ntk_span *span
     return e->memory.is_out ? NULL : to;
 }
 
-/* 0, or -ENOMEM. */
+/* Packs the request; returns 0 or -ENOMEM. */
 static int pack(struct encoder *e, Ntk__Otlp__Span **spans, size_t count,
                 const struct ntk_otlp_machine *machine, const struct ntk_vec *attributes,
                 struct ntk_buf *out)

@@ -23,9 +23,9 @@ struct run {
     const struct ntk_pipe_sink *sink;
     struct ntk_report_stream *stream;
     char last_text[NTK_ERR_TEXT_BYTES]; /* text of the sink's last failure; "" after a success */
-    bool is_waiting;                    /* for the answer of the metadata service */
-    uint64_t until_ns;                  /* end of the wait; 0 before the first report */
-    struct ntk_vec waiting;             /* struct ntk_snapshot * */
+    bool is_waiting;        /* true while waiting for the answer of the metadata service */
+    uint64_t until_ns;      /* end of the wait; 0 before the first report */
+    struct ntk_vec waiting; /* elements are struct ntk_snapshot * */
 };
 
 int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err)
@@ -73,7 +73,8 @@ static void put(struct run *run, const struct ntk_snapshot *snapshot)
     }
 }
 
-/* Ends the wait: waiting reports get the instance from the report that has it. NULL: none has. */
+/* Ends the wait: waiting reports get the instance from the report that has it. source is NULL if
+ * none has. */
 static void put_waiting(struct run *run, const struct ntk_snapshot *source)
 {
     run->is_waiting = false;
@@ -124,7 +125,7 @@ static void put_all(struct run *run)
     }
 }
 
-/* Runs until the input ends (true) or a signal comes (false). Negative: the input cannot be
+/* Runs until the input ends (true) or a signal arrives (false). Negative: the input cannot be
  * read. */
 static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pipe_main - common main function of programs after a pipe. */
+/* pipe_main - the common main function of programs after a pipe. */
 #include <unistd.h>
 
 #include "exporters/pipe/pipe.h"

@@ -7,9 +7,9 @@
 
 #include "shared/base/clock.h"
 
-#define GAP_MAX 2 /* this many empty buckets cost less as zeros than as a new span */
+#define GAP_MAX 2 /* up to this number, empty buckets cost less as zeros than a new span */
 
-/* The bucket at NTK_POINTS_SCALE_MAX that contains the middle of a segment's bucket. */
+/* Returns the bucket at NTK_POINTS_SCALE_MAX that contains the middle of a segment's bucket. */
 static int32_t index_of(uint32_t bucket)
 {
     double seconds = ntk_histogram_bucket_middle(bucket) / (double)NTK_NS_PER_SECOND;
@@ -17,7 +17,7 @@ static int32_t index_of(uint32_t bucket)
     return (int32_t)ceil(log2(seconds) * (double)(1 << NTK_POINTS_SCALE_MAX)) - 1;
 }
 
-/* Buckets arrive in order of index. */
+/* Adds a count; buckets arrive in order of index. */
 static void add(struct ntk_points_buckets *buckets, int32_t index, uint64_t count)
 {
     size_t used = buckets->bucket_count;
@@ -51,12 +51,13 @@ void ntk_points_buckets_halve(struct ntk_points_buckets *buckets)
     buckets->bucket_count = 0;
     for (size_t i = 0; i < before; i++) {
         int32_t index = buckets->bucket[i].index;
-        /* Rounds towards minus infinity. */
+        /* Round towards minus infinity. */
         add(buckets, index >= 0 ? index / 2 : -((1 - index) / 2), buckets->bucket[i].count);
     }
 }
 
-/* Empty buckets before number i to write as zeros; -1 if a new span starts. */
+/* Returns the number of empty buckets before bucket i to write as zeros; -1 if a new span
+ * starts. */
 static int32_t zeros_before(const struct ntk_points_buckets *buckets, size_t i)
 {
     if (i == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page - all exported values, updated from snapshots. */
+/* points_page - holds all exported values, and updates them from snapshots. */
 #include "exporters/points/points_page.h"
 
 #include <string.h>
@@ -24,13 +24,13 @@ static void fill(char to[NTK_POINTS_LABEL_BYTES], const char *from)
     }
 }
 
-/* Each label keeps its first value. The metadata service may answer late and in parts, but a
- * changed label would make every counter another series. */
+/* Takes labels of the instance; each keeps its first value. The metadata service may answer late
+ * and in parts, but a changed label would change the series of every counter. */
 static void take_instance(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
-    /* A known type replaces the device tree's guess. */
+    /* A known type replaces the value from the device tree. */
     if (!page->has_type && instance->type[0]) {
         page->instance.type[0] = '\0';
         page->has_type = true;
@@ -50,7 +50,7 @@ void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporte
     page->fills_zeros = options->zero_fill;
 }
 
-/* They belong to one period each. */
+/* Forgets the slowest executions, which belong to one period. */
 static void forget_slowest(struct ntk_points_page *page)
 {
     ntk_map_each(entry, &page->tags) {
@@ -105,7 +105,7 @@ int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapsh
 {
     size_t application_max = page->application_max;
 
-    page->application_max = 0; /* all are remembered, none is on the page */
+    page->application_max = 0; /* all applications are remembered, none is on the page */
     int ret = ntk_points_page_update(page, totals);
     page->application_max = application_max;
     ntk_map_each(entry, &page->tags) {

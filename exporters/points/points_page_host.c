@@ -130,7 +130,7 @@ static void update_devices(struct ntk_points_page *page, const struct ntk_snapsh
         take_figures(&device->figures, sample);
         if (ecc_due) {
             device->has |=
-                NTK_DEVICE_HAS_ECC; /* as in reports: counters that a driver lacks are 0 */
+                NTK_DEVICE_HAS_ECC; /* same as in reports: counters that a driver lacks are 0 */
             device->ecc_has |= sample->has & NTK_DEVICE_HAS_ECC ? sample->ecc_has : 0u;
             for (int k = 0; k < NTK_ECC_COUNT; k++) {
                 device->ecc[k] += sample->ecc[k].period;
@@ -157,14 +157,14 @@ static void take_owner(struct ntk_points_owner *to, const struct ntk_k8s_owner *
         int bytes = snprintf(to->container_name + used, sizeof to->container_name - used, "%s%s",
                              i > 0 ? "," : "", name);
         if (bytes < 0 || (size_t)bytes >= sizeof to->container_name - used) {
-            to->container_name[used] = '\0'; /* those that fit */
+            to->container_name[used] = '\0'; /* keeps the names that fit */
             return;
         }
         used += (size_t)bytes;
     }
 }
 
-/* Updates the owners; a report without them changes nothing. */
+/* Updates the owners; a report without owners changes nothing. */
 static void update_owners(struct ntk_points_page *page, const struct ntk_k8s *k8s)
 {
     if (k8s->period_ns == NTK_GROUP_ABSENT) {
@@ -220,7 +220,7 @@ static double capped(double ratio)
     return ratio > 1 ? 1 : ratio;
 }
 
-/* The port itself, or the first with its name: a report may list one twice. */
+/* Returns the port, or the first with its name, because a report may list one twice. */
 static const struct ntk_adapter_port *find_port(const struct ntk_points_page *page,
                                                 const struct ntk_adapter_port *wanted)
 {
@@ -233,7 +233,7 @@ static const struct ntk_adapter_port *find_port(const struct ntk_points_page *pa
     return port;
 }
 
-/* Removed adapters keep no series. */
+/* Updates the ports; removed adapters keep no series. */
 static void update_ports(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     page->port_count = 0;
@@ -252,7 +252,8 @@ static void update_system(struct ntk_points_page *page, const struct ntk_snapsho
     const struct ntk_system_sample *system = &snapshot->system;
     const uint64_t *due = snapshot->group_period_ns;
 
-    /* A group that is due but unknown has no values; one that is not due keeps its last values. */
+    /* A group that is due but unknown has no values; a group that is not due keeps its last
+     * values. */
     for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
         const struct ntk_system_row *row = &ntk_system_rows[i];
         bool is_known = system->has & row->has &&
@@ -281,7 +282,8 @@ static void update_hardware(struct ntk_points_page *page, const struct ntk_snaps
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
 
-    /* The latest count wins: a machine that is being set up may show only a part of itself
+    /* The latest count is used, because a machine that is being set up may show only some of its
+     * devices
      * first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;

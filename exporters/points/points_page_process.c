@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page_process - the resources of this process, and the state of its outputs. */
+/* points_page_process - reads the resources of this process, and the state of its outputs. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static double count_fds(void)
     struct stat status;
     double count = 0;
 
-    /* Linux 6.2 and newer have it as the size of the folder: an agent has a thousand of them. */
+    /* In Linux 6.2 and newer the size of the folder is the count: an agent has a thousand
+     * descriptors. */
     if (stat("/proc/self/fd", &status) == 0 && status.st_size > 0) {
         return (double)status.st_size;
     }

@@ -45,7 +45,7 @@ static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
     }
 }
 
-/* The largest over the runtimes of a tag; without a histogram, `reported`. */
+/* Takes the largest percentiles of a tag's runtimes; `reported` without a histogram. */
 static void take_percentiles(const struct ntk_histogram *histogram, const double *reported,
                              bool *has, double seconds[NTK_PERCENTILE_COUNT])
 {
@@ -126,7 +126,8 @@ static void add_latency(struct ntk_points_page *page, struct ntk_points_latency_
     }
 }
 
-/* Histograms of models are updated with the executions; a page of one period needs only the
+/* Adds latencies. Histograms of models are updated with the executions; a page of one period needs
+ * only the
  * total. */
 static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *tag,
                           const struct ntk_runtime_sample *runtime,
@@ -204,7 +205,7 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
     add_total(&tag->host, &host);
     add_total(&tag->device, &device);
-    /* An owned core without memory shows zeros. */
+    /* A core with an owner but without memory has zeros. */
     size_t owned = runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY ? 0 : runtime->core_count;
     for (size_t i = 0; i < owned; i++) {
         struct ntk_points_core *core = tag_core(tag, runtime->cores[i].core / lnc);
@@ -245,7 +246,7 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
     }
 }
 
-/* Combines several runtimes of a tag by the rule of the row. */
+/* Combines states of a tag's runtimes by the rule of the row. */
 static void add_state(struct ntk_points_core *core, const struct ntk_core_sample *sample)
 {
     for (size_t i = 0; i < NTK_CORE_STATES; i++) {
@@ -319,7 +320,7 @@ static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        /* Its histograms restart, whether their last counts were scraped or not. */
+        /* The histograms restart, even if their last counts were not scraped. */
         points_tag_clear(page, tag);
     }
     tag->is_live = true;
@@ -344,12 +345,12 @@ static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
     }
     if (runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU] != NTK_GROUP_ABSENT) {
         memset(tag->cpu_usage, 0, sizeof tag->cpu_usage);
-        tag->has_cpu = false; /* due, but perhaps unknown */
+        tag->has_cpu = false; /* due, but may be unknown */
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         tag->in_collective_ns = 0;
     }
-    /* Without an execution the last latency stays, as in the vendor's exporter. */
+    /* Without an execution the last latency remains, as in the vendor's exporter. */
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS) &&
         (runtime->total_latency.count > 0 || runtime->has & NTK_RUNTIME_HAS_PERCENTILES)) {
         tag->has_percentiles = tag->has_device_percentiles = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page_tags - selects the applications on the page: with their own series, or in "other". */
+/* points_page_tags - selects the applications on the page: with separate series, or in "other". */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static void tag_destroy(struct ntk_points_page *page, struct ntk_points_tag *tag
     }
 }
 
-/* Makes room for a tag of the user: drops the tag that ended first, with its totals, preferably one
- * of the same user. */
+/* Makes space for a tag of the user: drops the tag that ended first, with its totals, preferably
+ * from the same user. */
 static void forget_oldest(struct ntk_points_page *page, uint32_t uid)
 {
     struct ntk_points_tag *oldest = NULL;
@@ -87,7 +87,7 @@ static void count_one_shown(struct ntk_points_page *page, uint32_t uid)
     (void)ntk_map_put_number(&page->shown_users, uid, (void *)of_user); // NOLINT
 }
 
-/* Applications of the same name from two users have separate series: the later one gets a user
+/* Gives applications with the same name from two users separate series: the later one gets a user
  * label, so that no user changes the series of another. */
 static void name_user(const struct ntk_points_page *page, const char *key, size_t key_bytes,
                       const struct ntk_runtime_sample *runtime, struct ntk_points_owner *owner)
@@ -131,12 +131,12 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     if (page->has_pid_label) {
         snprintf(owner.pid, sizeof owner.pid, "%u", runtime->pid);
     }
-    /* Clean texts have no newline, so two owners never have the same key. */
+    /* Clean texts have no line feed, so two owners never have the same key. */
     int labels_bytes = snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name,
                                 owner.pod_name, owner.container_name, owner.pid);
     snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
     struct ntk_points_tag *tag = ntk_map_get(&page->tags, key);
-    /* An application named like the rest would duplicate its series. */
+    /* An application with the name of the rest would duplicate its series. */
     if (page->application_max &&
         (strcmp(name, other) == 0 || (!is_shown(tag) && !has_room(page, runtime->uid)))) {
         (void)ntk_map_put(&page->others, key, other);
@@ -181,8 +181,8 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     return tag;
 }
 
-/* Nothing continues the counts of a process that has ended, so that a day of jobs without names
- * leaves nothing. */
+/* Forgets processes that have ended, because nothing continues their counts. So a day of jobs
+ * without names needs no memory. */
 bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns)
 {
     bool any = false;
@@ -206,7 +206,7 @@ bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns)
     return any;
 }
 
-/* Clears its values; the application keeps its own series. */
+/* Clears the values of a period; the application keeps its separate series. */
 static void end_period(struct ntk_points_page *page, struct ntk_points_tag *tag)
 {
     size_t from = offsetof(struct ntk_points_tag, has_executions);
@@ -219,7 +219,7 @@ static void end_period(struct ntk_points_page *page, struct ntk_points_tag *tag)
     tag->ended_ns = page->now_ns;
 }
 
-/* Counts those with their own series; the others are determined again. */
+/* Counts applications with separate series; the others are selected again. */
 void points_tags_begin(struct ntk_points_page *page)
 {
     ntk_map_each(entry, &page->tags) {
@@ -239,7 +239,8 @@ void points_tags_begin(struct ntk_points_page *page)
     page->other_count = 0;
 }
 
-/* A process of an earlier agent's time that is not in this update has ended since. */
+/* Forgets a process from an earlier agent's time that is not in this update, because it has ended
+ * since. */
 static void forget_resumed(struct ntk_points_page *page)
 {
     for (size_t i = page->tags.count; i-- > 0;) {
@@ -258,7 +259,7 @@ void points_tags_end(struct ntk_points_page *page, uint64_t now_ns)
         struct ntk_points_tag *tag = entry->value;
         bool is_over = tag->is_over && !page->is_of_period;
         if (tag->is_live && (is_over || tag->last_sequence != page->sequence)) {
-            clear_gauges(tag); /* its last runtime has ended; the totals stay */
+            clear_gauges(tag); /* its last runtime has ended; the totals remain */
             tag->is_live = false;
             tag->is_leaving = true;
             tag->ended_deliveries = page->deliveries;
@@ -268,7 +269,7 @@ void points_tags_end(struct ntk_points_page *page, uint64_t now_ns)
     (void)points_tags_forget(page, now_ns);
 }
 
-/* Without room for more. */
+/* Copies a list without spare capacity. */
 static int copy_list(struct ntk_vec *to, const struct ntk_vec *from)
 {
     if (from->count == 0) {

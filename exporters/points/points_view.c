@@ -21,21 +21,21 @@ struct group {
     uint64_t integer;
     bool is_integer;
     uint64_t count;
-    uint64_t began_ns; /* the earliest */
+    uint64_t began_ns; /* earliest start */
 };
 
-/* What series differ by, in addition to the labels of the row. */
+/* Component by which series differ, in addition to the labels of the row. */
 enum component {
     COMPONENT_NONE,
-    COMPONENT_CARD, /* the labels of MLU cards */
+    COMPONENT_CARD, /* has the labels of MLU cards */
     COMPONENT_DEVICE,
-    COMPONENT_PORT, /* of a network adapter */
+    COMPONENT_PORT, /* has the port of a network adapter */
 };
 
 struct view {
     const struct ntk_points_page *page;
     const struct ntk_name_row *row;
-    bool is_other; /* the walk has reached the second family */
+    bool is_other; /* true for points of the second family */
     enum component component;
     struct ntk_map groups; /* by label values, each followed by a separator */
     struct ntk_buf key;
@@ -53,7 +53,7 @@ const char *ntk_points_label_get(const struct ntk_point *point, const char *name
     return "";
 }
 
-/* "a|b", or "*" for any nonempty value. */
+/* Returns true if the value is in a list such as "a|b"; "*" means any nonempty value. */
 static bool is_among(const char *value, const char *list, size_t list_bytes)
 {
     size_t bytes = strlen(value);
@@ -91,7 +91,7 @@ bool ntk_points_is_chosen(const struct ntk_point *point, const char *where)
     return true;
 }
 
-/* The card of a point and the core on it; false: it has none. */
+/* Finds the card of a point and the core on it; false if it has none. */
 static bool card_of(const struct view *view, const struct ntk_point *point, uint64_t *out_card,
                     uint64_t *out_core)
 {
@@ -123,12 +123,12 @@ static void add_key(struct view *view, const char *value)
 struct spec {
     const char *name;
     size_t name_bytes;
-    const char *from; /* our label, or the value */
+    const char *from; /* label in this project, or the value */
     size_t from_bytes;
     bool is_value;
 };
 
-/* False at the end of the row's labels. */
+/* Returns the next label; false at the end of the row's labels. */
 static bool next_spec(const char **at, struct spec *out)
 {
     size_t bytes = strcspn(*at, " ");
@@ -151,7 +151,7 @@ static bool is_of_device(const struct view *view)
     return view->component == COMPONENT_CARD || view->component == COMPONENT_DEVICE;
 }
 
-/* NULL: the metric is of no adapter. */
+/* Returns NULL if the metric does not belong to an adapter. */
 static const struct ntk_adapter_row *adapter_of(enum ntk_metric metric)
 {
     for (size_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
@@ -242,7 +242,7 @@ static void take(const struct ntk_point *point, void *ctx)
     group->count++;
 }
 
-/* False without a value. */
+/* Computes the value of a group; false if it has none. */
 static bool make_value(const struct view *view, const struct group *group, struct ntk_point *out)
 {
     double value = group->sum;
@@ -291,7 +291,7 @@ static bool make_value(const struct view *view, const struct group *group, struc
 
 NTK_ORDER(by_name, struct ntk_points_label, NTK_TEXT(name));
 
-/* Texts of labels that are not borrowed. */
+/* Storage for texts of labels that are not borrowed. */
 struct label_texts {
     char names[LABELS_MAX][32];
     char values[LABELS_MAX][32];
@@ -321,7 +321,7 @@ static const struct ntk_points_device *device_of(const struct view *view, const 
     return device;
 }
 
-/* The common labels of a card's series. */
+/* Adds the common labels of a card's series. */
 static size_t card_labels(const struct view *view, const char *card,
                           struct ntk_points_label *labels)
 {
@@ -338,7 +338,7 @@ static size_t card_labels(const struct view *view, const char *card,
     return count;
 }
 
-/* Those of a device by the conventions of OpenTelemetry. */
+/* Adds the labels of a device by the conventions of OpenTelemetry. */
 static size_t device_labels(const struct view *view, const char *index, struct label_texts *texts,
                             struct ntk_points_label *labels)
 {
@@ -372,7 +372,7 @@ static size_t port_labels(const char *adapter, const char *port, struct label_te
     return count;
 }
 
-/* The labels of the group's component and of the row; cuts the key up. */
+/* Adds the labels of the group's component and of the row; splits the key in place. */
 static size_t group_labels(const struct view *view, char *key, struct label_texts *texts,
                            struct ntk_points_label *labels)
 {
@@ -415,7 +415,7 @@ static void emit(const struct view *view, char *key, const struct group *group,
         return;
     }
     size_t count = group_labels(view, key, &texts, labels);
-    /* an empty label is absent; a user's label replaces ours */
+    /* an empty label is absent; a user's label has priority */
     for (size_t i = 0; i < count; i++) {
         bool is_said = false;
         for (size_t k = 0; said && k < said->count; k++) {

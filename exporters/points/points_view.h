@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_view - turns our points into families with the names of other programs, one row of
+ * points_view - converts points to families with the names of other programs, one row of
  * exporters/names/names.def at a time.
  *
  * Threads: any.
@@ -15,13 +15,13 @@
 extern "C" {
 #endif
 
-/* The value of a label of the point; "" if absent. */
+/* Returns the value of a label of the point; "" if absent. */
 const char *ntk_points_label_get(const struct ntk_point *point, const char *name,
                                  size_t name_bytes);
-/* Whether the point matches a `where` (exporters/names/names.def). */
+/* Returns true if the point matches a `where` (exporters/names/names.def). */
 bool ntk_points_is_chosen(const struct ntk_point *point, const char *where);
-/* Like ntk_points_walk(), for a row of names and the parts that follow it. If out of memory, points
- * are missing. */
+/* Like ntk_points_walk(), for a row of names and its following parts. If out of memory, points are
+ * missing. */
 void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
                           void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
 

@@ -59,7 +59,7 @@ struct points_visit points_owned(const struct points_visit *v, const struct ntk_
     return owned;
 }
 
-/* The labels in `room`: those of a point and shared ones, merged in order. */
+/* Merges the labels of a point and the shared labels, in order, into `room`. */
 static const struct ntk_points_label *merge(const struct ntk_points_label *labels,
                                             const struct ntk_points_label *more, size_t more_count,
                                             struct ntk_points_label room[NTK_POINTS_LABELS_MAX + 1])

@@ -3,10 +3,10 @@
  * points_visit - visits the points of one family. Private to this folder.
  *
  * Labels that several points share (owner, tag, number of a core) are set once: a function that
- * adds some for the points below it works on its own copy of the visit.
+ * adds shared labels uses a copy of the visit.
  *
  * Owner:   values of labels are borrowed; points_share_number() keeps the text in the visit, which
- *          may then be copied only for points within it.
+ *          may then only be copied while it exists.
  * Threads: any.
  */
 #ifndef NTK_EXPORTERS_POINTS_POINTS_VISIT_H
@@ -28,15 +28,15 @@ struct points_number {
 
 struct points_visit {
     const struct ntk_points_page *page;
-    const struct ntk_metric_row *row; /* of the family */
+    const struct ntk_metric_row *row; /* row of the family */
     void (*visit)(const struct ntk_point *point, void *ctx);
     void *ctx;
-    struct ntk_points_part *part;                      /* NULL: the whole family */
+    struct ntk_points_part *part;                      /* NULL for the whole family */
     struct ntk_points_label shared[POINTS_SHARED_MAX]; /* sorted by name */
     size_t shared_count;
     bool is_of_program;     /* about this process: without the labels of the instance */
-    double created_seconds; /* if the vendor's page shows it; else 0 */
-    uint64_t began_ns;      /* for counters; 0: as the page or process */
+    double created_seconds; /* Unix time of creation if the vendor's page shows it; else 0 */
+    uint64_t began_ns;      /* start time of counters; 0: same as for the page or process */
     struct points_number number;
 };
 
@@ -55,15 +55,15 @@ int points_label_compare(const void *a, const void *b);
 
 void points_share(struct points_visit *v, const char *name, const char *value);
 void points_share_number(struct points_visit *v, const char *name, uint32_t value);
-/* v with the labels of the owner. */
+/* Returns a copy of v with the labels of the owner. */
 struct points_visit points_owned(const struct points_visit *v,
                                  const struct ntk_points_owner *owner);
 
-/* Visits the point with its labels and value, plus the shared labels and those of the user. */
+/* Visits the point with its labels and value, the shared labels and the user's labels. */
 void points_put(const struct points_visit *v, struct ntk_point point);
 void points_put_f64(const struct points_visit *v, const struct ntk_points_label *labels,
                     double value);
-/* In a family in seconds, the value is in ns. */
+/* Visits a point; in a family in seconds, the value is in ns. */
 void points_put_u64(const struct points_visit *v, const struct ntk_points_label *labels,
                     uint64_t value);
 
@@ -73,9 +73,9 @@ void points_each_tag(const struct points_visit *v,
                                    const void *arg),
                      const void *arg);
 
-/* Whether this is the first part of the family; whether its applications have all been visited. A
- * family has at most one points_each_tag(): what comes before it belongs to the first part, what
- * comes after it to the last. */
+/* Return true for the first part of the family, and if all its applications have been visited. A
+ * family has at most one points_each_tag(): points before it belong to the first part, points after
+ * it to the last. */
 static inline bool points_is_first(const struct points_visit *v)
 {
     return !v->part || v->part->next == 0;
@@ -86,13 +86,14 @@ static inline bool points_is_last(const struct points_visit *v)
     return !v->part || !v->part->is_stopped;
 }
 
-/* Each visits the points of its families only: plain members (a row each), lists of applications,
- * the machine, batch jobs. */
+/* Visit only the points of their families: plain members (a row each), lists of applications, the
+ * machine, batch jobs. */
 void points_figures_walk(const struct points_visit *v, size_t family);
 void points_applications_walk(const struct points_visit *v, size_t family);
 void points_machine_walk(const struct points_visit *v, size_t family);
 void points_jobs_walk(const struct points_visit *v, size_t family);
-/* The families of this process follow the catalogue's; i < NTK_POINTS_PROCESS_FAMILIES. */
+/* Returns a family of this process; these follow the families of the catalogue; i <
+ * NTK_POINTS_PROCESS_FAMILIES. */
 const struct ntk_metric_row *points_process_family(size_t i);
 
 #ifdef __cplusplus

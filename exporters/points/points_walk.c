@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk - the page as points. */
+/* points_walk - visits the page as points. */
 #include "exporters/points/points_walk.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ const struct ntk_metric_row *ntk_points_family_get(size_t family)
                : &ntk_name_get(family - NTK_POINTS_OWN_FAMILIES)->metric;
 }
 
-/* True if the family describes the program that serves the page, not the machine. */
+/* Returns true if the family describes the program that serves the page, not the machine. */
 static bool is_of_program(size_t family)
 {
     switch (family) {
@@ -84,7 +84,7 @@ size_t ntk_points_instance_get(const struct ntk_points_page *page,
         labels[count] = rows[count];
         count++;
     }
-    count -= page->instance.ultraserver_id[0] == '\0'; /* the last one */
+    count -= page->instance.ultraserver_id[0] == '\0'; /* the last label is omitted if empty */
     labels[count] = (struct ntk_points_label){ NULL, NULL };
     return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk_applications - families of applications with lists: cores, memory, models. */
+/* points_walk_applications - visits families of applications with lists: cores, memory, models. */
 #include <string.h>
 
 #include "exporters/points/points_visit.h"
@@ -16,7 +16,8 @@ void points_each_tag(const struct points_visit *v,
 
     for (size_t i = v->part ? v->part->next : 0; i < tags->count; i++) {
         const struct ntk_points_tag *tag = tags->entries[i].value;
-        /* Counters include processes that exited, as long as their last counts are exported. */
+        /* Counters include processes that have exited, as long as their last counts are
+         * exported. */
         if (tag->is_live || (is_counted && tag->is_leaving)) {
             struct points_visit of_tag = points_owned(v, &tag->owner);
             points_share(&of_tag, "runtime_tag", tag->tag);
@@ -32,7 +33,7 @@ void points_each_tag(const struct points_visit *v,
 
 /* -- cores of applications --------------------------------------------------------------------- */
 
-/* A family of cores: its figure, and how to read it. */
+/* A family of cores: its figure, and the function that reads it. */
 struct of_cores {
     void (*visit)(const struct points_visit *v, const struct ntk_points_core *core, size_t which);
     size_t which;
@@ -69,7 +70,7 @@ static void core_utilization(const struct points_visit *v, const struct ntk_poin
     }
 }
 
-/* Rows of core_state.def with a metric. */
+/* Visits rows of core_state.def with a metric. */
 static void core_state(const struct points_visit *v, const struct ntk_points_core *core, size_t row)
 {
     if (core->has_state >> row & 1) {
@@ -92,7 +93,7 @@ static void core_memory(const struct points_visit *v, const struct ntk_points_co
     }
 }
 
-/* Cores of no application, as zero. */
+/* Visits cores without an application, as zero. */
 static void fill_zeros(const struct points_visit *v, bool is_memory)
 {
     const struct ntk_points_page *page = v->page;
@@ -185,7 +186,7 @@ static void model_loaded(const struct points_visit *v, const struct ntk_points_t
     }
 }
 
-/* A point for each way in which runtimes of a tag are observed. */
+/* Visits a point for each way in which runtimes of a tag are observed. */
 static void runtime_hooks(const struct points_visit *v, const struct ntk_points_tag *tag,
                           const void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk_figures - the table of plain members, and one loop for all of them. */
+/* points_walk_figures - visits the figures that are plain members, with a table and one loop. */
 #include "exporters/points/points_visit.h"
 
 #include <assert.h>
@@ -12,13 +12,14 @@ struct figure {
     enum place place;
     enum type type;
     size_t at;  /* offset in the struct of the place */
-    size_t has; /* offset of a bool there; 0: always known */
-    /* A point for each of `count` values, with its name in this label; NULL: a single value. */
+    size_t has; /* offset of a bool in the same struct; 0 if always known */
+    /* Visits a point for each of `count` values, with its name in this label; NULL for a single
+     * value. */
     const char *label;
     const char *const *names;
     size_t count;
     bool is_of_executions; /* unknown if executions are not counted */
-    bool has_created;      /* the vendor's page shows when the application's counter began */
+    bool has_created;      /* the vendor's page shows the start time of the application's counter */
 };
 
 /* -- rows -------------------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ enum rank_count {
 #define FAMILY_OR_NONE(symbol) \
     (NTK_METRIC_##symbol == NTK_METRIC_NONE ? SIZE_MAX : (size_t)NTK_METRIC_##symbol)
 
-/* The names that every client library uses for its own process; families after the catalogue's. */
+/* Names that every client library uses for its process; these families follow the catalogue. */
 #define PROCESS_ROWS(ROW)                                                                     \
     ROW(cpu_seconds, SECONDS, COUNTER, "process_cpu_seconds_total",                           \
         "Total user and system CPU time spent in seconds.")                                   \
@@ -171,7 +172,7 @@ static void put_figure(const struct points_visit *v, const struct figure *figure
     }
 }
 
-/* The family's rows of a place, with values at `base`. */
+/* Visits the family's rows of a place, with values at `base`. */
 static void put_figures(const struct points_visit *v, size_t family, enum place place,
                         const void *base)
 {

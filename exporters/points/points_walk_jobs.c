@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk_jobs - the batch jobs of cores and devices. */
+/* points_walk_jobs - visits the batch jobs of cores and devices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void add_job_text(struct job_text *to, const char *text)
     size_t bytes = strlen(text);
     size_t at = 0;
 
-    while (at < to->used) { /* two jobs of one user */
+    while (at < to->used) { /* two jobs may belong to one user */
         size_t length = strcspn(to->text + at, ",");
         if (length == bytes && memcmp(to->text + at, text, bytes) == 0) {
             return;
@@ -34,8 +34,8 @@ static void add_job_text(struct job_text *to, const char *text)
     to->used += bytes;
 }
 
-/* One series, even if several jobs share the core, so that a join finds one match and does not
- * multiply other series. */
+/* Visits one series, even if several jobs share the core, so that a join finds one match and does
+ * not multiply other series. */
 static void job_point(const struct points_visit *v, uint32_t index, bool is_core)
 {
     struct job_text texts[NTK_JOB_TEXTS] = { 0 };
@@ -51,7 +51,7 @@ static void job_point(const struct points_visit *v, uint32_t index, bool is_core
             add_job_text(&texts[k], job->texts[k]);
         }
     }
-    if (texts[0].used == 0) { /* ids */
+    if (texts[0].used == 0) { /* there are no ids */
         return;
     }
     struct points_number device_number = points_number_text(device);

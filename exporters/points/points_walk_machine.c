@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk_machine - families of cores, devices, adapters, health, troubles of ranks. */
+/* points_walk_machine - visits families of cores, devices, adapters, health, troubles of ranks. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void core_utilization(const struct points_visit *v,
     }
 }
 
-/* Rows of core_counts.def with a metric. */
+/* Visits rows of core_counts.def with a metric. */
 static void core_count(const struct points_visit *v, const struct ntk_points_machine_core *core,
                        size_t which)
 {
@@ -54,14 +54,14 @@ static void ecc_events(const struct points_visit *v, const struct ntk_points_dev
 
     since.created_seconds = v->page->created_seconds;
     for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-        /* Readers make a metric of each type they know, but this type is not one of them. */
+        /* Readers add a metric for each type that they know, but do not know this type. */
         if (k != NTK_ECC_MEM_REPAIRABLE) {
             points_put_u64(&since, LABELS({ "event_type", ntk_ecc_names[k] }), device->ecc[k]);
         }
     }
 }
 
-/* The driver's counter, or the sum of the reports. False: not counted. */
+/* Returns the driver's counter, or the sum of the reports; false if not counted. */
 static bool ecc_total(const struct ntk_points_device *device, int kind, uint64_t *out)
 {
     bool is_total = device->ecc_total_has >> kind & 1;
@@ -145,7 +145,7 @@ static void device_row(const struct points_visit *v, const struct ntk_device_row
     }
 }
 
-/* Rows of device.def in reverse, so that labels are in their order. */
+/* Visits rows of device.def in reverse, so that labels are in order. */
 static void device_figures(const struct points_visit *v, const struct ntk_points_device *device)
 {
     for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
@@ -195,7 +195,7 @@ static void hardware_info(const struct points_visit *v)
                                   { "neuron_device_memory_size", bytes },
                                   { "neuroncore_per_device_count", cores.text }),
                            1);
-        } else { /* a report of an older version without the size */
+        } else { /* a report of an older version lacks the size */
             points_put_u64(v,
                            LABELS({ "neuron_device_count", devices.text },
                                   { "neuroncore_per_device_count", cores.text }),
@@ -243,7 +243,7 @@ static void adapter_counter(const struct points_visit *v, size_t c)
     }
 }
 
-/* The labels of a trouble, with room for their texts. */
+/* Labels of a problem, with space for their texts. */
 struct trouble_labels {
     struct points_number rank;
     char key[17];
@@ -271,7 +271,7 @@ static void trouble_labels_make(const struct ntk_points_page *page,
     memcpy(labels->rows, rows, sizeof rows);
 }
 
-/* Labels must be unique: only the first of two equal ones is written. */
+/* Returns true if an equal problem was already visited, because labels must be unique. */
 static bool is_written_before(const struct ntk_points_page *page, size_t at)
 {
     struct trouble_labels own, other;
@@ -329,7 +329,7 @@ static const struct {
     { NTK_METRIC_OTHER_APPLICATIONS, other_applications },
 };
 
-/* Rows with this metric: of the host, adapters, devices and counters of cores. */
+/* Visits rows with this metric: of the host, adapters, devices and counters of cores. */
 static void walk_rows(const struct points_visit *v, size_t family)
 {
     for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor-prometheus - options and wiring: reports from a pipe, a page for Prometheus. */
+/* neuron-monitor-prometheus - parses options, reads reports from a pipe, and serves a page for
+ * Prometheus. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,15 +55,17 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* The kubelet may answer after the first report. */
+/* Number of reports without pods before a warning, because the kubelet may answer after the first
+ * report. */
 #define REPORTS_WITHOUT_PODS_MAX 3
 
 static struct {
-    unsigned reports_without_pods; /* consecutive, from the first report on */
+    unsigned reports_without_pods; /* consecutive reports, from the first report on */
     bool has_pods;
 } server;
 
-/* In the vendor's pipe a third program asks for pods; in ours the first one does on request. */
+/* Warns if pods are missing: in the vendor's pipe a third program requests them; here the first
+ * program does so with an option. */
 static void watch_pods(const struct ntk_snapshot *snapshot)
 {
     server.has_pods = server.has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - serves the page, encoded on request, on every path of its own port and where the
- * agent mounts answer(). Requests within TEXT_NS get the same bytes. A page of more than
- * WHOLE_BYTES is encoded while it is sent, and not kept. Without a scraper, a period only costs the
- * addition.
+ * prometheus - serves the page, encoded when requested, on every path of its port and on the path
+ * of the agent. Requests within TEXT_NS get the same bytes. A page of more than WHOLE_BYTES is
+ * encoded while it is sent, and not kept. Without a scraper, a period only updates the page.
  *
- * A page never shows old values as new: it asks its source for newer ones if possible, it includes
- * their age, and after three periods without a report it has no values.
+ * A page never shows old values as new: it requests newer values from its source if possible, it
+ * includes their age, and after three periods without a report it has no values.
  */
 #include "exporters/prometheus/prometheus.h"
 
@@ -24,17 +23,17 @@
 #include "shared/http/http_server.h"
 #include "shared/metrics/snapshot.h"
 
-/* Scrapes that still get the last counts of an application: a running one, and the next. */
+/* Scrapes that still get the last counts of an application: a running scrape, and the next. */
 #define LAST_SCRAPES 2
 
-/* A text is served for this time, unless a snapshot arrives. */
+/* Time for which a text is served, unless a snapshot arrives. */
 #define TEXT_NS (250 * NTK_NS_PER_MS)
 #define WHOLE_BYTES ((size_t)4 << 20)
 /* Missed reports before the page is stale. A period counts as at least a second, because reading a
  * machine may take that long. */
 #define STALE_PERIODS 3
 #define PERIOD_NS_MIN NTK_NS_PER_SECOND
-/* For the first report of a program that does not announce the next one. */
+/* Period for the first report of a program that does not announce the next one. */
 #define PERIOD_NS_UNKNOWN (60 * NTK_NS_PER_SECOND)
 
 const char *ntk_prometheus_address;
@@ -64,31 +63,31 @@ static int is_asked(struct ntk_err *err)
 
 struct prometheus {
     bool vendor_only;
-    struct ntk_http_guard *guard;   /* NULL: by any name */
-    struct ntk_http_server *server; /* NULL without its own port */
+    struct ntk_http_guard *guard;   /* NULL: all host names are accepted */
+    struct ntk_http_server *server; /* NULL without a separate port */
     struct ntk_http_route routes[5];
-    pthread_mutex_t lock; /* everything below */
+    pthread_mutex_t lock; /* protects all members below */
     struct ntk_points_page page;
     struct prometheus_streams streams;
     bool has_snapshot;
-    uint64_t put_ns;         /* when it came */
-    uint64_t gap_ns;         /* between the last two; 0: only one so far */
-    uint64_t last_period_ns; /* period of the last one */
-    uint64_t every_ns;       /* announced time to the next one; 0: not announced */
-    uint64_t text_ns;        /* when the first of the texts was encoded */
+    uint64_t put_ns;         /* time of the last put */
+    uint64_t gap_ns;         /* time between the last two puts; 0 if there was only one */
+    uint64_t last_period_ns; /* period of the last report */
+    uint64_t every_ns;       /* announced time to the next report; 0 if not announced */
+    uint64_t text_ns;        /* time when the first of the texts was encoded */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     const struct ntk_clock *clock;
-    /* Of the last snapshot, by format and compression; NULL until a client asks. */
+    /* Texts for the last snapshot, by format and compression; NULL until a client requests them. */
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
 
-/* The longest time until the next report is expected. */
+/* Returns the longest time until the next report is expected. */
 static uint64_t period_ns(const struct prometheus *prometheus)
 {
     uint64_t longest_ns = prometheus->every_ns;
 
-    if (!longest_ns) { /* another program's report: the last period, or the announced one */
+    if (!longest_ns) { /* a report of another program: use the last period, or the announced time */
         longest_ns = prometheus->gap_ns ? prometheus->gap_ns : PERIOD_NS_UNKNOWN;
         longest_ns =
             longest_ns > prometheus->last_period_ns ? longest_ns : prometheus->last_period_ns;
@@ -96,7 +95,7 @@ static uint64_t period_ns(const struct prometheus *prometheus)
     return longest_ns > PERIOD_NS_MIN ? longest_ns : PERIOD_NS_MIN;
 }
 
-/* The lock is held. */
+/* Updates the age. The caller holds the lock. */
 static void update_age(struct prometheus *prometheus, uint64_t now_ns)
 {
     uint64_t age_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
@@ -113,7 +112,7 @@ static void update_age(struct prometheus *prometheus, uint64_t now_ns)
     };
 }
 
-/* Encodes the whole page, or the first part of a large one. Then *out_rest encodes the others. */
+/* Encodes the whole page, or the first part of a large page. Then *out_rest encodes the others. */
 static void encode(const struct prometheus *prometheus, enum ntk_prometheus_format format,
                    struct ntk_buf *out, struct ntk_prometheus_parts **out_rest)
 {
@@ -131,7 +130,8 @@ static void encode(const struct prometheus *prometheus, enum ntk_prometheus_form
     ntk_prometheus_parts_destroy(parts);
 }
 
-/* The lock is held. Sets the body or the source of the answer; neither if out of memory. */
+/* Sets the body or the source of the answer; neither if out of memory. The caller holds the
+ * lock. */
 static void text_put(struct prometheus *prometheus, enum ntk_prometheus_format format, bool gzip,
                      struct ntk_http_response *response)
 {
@@ -159,7 +159,7 @@ static void text_put(struct prometheus *prometheus, enum ntk_prometheus_format f
     response->body = ntk_http_body_ref(text[gzip]);
 }
 
-/* The lock is held. */
+/* Drops the texts. The caller holds the lock. */
 static void text_forget(struct prometheus *prometheus)
 {
     prometheus->text_ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - the page that Prometheus scrapes, as an exporter and for a separate program.
+ * prometheus - serves the page that Prometheus scrapes, as an exporter and for a separate program.
  */
 #ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
 #define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_prometheus;
-/* "[ADDR]:PORT" of its own server, read at creation; NULL: no server, the agent answers. */
+/* "[ADDR]:PORT" of its server, read at creation; NULL: no server, the agent answers. */
 extern const char *ntk_prometheus_address;
-/* Port of its own server. */
+/* Returns the port of its server. */
 unsigned ntk_prometheus_port_get(const void *state);
 
 #ifdef __cplusplus

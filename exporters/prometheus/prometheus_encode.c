@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_encode - the page as text for a scraper. */
+/* prometheus_encode - encodes the page as text for a scraper. */
 #include "exporters/prometheus/prometheus_encode.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 #define NS (double)NTK_NS_PER_SECOND
 
-/* The labels of the instance, split where labels of a series may go between them. */
+/* Positions at which labels of a series may be inserted into the labels of the instance. */
 enum {
     CUT_INSTANCE, /* before "instance_id" */
     CUT_REGION,   /* before "region" */
@@ -27,31 +27,31 @@ static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subn
 
 #define EDGE "\x1f" /* labels have no control characters */
 
-/* Which samples of a counter with a start time to write. */
+/* Samples to write for a counter with a start time. */
 enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
 
-/* An encoder. */
+/* State of an encoder. */
 struct ntk_prometheus_parts {
     const struct ntk_points_page *page;
     enum ntk_prometheus_format format;
     bool vendor_only;
     struct ntk_buf *out;
-    size_t full_bytes;                /* of out, after which a part ends */
-    size_t family;                    /* NTK_POINTS_FAMILIES: the end */
-    struct ntk_points_part walked;    /* of the family */
-    unsigned counter_parts;           /* 0: the family has not started */
-    const struct ntk_metric_row *row; /* of the family */
+    size_t full_bytes;                /* number of bytes after which a part ends */
+    size_t family;                    /* NTK_POINTS_FAMILIES at the end */
+    struct ntk_points_part walked;    /* part of the family being visited */
+    unsigned counter_parts;           /* 0 if the family has not started */
+    const struct ntk_metric_row *row; /* row of the family */
     bool has_header;
     bool has_created;
-    struct ntk_buf part[CUT_COUNT]; /* text before cut i, each label followed by a comma */
-    struct ntk_buf bucket;          /* the line of a histogram's buckets, with EDGE in it */
+    struct ntk_buf part[CUT_COUNT]; /* text before position i; each label is followed by a comma */
+    struct ntk_buf bucket;          /* line for the buckets of a histogram, which contains EDGE */
     size_t edge_at;
     char edges[NTK_LATENCY_EDGE_COUNT][NTK_POINTS_EDGE_BYTES];
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
 
-/* With a comma at the end. */
+/* Adds a label with a comma at the end. */
 static void add_label(struct ntk_buf *buf, const char *name, const char *value)
 {
     size_t name_bytes = strlen(name);
@@ -115,11 +115,12 @@ static bool has_end(const char *name, const char *end)
     return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
 }
 
-/* Type and name of a family in each format: OpenMetrics removes the type's suffix from the name. */
+/* Type and name of a family in each format: OpenMetrics removes the suffix of the type from the
+ * name. */
 static const struct kind {
     const char *text_type;
     const char *open_type;
-    const char *open_end; /* suffix of samples, not of the family */
+    const char *open_end; /* suffix of samples, but not of the family */
 } kinds[] = {
     [NTK_METRIC_KIND_GAUGE] = { "gauge", "gauge", "" },
     [NTK_METRIC_KIND_COUNTER] = { "counter", "counter", "_total" },
@@ -167,7 +168,7 @@ static void add_labels_before(struct ntk_prometheus_parts *e,
     }
 }
 
-/* Replaces the last comma. */
+/* Ends the labels; replaces the last comma. */
 static void end_labels(struct ntk_prometheus_parts *e)
 {
     if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
@@ -175,7 +176,8 @@ static void end_labels(struct ntk_prometheus_parts *e)
     }
 }
 
-/* {instance labels and extra ones}; extra is sorted by name and ends with a NULL name. */
+/* Adds the labels of the instance and extra labels in braces; extra is sorted by name and ends with
+ * a NULL name. */
 static void add_labels(struct ntk_prometheus_parts *e, const struct ntk_points_label *extra)
 {
     ntk_buf_add_char(e->out, '{');
@@ -208,7 +210,7 @@ static void add_point_labels(struct ntk_prometheus_parts *e, const struct ntk_po
 
 /* -- points ------------------------------------------------------------------------------------ */
 
-/* Between the two parts of a line. */
+/* Adds the edge between the two parts of a line. */
 static void add_bucket(struct ntk_prometheus_parts *e, const char *edge, uint64_t count)
 {
     const char *end = ntk_buf_text_get(&e->bucket) + e->edge_at + strlen(EDGE);
@@ -220,7 +222,8 @@ static void add_bucket(struct ntk_prometheus_parts *e, const char *edge, uint64_
     ntk_buf_add_char(e->out, '\n');
 }
 
-/* The line of all buckets of a series, with EDGE where they differ. False if out of memory. */
+/* Creates the line for all buckets of a series, with EDGE where they differ. Returns false if out
+ * of memory. */
 static bool make_bucket(struct ntk_prometheus_parts *e, const struct ntk_points_label *labels)
 {
     struct ntk_buf *out = e->out;
@@ -266,7 +269,7 @@ static void add_latency(struct ntk_prometheus_parts *e, const struct ntk_point *
     ntk_buf_add_char(e->out, '\n');
 }
 
-/* The start time of a counter: the counter's name with another suffix. */
+/* Adds the start time of a counter: the name of the counter with another suffix. */
 static void add_created(struct ntk_prometheus_parts *e, const struct ntk_point *point)
 {
     char name[NTK_POINTS_NAME_BYTES];
@@ -317,8 +320,8 @@ static void begin_walk(struct ntk_prometheus_parts *e, unsigned counter_parts)
     e->walked = (struct ntk_points_part){ .is_full = is_full };
 }
 
-/* OpenMetrics has the start time after each counter; in the older format the vendor's exporter has
- * a separate family. False if it is not complete. */
+/* Encodes a family. OpenMetrics has the start time after each counter; in the older format the
+ * vendor's exporter has a separate family. Returns false if the family is not complete. */
 static bool encode_family(struct ntk_prometheus_parts *e)
 {
     char name[NTK_POINTS_NAME_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_encode - the page as bytes for a scraper. Pure: bytes from data, nothing else.
+ * prometheus_encode - encodes the page as bytes for a scraper, without other input or state.
  *
  * Families are in the order of shared/metrics/catalogue.def, labels in alphabetical order.
  *
@@ -21,7 +21,7 @@ extern "C" {
 enum ntk_prometheus_format {
     NTK_PROMETHEUS_TEXT_0_0_4,
     NTK_PROMETHEUS_OPENMETRICS_1_0_0,
-    NTK_PROMETHEUS_PROTOBUF, /* the one with native histograms, see prometheus_protobuf.h */
+    NTK_PROMETHEUS_PROTOBUF, /* the format with native histograms, see prometheus_protobuf.h */
     NTK_PROMETHEUS_FORMAT_COUNT
 };
 
@@ -29,26 +29,26 @@ enum ntk_prometheus_format {
 void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_prometheus_format format,
                            bool vendor_only, struct ntk_buf *out);
 /*
- * A page of text in parts, so that a large page is never in memory as a whole.
+ * Encodes a page of text in parts, so that a large page is never completely in memory.
  *
  * Owner:   ntk_prometheus_parts_create() / _destroy(), which accepts NULL; the page is borrowed for
  *          that time.
  */
 struct ntk_prometheus_parts;
 
-/* Does not support NTK_PROMETHEUS_PROTOBUF. NULL if out of memory. */
+/* NTK_PROMETHEUS_PROTOBUF is not supported. Returns NULL if out of memory. */
 struct ntk_prometheus_parts *ntk_prometheus_parts_create(const struct ntk_points_page *page,
                                                          enum ntk_prometheus_format format,
                                                          bool vendor_only);
 void ntk_prometheus_parts_destroy(struct ntk_prometheus_parts *parts);
-/* Appends a part of at least bytes_min bytes, which ends after an application. False after the last
- * one; check ntk_buf_ok(out). */
+/* Appends a part of at least bytes_min bytes, which ends after an application. Returns false after
+ * the last; check ntk_buf_ok(out). */
 bool ntk_prometheus_parts_next(struct ntk_prometheus_parts *parts, size_t bytes_min,
                                struct ntk_buf *out);
 /* Continues with a copy of the page (ntk_points_page_freeze()). */
 void ntk_prometheus_parts_move(struct ntk_prometheus_parts *parts,
                                const struct ntk_points_page *page);
-/* The Content-Type of a format. Static. */
+/* Returns the Content-Type of a format. Static. */
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format);
 
 #ifdef __cplusplus

@@ -10,13 +10,13 @@
 enum parameter { PARAMETER_VERSION, PARAMETER_PROTO, PARAMETER_ENCODING, PARAMETER_COUNT };
 static const char *const parameter_names[] = { "version", "proto", "encoding" };
 
-/* One element of the list. */
+/* One element in the list. */
 struct item {
     const char *name;
     size_t name_bytes;
-    const char *parameter[PARAMETER_COUNT]; /* NULL without */
+    const char *parameter[PARAMETER_COUNT]; /* NULL if missing */
     size_t parameter_bytes[PARAMETER_COUNT];
-    int quality; /* thousandths */
+    int quality; /* in thousandths */
 };
 
 static bool is_text(const char *bytes, size_t bytes_count, const char *text)
@@ -24,7 +24,7 @@ static bool is_text(const char *bytes, size_t bytes_count, const char *text)
     return strlen(text) == bytes_count && !strncasecmp(bytes, text, bytes_count);
 }
 
-/* "1", "0.75" in thousandths; an invalid quality counts as 1. */
+/* Parses a quality such as "1" or "0.75" to thousandths; an invalid quality counts as 1. */
 static int parse_quality(const char *text, size_t text_bytes)
 {
     int quality = 0;
@@ -80,7 +80,7 @@ static bool has(const struct item *item, enum parameter which, const char *value
            is_text(item->parameter[which], item->parameter_bytes[which], value);
 }
 
-/* NTK_PROMETHEUS_FORMAT_COUNT for an unsupported format. */
+/* Returns NTK_PROMETHEUS_FORMAT_COUNT for an unsupported format. */
 static enum ntk_prometheus_format format_of(const struct item *item)
 {
     static const char *const text_names[] = { "text/plain", "text/*", "*/*" };

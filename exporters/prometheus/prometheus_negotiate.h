@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_negotiate - which form of the page a scraper needs, from its request headers. Pure.
+ * prometheus_negotiate - selects the format of the page for a scraper from its request headers.
  *
- * The header with the highest quality wins, the first of equals (RFC 9110, section 12.5). Clients
- * that accept neither OpenMetrics (1.0, 0.0.1 or any version) nor delimited protobuf of metric
- * families get the older text format.
+ * The element with the highest quality is used, the first among equals (RFC 9110, section 12.5).
+ * Clients that accept neither OpenMetrics (1.0, 0.0.1 or any version) nor delimited protobuf of
+ * metric families get the older text format.
  *
  * Threads: any; no state.
  */
@@ -19,9 +19,9 @@
 extern "C" {
 #endif
 
-/* The value of Accept; NULL when there is none. */
+/* accept: value of the header Accept; NULL if it is missing. */
 enum ntk_prometheus_format ntk_prometheus_negotiate_format(const char *accept);
-/* The value of Accept-Encoding: whether gzip may be used. */
+/* Returns true if gzip may be used, from the value of Accept-Encoding. */
 bool ntk_prometheus_negotiate_gzip(const char *accept_encoding);
 
 #ifdef __cplusplus

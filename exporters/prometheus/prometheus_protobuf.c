@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_protobuf - the page as delimited protobuf. */
+/* prometheus_protobuf - encodes the page as delimited protobuf. */
 #include "exporters/prometheus/prometheus_protobuf.h"
 
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct encoder {
     struct ntk_buf family; /* bytes of the current family */
     const struct ntk_metric_row *row;
     bool has_created;
-    bool is_created; /* the walk collects the start times of a counter */
+    bool is_created; /* true while the start times of a counter are collected */
     struct ntk_points_label instance[NTK_INSTANCE_TEXTS + 1];
     size_t instance_count;
 
-    /* For one point. */
+    /* Members for one point. */
     Ntk__Prometheus__LabelPair labels[LABELS_MAX];
     Ntk__Prometheus__LabelPair *label_rows[LABELS_MAX];
     Ntk__Prometheus__Bucket edges[NTK_LATENCY_EDGE_COUNT];
@@ -35,7 +35,7 @@ struct encoder {
 
 /* -- pieces ------------------------------------------------------------------------------------ */
 
-/* Appends the fields that are set: a family may be written in pieces. */
+/* Appends the fields that are set, because a family may be written in pieces. */
 static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *piece)
 {
     uint8_t *to =
@@ -80,7 +80,7 @@ static void end_family(struct encoder *e)
     ntk_buf_reset(&e->family);
 }
 
-/* Labels of the point and the instance, sorted by name; returns their number. */
+/* Collects labels of the point and the instance, sorted by name; returns their number. */
 static size_t make_labels(struct encoder *e, const struct ntk_point *point)
 {
     const struct ntk_points_label *own = point->labels;
@@ -183,7 +183,7 @@ static void encode_family(struct encoder *e, size_t family)
     e->has_created = e->is_created = false;
     ntk_points_walk(e->page, family, visit, e);
     end_family(e);
-    if (e->has_created) { /* their own family, as in the text */
+    if (e->has_created) { /* they are a separate family, as in the text */
         e->is_created = true;
         ntk_points_walk(e->page, family, visit, e);
         end_family(e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_protobuf - the page as delimited protobuf (metrics.proto), with the series of the text
- * and native histograms next to the classic buckets. Pure: bytes from data, nothing else.
+ * prometheus_protobuf - encodes the page as delimited protobuf (metrics.proto), with the series of
+ * the text, and native histograms in addition to the classic buckets.
  *
- * Native buckets have schema 6. More than NTK_POINTS_NATIVE_MAX are halved until they fit, so the
- * schema of a series only decreases, which a scraper accepts without a gap. A series without a
- * whole histogram has classic buckets only.
+ * Native buckets have schema 6. If there are more than NTK_POINTS_NATIVE_MAX, pairs are merged
+ * until they fit, so the schema of a series only decreases, which a scraper accepts without a gap.
+ * A series without a whole histogram has classic buckets only.
  *
  * Threads: any.
  */
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* Appends; check ntk_buf_ok(out). */
+/* Appends the page; check ntk_buf_ok(out). */
 void ntk_prometheus_protobuf_encode(const struct ntk_points_page *page, bool vendor_only,
                                     struct ntk_buf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_stream - large pages that are encoded while they are sent. */
+/* prometheus_stream - encodes large pages while they are sent. */
 #include "exporters/prometheus/prometheus_stream.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct prometheus_stream {
     struct prometheus_streams *streams;
     struct prometheus_stream *next;
     struct ntk_prometheus_parts *parts;
-    struct ntk_buf begin;  /* encoded before the stream started */
+    struct ntk_buf begin;  /* bytes encoded before the stream started */
     struct frozen *frozen; /* NULL: it reads the page */
     enum { READING, COMPLETE, BROKEN } state;
 };
@@ -55,7 +55,7 @@ static void release(struct frozen *frozen)
     }
 }
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static struct frozen *freeze(const struct ntk_points_page *page)
 {
     struct frozen *frozen = calloc(1, sizeof *frozen);
@@ -106,7 +106,8 @@ static int next_part(struct prometheus_stream *stream, struct ntk_buf *out)
     }
     if (!has_more) {
         stream->state = COMPLETE;
-        /* Older values do not deliver the last counts of an application that has ended since. */
+        /* A stream of older values does not deliver the last counts of an application that has
+         * ended since. */
         if (!stream->frozen || stream->frozen->page.sequence == stream->streams->page->sequence) {
             prometheus_stream_delivered(stream->streams);
         }

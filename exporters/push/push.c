@@ -13,9 +13,9 @@
 struct ntk_push {
     struct ntk_push_peer peer;
     struct ntk_points_page page;
-    uint64_t time_ns;               /* of the last snapshot, Unix time */
-    uint64_t pushed_ns;             /* of the last pushed one; 0: none */
-    struct ntk_push_sender *sender; /* NULL when disabled */
+    uint64_t time_ns;               /* Unix time of the last snapshot */
+    uint64_t pushed_ns;             /* time of the last pushed snapshot; 0 if none */
+    struct ntk_push_sender *sender; /* NULL if disabled */
 };
 
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
@@ -71,14 +71,15 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
     return 0;
 }
 
-/* A page being put. */
+/* State of a page being put. */
 struct page_put {
     struct ntk_push *push;
     struct ntk_err *err;
-    int ret; /* of the first request that the outbox rejected */
+    int ret; /* error of the first request that the outbox rejected */
 };
 
-/* Requests that the outbox rejects count as lost; the rest of the page is still sent. */
+/* Puts a request. Requests that the outbox rejects count as lost; the rest of the page is still
+ * sent. */
 static int emit(struct ntk_buf *request, uint64_t item_count, void *ctx, struct ntk_err *err)
 {
     struct page_put *page = ctx;
@@ -119,7 +120,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
         push->peer.see(push->peer.ctx, snapshot);
     }
     int updated = ntk_points_page_update(&push->page, snapshot);
-    /* A clock that was set back is not a reason to wait. */
+    /* Do not wait longer because a clock was set back. */
     bool is_due = !push->pushed_ns || push->time_ns < push->pushed_ns ||
                   push->time_ns - push->pushed_ns >= push->peer.interval_ns;
     int ret = is_due ? put_page(push, err) : 0;

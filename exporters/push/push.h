@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push - pushes pages in order to a receiver over HTTP: common to remote write and OTLP.
+ * push - pushes pages in order to a receiver over HTTP: common code of remote write and OTLP.
  *
  * A receiver is described by struct ntk_push_peer. Snapshots become a page of points; the peer
  * encodes it into requests, and a push_sender delivers them.
  *
  * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees, and destroys the peer's ctx.
- * Threads: as for struct ntk_exporter; those of the receiver run on the outbox's thread.
+ * Threads: same as for struct ntk_exporter; functions of the receiver run on the outbox's thread.
  */
 #ifndef NTK_EXPORTERS_PUSH_PUSH_H
 #define NTK_EXPORTERS_PUSH_PUSH_H
@@ -32,10 +32,10 @@ typedef int ntk_push_emit(struct ntk_buf *request, uint64_t item_count, void *ct
 
 struct ntk_push_peer {
     struct ntk_push_receiver receiver;
-    bool is_disabled; /* takes snapshots and sends nothing */
+    bool is_disabled; /* true: takes snapshots but sends nothing */
     bool keeps_fine_latencies;
-    uint64_t interval_ns; /* between two pages; 0: a page per snapshot */
-    /* Called for each snapshot before it is on the page; may be NULL. */
+    uint64_t interval_ns; /* interval of pages; 0: a page per snapshot */
+    /* Called for each snapshot before its values are on the page; may be NULL. */
     void (*see)(void *ctx, const struct ntk_snapshot *snapshot);
     /* Calls emit with each request of the page. */
     int (*encode)(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
@@ -44,7 +44,7 @@ struct ntk_push_peer {
     void *ctx;
 };
 
-/* The peer is copied; the push owns its ctx from then on, also after a failure. */
+/* Copies the peer; the push owns the peer's ctx from then on, even after a failure. */
 int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk_push_peer *peer,
                     void **out_push, struct ntk_err *err);
 /* Functions of struct ntk_exporter on the state from ntk_push_create(). */
@@ -53,10 +53,10 @@ int ntk_push_resume(void *push, const struct ntk_snapshot *totals, struct ntk_er
 int ntk_push_drain(void *push, bool in_haste, struct ntk_err *err);
 void ntk_push_destroy(void *push);
 
-/* Whether a URL begins with http:// or https://. */
+/* Returns true if a URL begins with http:// or https://. */
 bool ntk_push_is_url(const char *url);
 
-/* The host name of this machine, or "localhost". */
+/* Returns the host name of this machine, or "localhost". */
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES]);
 
 #ifdef __cplusplus

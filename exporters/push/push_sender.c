@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* push_sender - requests of an outbox's thread, and the results of its answers. */
+/* push_sender - sends requests in an outbox's thread, and reads the results from answers. */
 #include "exporters/push/push_sender.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ bool ntk_push_header_is_own(const char *name, size_t name_bytes)
 
 /* -- on the outbox's thread ----------------------------------------------------------- */
 
-/* True: send again, at once. */
+/* Returns true to send again immediately. */
 static bool send_once(struct ntk_push_sender *sender, const void *bytes, size_t bytes_count,
                       struct ntk_outbox_answer *answer)
 {
@@ -54,7 +54,7 @@ static bool send_once(struct ntk_push_sender *sender, const void *bytes, size_t 
             return sender->receiver.judge(sender->receiver.ctx, &sender->answer, answer);
         }
         if (ret == -EMSGSIZE && sender->receiver.refuses_long_answers) {
-            answer->result = NTK_OUTBOX_REFUSED; /* it would fail again */
+            answer->result = NTK_OUTBOX_REFUSED; /* a retry would fail again */
         }
     }
     (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write - turns each snapshot into samples with its time and pushes them in order to a
+ * remote_write - converts each snapshot to samples with its time and pushes them in order to a
  * receiver of Prometheus remote write.
  *
- * The receiver's version is derived from its answers. Messages have version 2.0 until it rejects
- * one and accepts the same samples in version 1.0. From then on they have version 1.0, and waiting
- * messages of 2.0 are converted when sent.
+ * The receiver's version is derived from its answers. Messages have version 2.0 until the receiver
+ * rejects one and accepts the same samples in version 1.0. From then on they have version 1.0, and
+ * waiting messages of 2.0 are converted when sent.
  */
 #include "exporters/remote_write/remote_write.h"
 
@@ -93,19 +93,19 @@ static int is_asked(struct ntk_err *err)
 
 struct remote_write {
     char *url;
-    char *token_file;    /* NULL: none */
-    char *password_file; /* NULL: none */
-    uint8_t *headers;    /* contents of the file; NULL: none */
+    char *token_file;    /* NULL if none */
+    char *password_file; /* NULL if none */
+    uint8_t *headers;    /* content of the file; NULL if none */
     const char *header_rows[HEADERS_MAX];
     size_t header_count;
     char instance[NTK_PUSH_HOST_BYTES];
     struct ntk_remote_write *encoder;
     atomic_bool makes_v1; /* new messages have version 1.0 */
 
-    /* Used by the sending thread. */
+    /* The members below are used by the sending thread. */
     bool is_fixed;       /* version set by the user */
-    bool knows_v2;       /* the receiver accepted a message of 2.0 */
-    bool tries_v1;       /* the receiver rejected this message as 2.0 */
+    bool knows_v2;       /* the receiver has accepted a message of 2.0 */
+    bool tries_v1;       /* the receiver has rejected this message as 2.0 */
     bool sends_v2;       /* version being sent */
     struct ntk_buf made; /* a message of 2.0 converted to 1.0 */
 };
@@ -146,7 +146,7 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
     return 0;
 }
 
-/* The number of samples and histograms that the receiver confirms; false: not stated. */
+/* Returns the number of samples and histograms that the receiver confirms; false if not stated. */
 static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_count)
 {
     static const char *const names[] = { "x-prometheus-remote-write-samples-written",
@@ -165,7 +165,7 @@ static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_cou
     return has;
 }
 
-/* Statuses about the sender or the address, not the message. */
+/* Returns true for statuses about the message, not about the sender or the address. */
 static bool is_about_format(long status)
 {
     return status / 100 == 4 && status != 401 && status != 403 && status != 404 && status != 407 &&
@@ -192,7 +192,7 @@ static void judge_v2(struct remote_write *state, const struct ntk_http_answer *a
         (out_answer->result == NTK_OUTBOX_REFUSED && !written)) {
         return;
     }
-    /* Part of it was written; the rest is lost. */
+    /* A part was written; the rest is lost. */
     if (out_answer->result == NTK_OUTBOX_SENT) {
         (void)snprintf(out_answer->text, sizeof out_answer->text,
                        "the receiver wrote %" PRIu64 " of %" PRIu64, written,
@@ -230,7 +230,7 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
         atomic_store(&state->makes_v1, true);
     }
     if (out_answer->result != NTK_OUTBOX_RETRY) {
-        state->tries_v1 = false; /* else the same message is sent again in version 1.0 */
+        state->tries_v1 = false; /* otherwise the same message is sent again in version 1.0 */
     }
     return false;
 }
@@ -259,7 +259,8 @@ static void destroy(void *ctx)
     free(state);
 }
 
-/* An HTTP header name, a colon and a value; headers of the protocol cannot be set. */
+/* Returns true for an HTTP header name, a colon and a value; headers of the protocol cannot be
+ * set. */
 static bool is_header(const char *line)
 {
     static const char letters[] =
@@ -273,8 +274,8 @@ static bool is_header(const char *line)
            !ntk_push_header_is_own(line, length);
 }
 
-/* Skips empty lines and those that start with #. Values are secret: error messages do not show
- * them. */
+/* Reads headers; skips empty lines and lines that start with #. Values are secret, so error
+ * messages do not show them. */
 static int read_headers(struct remote_write *state, const char *path, struct ntk_err *err)
 {
     size_t count = 0;

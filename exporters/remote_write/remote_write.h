@@ -10,15 +10,15 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_remote_write;
-/* Read when an exporter is created. */
+/* Options that are read when an exporter is created. */
 extern struct ntk_remote_write_target {
     const char *url;
-    const char *headers_file;  /* with "Name: value" lines, for each request; NULL: none */
-    const char *token_file;    /* a bearer token; NULL: none */
-    const char *password_file; /* user:password; NULL: none */
-    const char *protocol;      /* "1.0" or "2.0"; NULL: detected */
+    const char *headers_file;  /* file of "Name: value" lines, for each request; NULL if none */
+    const char *token_file;    /* file with a bearer token; NULL if none */
+    const char *password_file; /* file with user:password; NULL if none */
+    const char *protocol;      /* "1.0" or "2.0"; NULL if detected */
     const char *spool_folder;  /* NULL: memory only */
-    bool has_native;           /* native histograms next to the classic ones */
+    bool has_native;           /* native histograms in addition to classic histograms */
 } ntk_remote_write_target;
 
 #ifdef __cplusplus

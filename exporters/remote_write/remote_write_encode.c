@@ -17,15 +17,15 @@
 #include "shared/base/str.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-/* A request of this size is sent before it is full. */
+/* Size at which a request is sent even if it is not full. */
 #define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
 #define OWN_LABELS 4 /* __name__, instance, job, le */
 #define LABELS_MAX (OWN_LABELS + NTK_INSTANCE_TEXTS + NTK_POINTS_LABELS_MAX)
 static_assert(LABELS_MAX <= REMOTE_WRITE_LABELS_MAX, "a series has room for all of its labels");
 #define EXEMPLAR_BYTES 96
 
-/* Of a series: the last page that had it, its family, its type, and whether it is a native
- * histogram. */
+/* Bits of a mark, which has the last page with a series, its family, its type, and a bit for native
+ * histograms. */
 #define MARK_NATIVE ((uintptr_t)1)
 #define MARK_TYPE(mark) ((Ntk__RemoteWrite__MetricType)((mark) >> 1 & 7))
 #define MARK_FAMILY(mark) ((size_t)((mark) >> 4 & 0xfff))
@@ -34,22 +34,22 @@ static_assert(NTK_POINTS_FAMILIES < 0x1000, "a mark has 12 bits for the family")
 
 struct ntk_remote_write {
     struct ntk_remote_write_options options;
-    struct ntk_map seen; /* key -> mark */
+    struct ntk_map seen; /* from a key to its mark */
     uintptr_t generation;
 
-    /* For the page being encoded. */
+    /* State of the page being encoded. */
     const struct ntk_points_page *page;
     size_t family;
     const struct ntk_metric_row *row;
-    size_t found_count; /* known series that this page also has */
+    size_t found_count; /* number of known series that are also on this page */
     int64_t time_ms;
     int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err);
     void *ctx;
     struct ntk_err *err;
-    int ret; /* the first failure */
+    int ret; /* first failure */
     struct remote_write_request request;
 
-    /* For the series being made. */
+    /* State of the series being created. */
     struct ntk_buf key;
     struct ntk_points_native native;
     Ntk__RemoteWrite__BucketSpan spans[NTK_POINTS_NATIVE_MAX];
@@ -147,7 +147,7 @@ static uintptr_t make_mark(const struct ntk_remote_write *state, bool is_created
 
 NTK_ORDER(by_name, struct ntk_points_label, NTK_TEXT(name));
 
-/* The key of the point's series, marked as present on this page; NULL if out of memory. */
+/* Returns the key of the point's series, marked as present on this page; NULL if out of memory. */
 static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,
                       const char *name, const char *edge, uintptr_t mark)
 {
@@ -167,7 +167,7 @@ static char *make_key(struct ntk_remote_write *state, const struct ntk_point *po
     qsort(labels, count, sizeof *labels, by_name);
     ntk_buf_reset(&state->key);
     for (size_t i = 0; i < count; i++) {
-        if (labels[i].value[0]) { /* an empty label is none */
+        if (labels[i].value[0]) { /* an empty label is absent */
             ntk_buf_add_text(&state->key, labels[i].name);
             ntk_buf_add_char(&state->key, REMOTE_WRITE_SEPARATOR);
             ntk_buf_add_text(&state->key, labels[i].value);
@@ -184,7 +184,7 @@ static char *make_key(struct ntk_remote_write *state, const struct ntk_point *po
     return key;
 }
 
-/* The slowest execution of the last period is the exemplar of the series that contains its
+/* Sets the slowest execution of the last period as the exemplar of the series that contains its
  * value. */
 static void set_exemplar(struct remote_write_series *series,
                          const struct ntk_points_latency_series *latency, char text[EXEMPLAR_BYTES])
@@ -278,7 +278,7 @@ static void add_latency(struct ntk_remote_write *state, const struct ntk_point *
 
     snprintf(name, sizeof name, "%s_bucket", state->row->name);
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        /* A bucket counts values below its edge; its exemplar is one of them. */
+        /* A bucket counts values below its edge; its exemplar is one of these values. */
         uint64_t edge_ns = ntk_latency_edge_ns(i);
         ntk_points_edge_format(i, edge);
         add_bucket(state, point, name, edge, series->below[i],
@@ -314,7 +314,7 @@ static void visit(const struct ntk_point *point, void *ctx)
     }
 }
 
-/* Adds one last sample for each series that this page lacks, and forgets it. */
+/* Adds one last sample for each series that is missing on this page, and forgets the series. */
 static void end_missing(struct ntk_remote_write *state)
 {
     const uint64_t bits = NTK_REMOTE_WRITE_STALE_BITS;

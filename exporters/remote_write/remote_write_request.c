@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of a finished request: larger than any that is sent. */
+/* Maximum size of a finished request: larger than any request that is sent. */
 #define MESSAGE_BYTES_MAX ((size_t)64 * 1024 * 1024)
-/* The first byte of a message: the tag of its first field. */
+/* First byte of a message: the tag of its first field. */
 #define TAG_SYMBOLS 0x22
 #define TAG_SYMBOL_SERIES 0x2a
 
-/* Takes the next part of a key, which is split in place. */
+/* Returns the next part of a key, which is split in place. */
 static char *next_part(char **key)
 {
     char *part = *key;
@@ -60,7 +60,8 @@ static void read_labels(struct labels *labels, char *key)
     }
 }
 
-/* exemplar_labels NULL: no exemplar. The keys of the series are not read. */
+/* Appends a series. exemplar_labels is NULL without an exemplar. The keys of the series are not
+ * read. */
 static void put_v1(struct ntk_buf *out, struct labels *labels, struct labels *exemplar_labels,
                    const struct remote_write_series *from)
 {
@@ -106,13 +107,13 @@ static void add_v1(struct remote_write_request *request, const struct remote_wri
 
 /* -- 2.0 --------------------------------------------------------------------------------------- */
 
-/* The index of a text, added if new; "" is always 0. */
+/* Returns the index of a text, added if new; "" is always 0. */
 static uint32_t symbol(struct remote_write_request *request, const char *text)
 {
     Ntk__RemoteWrite__Request piece = NTK__REMOTE_WRITE__REQUEST__INIT;
     char *texts[] = { (char *)text };
     struct ntk_map *indices = &request->symbol_indices;
-    /* Values of a map are not NULL, so indices are stored plus 1. */
+    /* Values in a map are not NULL, so each is the index plus 1. */
     uintptr_t known = (uintptr_t)ntk_map_get(indices, text);
 
     if (known) {
@@ -267,7 +268,7 @@ bool remote_write_is_v2(const void *bytes, size_t bytes_count)
     return at < end && (*at == TAG_SYMBOLS || *at == TAG_SYMBOL_SERIES);
 }
 
-/* Looks up texts by references; false if one is invalid. */
+/* Looks up texts by reference; false if one is invalid. */
 static bool name_labels(const Ntk__RemoteWrite__Request *from, const uint32_t *references,
                         size_t count, struct labels *labels)
 {
@@ -281,7 +282,7 @@ static bool name_labels(const Ntk__RemoteWrite__Request *from, const uint32_t *r
     return count % 2 == 0;
 }
 
-/* False if the series is damaged. */
+/* Returns false if the series is damaged. */
 static bool add_series_v1(const Ntk__RemoteWrite__Request *from,
                           const Ntk__RemoteWrite__Series *series, struct ntk_buf *out)
 {

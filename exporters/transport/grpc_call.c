@@ -14,7 +14,8 @@
 #include "shared/http/http_gzip.h"
 
 #define TEXT_BYTES 200
-#define DETAILS_BYTES 8193 /* of the header, in base64: all headers together have at most 8 KiB */
+/* maximum size of the header, in base64: all headers together have at most 8 KiB */
+#define DETAILS_BYTES 8193
 #define PAUSE_SECONDS_MAX 3600
 #define INVALID_ARGUMENT 3
 #define RESOURCE_EXHAUSTED 8
@@ -32,7 +33,7 @@ static const struct {
     { "NOT_FOUND", NTK_OUTBOX_REFUSED },
     { "ALREADY_EXISTS", NTK_OUTBOX_REFUSED },
     { "PERMISSION_DENIED", NTK_OUTBOX_REFUSED },
-    { "RESOURCE_EXHAUSTED", NTK_OUTBOX_REFUSED }, /* unless it has a RetryInfo */
+    { "RESOURCE_EXHAUSTED", NTK_OUTBOX_REFUSED }, /* sent again if it has a RetryInfo */
     { "FAILED_PRECONDITION", NTK_OUTBOX_REFUSED },
     { "ABORTED", NTK_OUTBOX_RETRY },
     { "OUT_OF_RANGE", NTK_OUTBOX_RETRY },
@@ -77,7 +78,7 @@ int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out)
 
 /* -- details: a google.rpc.Status in base64 ---------------------------------------------------- */
 
-/* In place; returns the number of bytes. Padding may be missing. */
+/* Decodes in place; returns the number of bytes. Padding may be missing. */
 static size_t decode_base64(char *text)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -100,7 +101,7 @@ static size_t decode_base64(char *text)
     return count;
 }
 
-/* The pause that a RetryInfo requests; false without one. */
+/* Reads the pause that a RetryInfo requests; false if there is none. */
 static bool read_retry_info(const Ntk__Grpc__Status *status, uint64_t *out_ns)
 {
     static const char name[] = "/google.rpc.RetryInfo";
@@ -153,7 +154,7 @@ static int hex(char c)
                                   : -1;
 }
 
-/* Its first line, without percent encoding and control characters; "" if absent. */
+/* Reads the first line, without percent encoding and control characters; "" if absent. */
 static void read_message(const struct ntk_http_answer *answer, char text[TEXT_BYTES])
 {
     char said[TEXT_BYTES] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grpc_call - a gRPC call as one HTTP/2 request: the frame of its message, and the meaning of
- * status and trailers for a pushed message. Pure.
+ * grpc_call - makes a gRPC call as one HTTP/2 request: writes the frame of its message, and
+ * interprets status and trailers for a pushed message.
  *
  *   status                                        message
  *   OK                                            sent
@@ -31,14 +31,14 @@ extern "C" {
 
 #define NTK_GRPC_FRAME_BYTES 5 /* before a message: a compression flag and its length */
 
-/* Appends the message with its frame; -ENOMEM. */
+/* Appends the message with its frame. -ENOMEM. */
 int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
-/* Appends the message of the first frame: 0, -ENOMEM, -EBADMSG, -EMSGSIZE. A server may compress it
- * if the request was compressed. */
+/* Appends the message of the first frame. Returns 0, -ENOMEM, -EBADMSG or -EMSGSIZE. A server may
+ * compress its message if the request was compressed. */
 int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out);
-/* Fills result, pause and text. */
+/* Fills result, pause and text of the answer. */
 void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
-/* Whether the server rejected the message itself, so that retrying is useless. */
+/* Returns true if the server rejected the message itself, so that retrying is useless. */
 bool ntk_grpc_is_invalid(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus

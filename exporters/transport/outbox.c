@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* outbox - a queue in memory, a spool after it, and a thread that empties both. */
+/* outbox - sends messages with a queue in memory, a spool after it, and a thread that empties
+ * both. */
 #include "exporters/transport/outbox.h"
 
 #include <errno.h>
@@ -18,8 +19,8 @@
 struct message {
     struct message *next;
     bool is_spooled;
-    bool is_dropped; /* by the spool, while it was being sent */
-    uint64_t number; /* of its file */
+    bool is_dropped; /* dropped by the spool while it was being sent */
+    uint64_t number; /* number of its file */
     uint64_t item_count;
     size_t bytes_count;
     char *bytes;
@@ -28,25 +29,25 @@ struct message {
 struct ntk_outbox {
     struct ntk_outbox_options options;
     pthread_t thread;
-    pthread_mutex_t lock; /* everything below */
+    pthread_mutex_t lock; /* protects all members below */
     pthread_cond_t changed;
     struct message *first; /* older than the whole spool */
     struct message **end;
-    struct message *sending; /* NULL: none */
+    struct message *sending; /* NULL if none */
     size_t memory_bytes;
-    struct ntk_spool *spool; /* NULL without */
-    uint64_t synced_ns;      /* when the spool was synced last */
+    struct ntk_spool *spool; /* NULL without a spool */
+    uint64_t synced_ns;      /* time of the last sync of the spool */
     bool said_sync;
     bool is_stopping;
-    bool has_ended;  /* the thread */
+    bool has_ended;  /* the thread has ended */
     bool is_failing; /* the last delivery failed and is retried */
     bool said_failing;
-    bool is_catching_up; /* messages of an outage wait, maybe in memory */
+    bool is_catching_up; /* messages of an outage wait, some in memory */
     bool said_refused;
     bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
-    struct ntk_output_source source; /* not the lock's */
+    struct ntk_output_source source; /* not protected by the lock */
 };
 
 /* -- the queue; the lock is held --------------------------------------------------------------- */
@@ -101,13 +102,13 @@ static uint64_t memory_items(const struct ntk_outbox *outbox)
     return items;
 }
 
-/* Of a put that failed. The lock is held. */
+/* Counts the items of a failed put. The caller holds the lock. */
 static void count_unput(struct ntk_outbox *outbox, uint64_t item_count)
 {
     outbox->counts.lost_items += outbox->options.puts_again ? 0 : item_count;
 }
 
-/* If the spool dropped the message that is being sent, it is in memory now: it may still arrive. */
+/* Keeps the message being sent in memory if the spool dropped it, because it may still arrive. */
 static void keep_sending(struct ntk_outbox *outbox)
 {
     struct message *message = outbox->sending;
@@ -120,7 +121,7 @@ static void keep_sending(struct ntk_outbox *outbox)
     }
 }
 
-/* Moves the message to the spool, which may reject it, and frees it. */
+/* Moves the message to the spool and frees it; the spool may reject it. */
 static int spool_message(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     uint64_t lost = 0;
@@ -134,7 +135,7 @@ static int spool_message(struct ntk_outbox *outbox, struct message *message, str
     return ret;
 }
 
-/* Puts it before all messages of the spool, which may reject it. */
+/* Puts the message before all messages of the spool, which may reject it. */
 static int message_to_front(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     int ret = ntk_spool_put_front(outbox->spool, message->bytes, message->bytes_count,
@@ -143,8 +144,8 @@ static int message_to_front(struct ntk_outbox *outbox, struct message *message, 
     return ret;
 }
 
-/* Moves the queue to the front of the spool, newest first, because it is older than the whole
- * spool. Messages without room there stay. */
+/* Moves the queue to the front of the spool, newest first, because the queue is older than the
+ * whole spool. Messages without space remain in memory. */
 static int queue_to_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct message *newest = NULL;
@@ -178,7 +179,7 @@ static uint64_t vary(uint64_t ns)
     return ns - ns / 8 + (uint64_t)((double)ns / 4 * random / UINT32_MAX);
 }
 
-/* The lock is held, except while the disk writes. */
+/* Syncs the spool. The caller holds the lock, which is released while the disk writes. */
 static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct ntk_vec numbers;
@@ -193,7 +194,7 @@ static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
     return ret;
 }
 
-/* Once per sync_ns at most. */
+/* Syncs at most once per sync_ns. */
 static void sync_when_due(struct ntk_outbox *outbox)
 {
     struct ntk_err err = { 0 };
@@ -209,8 +210,8 @@ static void sync_when_due(struct ntk_outbox *outbox)
     outbox->said_sync = ret < 0;
 }
 
-/* Waits for a change, the deadline (UINT64_MAX: none) or the next sync of the spool. The lock is
- * held, except while waiting. */
+/* Waits for a change, the deadline (UINT64_MAX: none) or the next sync of the spool. The caller
+ * holds the lock, which is released during the wait. */
 static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
     if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
@@ -231,8 +232,8 @@ static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* The next message, from memory or else from the spool. NULL if none waits or the spool cannot be
- * read. The lock is held. */
+/* Takes the next message, from memory or else from the spool. NULL if none waits or the spool
+ * cannot be read. The caller holds the lock. */
 static struct message *take_next(struct ntk_outbox *outbox)
 {
     struct ntk_spool_message spooled;
@@ -300,21 +301,21 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
     }
 }
 
-/* The peer is unreachable: waiting messages, including this one, must survive the program. Those
- * without room in the spool stay in memory. */
+/* Moves messages to the spool, because the peer is unreachable: waiting messages, including this
+ * one, must survive the program. Messages without space in the spool remain in memory. */
 static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
 {
     struct ntk_err ignored = { 0 };
 
     if (outbox->spool && !message->is_spooled && queue_to_spool(outbox, &ignored) >= 0 &&
         message_to_front(outbox, message, &ignored) >= 0) {
-        outbox->counts.waiting_items -= message->item_count; /* the spool counts it from here on */
+        outbox->counts.waiting_items -= message->item_count; /* from now on the spool counts it */
         message->is_dropped = false;
     }
 }
 
-/* Sends until the message is accepted or rejected; false if the outbox stops, then the message
- * waits again. The lock is held, except while sending and waiting. */
+/* Sends until the message is accepted or rejected; false if the outbox stops, and the message then
+ * waits again. The caller holds the lock, which is released while sending and waiting. */
 static bool send_one(struct ntk_outbox *outbox, struct message *message)
 {
     const struct ntk_outbox_options *options = &outbox->options;
@@ -356,7 +357,7 @@ static bool send_one(struct ntk_outbox *outbox, struct message *message)
     }
 }
 
-/* The memory of an outage goes back to the system once its messages are gone. */
+/* Returns memory to the system once the messages of an outage are gone. */
 static void trim_when_done(struct ntk_outbox *outbox)
 {
     if (outbox->is_catching_up && !outbox->said_unread) {
@@ -379,7 +380,7 @@ static void *run(void *ctx)
                                                    : UINT64_MAX);
             continue;
         }
-        /* A message being sent is in neither queue, but a spooled one still has its file. */
+        /* A message being sent is in neither queue, but a spooled message still has its file. */
         outbox->counts.waiting_items += message->is_spooled ? 0 : message->item_count;
         outbox->sending = message;
         bool is_done = send_one(outbox, message);
@@ -477,7 +478,7 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
     return 0;
 }
 
-/* Without a spool, drops the oldest. */
+/* Makes space: without a spool, drops the oldest message. */
 static void make_room(struct ntk_outbox *outbox)
 {
     while (outbox->memory_bytes > outbox->options.memory_bytes_max && outbox->first) {
@@ -508,8 +509,8 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);
     pthread_mutex_lock(&outbox->lock);
-    /* To keep the order: if the spool has messages, as it does while the peer is unreachable, new
-     * ones go through it, too. */
+    /* If the spool has messages, as it does while the peer is unreachable, new messages also go
+     * through it, to keep the order. */
     bool is_full = outbox->memory_bytes + message->bytes_count > outbox->options.memory_bytes_max;
     if (outbox->spool && (is_full || ntk_spool_count(outbox->spool) > 0)) {
         ret = spool_message(outbox, message, err);

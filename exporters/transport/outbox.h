@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox - delivers messages to one peer: in order, one at a time, with retries, and kept on disk
- * while the peer is unreachable.
+ * outbox - delivers messages to one peer: in order, one at a time, with retries, and keeps them on
+ * disk while the peer is unreachable.
  *
  * put() never waits for the network: a thread sends. A message that the peer rejects for its
  * content is dropped and counted. Other failures are retried, with a slightly random pause that
@@ -14,7 +14,8 @@
  * power cut loses messages of that time, and may repeat a message that was sent in it.
  *
  * Owner:   create / destroy.
- * Threads: put, drain, counts_get, destroy from one thread; send() runs on the outbox's own.
+ * Threads: put, drain, counts_get, destroy from one thread; send() runs on the thread of the
+ *          outbox.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_OUTBOX_H
 #define NTK_EXPORTERS_TRANSPORT_OUTBOX_H
@@ -40,68 +41,68 @@ extern "C" {
 #define NTK_OUTBOX_SYNC_NS UINT64_C(1000000000)
 
 enum ntk_outbox_result {
-    NTK_OUTBOX_SENT,    /* the peer has it */
-    NTK_OUTBOX_REFUSED, /* and will reject it again: dropped */
+    NTK_OUTBOX_SENT,    /* the peer has the message */
+    NTK_OUTBOX_REFUSED, /* the peer would reject the message again: dropped */
     NTK_OUTBOX_RETRY,
 };
 
 struct ntk_outbox_answer {
-    uint64_t item_count; /* of the message, set before sending */
+    uint64_t item_count; /* number of items in the message, set before sending */
     enum ntk_outbox_result result;
-    uint64_t retry_after_ns; /* requested by the peer as a minimum; 0: the outbox chooses */
-    uint64_t refused_items;  /* of a SENT message: items that the peer rejected */
-    char text[256];          /* the reason, except for SENT; for SENT the peer's remark */
+    uint64_t retry_after_ns; /* minimum requested by the peer; 0: the outbox decides */
+    uint64_t refused_items;  /* for a SENT message: number of items that the peer rejected */
+    char text[256];          /* the reason, except for SENT; for SENT a remark of the peer */
 };
 
 struct ntk_outbox_options {
-    const char *name; /* of the peer, in log lines and output_counts; borrowed */
-    /* unit of the caller's counts, in messages: "samples"; NULL: "items"; borrowed */
+    const char *name; /* name of the peer, in log lines and output_counts; borrowed */
+    /* Unit of the caller's counts in messages, such as "samples"; NULL for "items"; borrowed */
     const char *items;
-    /* Sends one message; fills the answer, which is zeroed except for item_count. May wait; must
-     * return soon after cancel(). */
+    /* Sends one message; fills the answer, which is zeroed except for item_count. The function may
+     * wait, but must return soon after cancel(). */
     void (*send)(void *ctx, const void *bytes, size_t bytes_count,
                  struct ntk_outbox_answer *answer);
-    void (*cancel)(void *ctx); /* from another thread; NULL if send() never waits long */
+    void (*cancel)(void *ctx); /* called from another thread; NULL if send() never waits long */
     void *ctx;
     bool puts_again; /* the caller puts failed items again; put() does not count them as lost, and
                       * ntk_outbox_give_up() does */
-    size_t memory_bytes_max;  /* 0: NTK_OUTBOX_MEMORY_BYTES */
-    const char *spool_folder; /* created if missing, mode 0700; NULL: none */
-    uint64_t spool_bytes_max; /* 0: NTK_OUTBOX_SPOOL_BYTES */
-    uint64_t pause_min_ns;    /* 0: NTK_OUTBOX_PAUSE_MIN_NS */
-    uint64_t pause_max_ns;    /* 0: NTK_OUTBOX_PAUSE_MAX_NS */
-    /* maximum wait of drain() for the peer; 0: NTK_OUTBOX_DRAIN_NS */
+    size_t memory_bytes_max;  /* 0 for NTK_OUTBOX_MEMORY_BYTES */
+    const char *spool_folder; /* created if missing, mode 0700; NULL if none */
+    uint64_t spool_bytes_max; /* 0 for NTK_OUTBOX_SPOOL_BYTES */
+    uint64_t pause_min_ns;    /* 0 for NTK_OUTBOX_PAUSE_MIN_NS */
+    uint64_t pause_max_ns;    /* 0 for NTK_OUTBOX_PAUSE_MAX_NS */
+    /* Maximum wait of drain() for the peer; 0 for NTK_OUTBOX_DRAIN_NS */
     uint64_t drain_ns;
-    uint64_t sync_ns;              /* between two syncs of the spool; 0: NTK_OUTBOX_SYNC_NS */
-    const struct ntk_clock *clock; /* borrowed; NULL: the system's */
+    uint64_t sync_ns;              /* interval of syncs of the spool; 0 for NTK_OUTBOX_SYNC_NS */
+    const struct ntk_clock *clock; /* borrowed; NULL for the system clock */
 };
 
-/* Items are counted by the caller: samples, points. */
+/* Counts of items; the caller defines the items, such as samples or points. */
 struct ntk_outbox_counts {
     uint64_t sent_items;
     uint64_t refused_items;
     uint64_t lost_items;    /* beyond the limits, or in an unreadable spool file */
     uint64_t waiting_items; /* in memory and in the spool */
-    uint64_t retry_count;   /* deliveries that will be, or were, retried */
+    uint64_t retry_count;   /* number of deliveries that were or will be retried */
 };
 
 struct ntk_outbox;
 
-/* err names the problem of the spool folder (-EBUSY: another program uses it). */
+/* err has the problem of the spool folder (-EBUSY: another program uses it). */
 int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbox **out_outbox,
                       struct ntk_err *err);
-/* Stops sending. Messages in memory go to the spool, or are lost. NULL is fine. */
+/* Stops sending. Messages in memory are moved to the spool, or lost. Accepts NULL. */
 void ntk_outbox_destroy(struct ntk_outbox *outbox);
 
-/* Takes the bytes of buf, which is empty afterwards. 0; Negative, e.g. -ENOMEM, -EMSGSIZE: the
- * items are counted as lost, unless the caller puts them again. */
+/* Takes the bytes of buf, which is empty afterwards. Returns 0, or negative, such as -ENOMEM or
+ * -EMSGSIZE: the items are counted as lost, unless the caller puts them again. */
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
-/* Counts items as lost that failed to be put and are not put again. */
+/* Counts items as lost that could not be put and are not put again. */
 void ntk_outbox_give_up(struct ntk_outbox *outbox, uint64_t item_count);
-/* At the end of a program, after the last put: 1 if nothing waits; 0 while messages may still be
- * sent. Sending stops drain_ns after the first call, or in haste: then 1 if all waiting messages
- * are on disk, else -ETIMEDOUT (-EINTR in haste) with a message. */
+/* Called at the end of a program, after the last put. Returns 1 if nothing waits; 0 while messages
+ * may still be sent. Sending stops drain_ns after the first call, or if in_haste: then returns 1 if
+ * all waiting messages are on disk, else -ETIMEDOUT (-EINTR if in_haste) with a message. */
 int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err);
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_counts - the list of sources of this process. */
+/* output_counts - holds the list of sources in this process. */
 #include "exporters/transport/output_counts.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "shared/base/str.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ntk_output_source *sources; /* the lock's */
+static struct ntk_output_source *sources; /* protected by the lock */
 
 void ntk_output_source_add(struct ntk_output_source *source)
 {
@@ -32,7 +32,7 @@ void ntk_output_source_remove(struct ntk_output_source *source)
     pthread_mutex_unlock(&lock);
 }
 
-/* The row with this name, added if there is room. */
+/* Returns the row with this name, added if there is space. */
 static struct ntk_output_counts *row_get(struct ntk_output_counts *rows, size_t *count,
                                          const char *name)
 {

@@ -6,7 +6,7 @@
  * Each output has a source that adds its counts; sources with the same name are one output.
  *
  * Owner:   the output owns its source from add to remove.
- * Threads: any; read() is called on the asking thread, and no longer once remove has returned.
+ * Threads: any; read() is called on the requesting thread, and no longer after remove has returned.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_OUTPUT_COUNTS_H
 #define NTK_EXPORTERS_TRANSPORT_OUTPUT_COUNTS_H
@@ -19,26 +19,26 @@
 extern "C" {
 #endif
 
-#define NTK_OUTPUT_COUNTS_MAX 12 /* names; further ones are not counted */
+#define NTK_OUTPUT_COUNTS_MAX 12 /* maximum number of names; further ones are not counted */
 #define NTK_OUTPUT_NAME_BYTES 64
 
-/* Items are counted by the output: samples, data points, reports. All counts except the waiting
- * ones only grow. */
+/* Counts of items; the output defines the items: samples, data points, reports. All counts except
+ * the waiting items only increase. */
 struct ntk_output_counts {
     char name[NTK_OUTPUT_NAME_BYTES];
     uint64_t sent_items;
-    uint64_t refused_items; /* by the peer, which would reject them again */
+    uint64_t refused_items; /* the peer would reject them again */
     uint64_t lost_items;    /* beyond the limits on waiting items */
     bool has_cut;
-    uint64_t cut_items;    /* of all: sent without a part that was too long */
-    uint64_t retry_count;  /* deliveries that will be, or were, retried */
-    uint64_t memory_items; /* waiting */
-    uint64_t spool_items;  /* waiting on the disk */
+    uint64_t cut_items;    /* items sent without a part that was too long */
+    uint64_t retry_count;  /* number of deliveries that were or will be retried */
+    uint64_t memory_items; /* waiting in memory */
+    uint64_t spool_items;  /* waiting on disk */
     bool has_complete;
     /* Unix time of the last commit, or of the last moment without waiting items */
     uint64_t complete_ns;
     bool has_free;
-    uint64_t free_bytes; /* of the file system that the output writes to */
+    uint64_t free_bytes; /* free space in the file system of the output */
 };
 
 struct ntk_output_source {
@@ -50,9 +50,9 @@ struct ntk_output_source {
 };
 
 void ntk_output_source_add(struct ntk_output_source *source);
-/* Removing a source that was never added is allowed. */
+/* Removes a source; a source that was never added is allowed. */
 void ntk_output_source_remove(struct ntk_output_source *source);
-/* Returns the number of rows filled, sorted by name. */
+/* Fills rows sorted by name; returns their number. */
 size_t ntk_output_counts_read(struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX]);
 
 #ifdef __cplusplus

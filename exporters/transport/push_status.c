@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* push_status - a table of ranges; the first matching row counts. */
+/* push_status - interprets statuses with a table of ranges; the first matching row is used. */
 #include "exporters/transport/push_status.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static const struct {
     long first;
     long last;
-    enum ntk_outbox_result result[2]; /* by protocol */
+    enum ntk_outbox_result result[2]; /* result by protocol */
 } rows[] = {
     { 200, 299, { NTK_OUTBOX_SENT, NTK_OUTBOX_SENT } },
     { 300, 399, { NTK_OUTBOX_RETRY, NTK_OUTBOX_RETRY } },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_status - the meaning of an answer's status for a pushed message. Pure.
+ * push_status - interprets the status of an answer to a pushed message.
  *
  *   status            remote write 1.0   OTLP/HTTP 1
  *   200-299           sent               sent
@@ -11,8 +11,8 @@
  *   any other         refused            refused
  *
  * A redirect is not followed, to protect credentials. It is an error of the address, not of the
- * message, which waits until the address is corrected. CloudWatch judges by names of errors and has
- * its own table.
+ * message, which waits until the address is corrected. CloudWatch uses names of errors and has a
+ * separate table.
  * Source:  "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
  *          OTLP/HTTP.
  */

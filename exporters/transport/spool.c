@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spool - "<20 digits>.msg" files, oldest by name. */
+/* spool - stores messages in files "<20 digits>.msg", oldest first by name. */
 #include "exporters/transport/spool.h"
 
 #include <assert.h>
@@ -20,14 +20,14 @@
 
 #define NAME_BYTES 32
 #define DIGITS 20
-/* Number of the first file in an empty folder: leaves room before it. */
+/* Number of the first file in an empty folder: leaves numbers below it free. */
 #define NUMBER_FIRST (UINT64_C(1) << 40)
 
 struct entry {
     uint64_t number;
     uint64_t file_bytes;
     uint64_t item_count;
-    bool is_new; /* not synced */
+    bool is_new; /* not synced yet */
 };
 
 struct ntk_spool {
@@ -35,12 +35,12 @@ struct ntk_spool {
     int lock_fd;
     uint64_t bytes_max;
     size_t message_bytes_max;
-    struct ntk_vec entries; /* struct entry, oldest first; valid in [first, count) */
+    struct ntk_vec entries; /* elements are struct entry, oldest first; valid in [first, count) */
     size_t first;
-    uint64_t next_number; /* of the next file after all others; never reused */
+    uint64_t next_number; /* number of the next file after all others; never reused */
     uint64_t bytes;
     uint64_t items;
-    bool has_changes; /* since the last sync */
+    bool has_changes; /* true if changed since the last sync */
 };
 
 static void name_of(char name[NAME_BYTES], uint64_t number, const char *end)
@@ -78,21 +78,21 @@ static bool header_read(int fd, uint64_t file_bytes, size_t message_bytes_max,
 
 NTK_ORDER(by_number, struct entry, NTK_UP(number));
 
-/* O_NONBLOCK: a FIFO with that name must not block; like everything that is not a regular file, it
- * is damaged. */
+/* Opens a file with O_NONBLOCK: a FIFO with that name must not block; like everything except a
+ * regular file, it counts as damaged. */
 static int open_to_read(const struct ntk_spool *spool, const char *name)
 {
     return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Whether this process temporarily lacks a resource, which is not the file's fault. */
+/* Returns true if this process temporarily lacks a resource, independent of the file. */
 static bool is_shortage(int error)
 {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == EINTR;
 }
 
-/* Adds the file if it is a message. A damaged or unreadable one is removed when its turn comes; a
- * partly written one at once. */
+/* Adds the file if it is a message. A damaged or unreadable file is removed when its turn comes; a
+ * partly written file immediately. */
 static int add_file(struct ntk_spool *spool, const char *name)
 {
     struct entry entry = { 0 };
@@ -158,12 +158,12 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     return 0;
 }
 
-/* The folder itself may be new. */
+/* Syncs the parent, because the folder may be new. */
 static void sync_parent(const struct ntk_spool *spool)
 {
     int fd = openat(spool->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd >= 0) { /* else the folder exists and its parent is unreadable: not new */
+    if (fd >= 0) { /* otherwise the folder exists and its parent is unreadable: not new */
         (void)fsync(fd);
         close(fd);
     }
@@ -244,7 +244,7 @@ static void remove_first(struct ntk_spool *spool)
     spool->items -= entry->item_count;
     spool->has_changes = true;
     spool->first++;
-    if (spool->first * 2 >= spool->entries.count) { /* frees the places of removed entries */
+    if (spool->first * 2 >= spool->entries.count) { /* frees the memory of removed entries */
         struct entry *entries = spool->entries.items;
         spool->entries.count -= spool->first;
         memmove(entries, entries + spool->first, spool->entries.count * sizeof *entries);
@@ -373,7 +373,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     spool->next_number += entry.number == spool->next_number;
     spool->has_changes = true;
     struct entry *entries = spool->entries.items;
-    assert(entries); /* the place is reserved, so this cannot fail */
+    assert(entries); /* the capacity is reserved, so this cannot fail */
     entries[--spool->first] = entry;
     *out_number = entry.number;
     spool->bytes += file_bytes;
@@ -381,7 +381,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     return 0;
 }
 
-/* Reads the bytes of the message after its header. */
+/* Reads the bytes of the message after the header. */
 static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_buf *buf)
 {
     char *to = ntk_buf_extend(buf, header->bytes_count);
@@ -474,7 +474,7 @@ int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers)
     return 0;
 }
 
-/* For one file; a missing one needs nothing. */
+/* Syncs one file; a missing file needs no sync. */
 static int sync_file(const struct ntk_spool *spool, uint64_t number)
 {
     char name[NAME_BYTES];
