@@ -138,13 +138,47 @@ static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct n
                      : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data before this time");
 }
 
+/* The time up to which rows of the next tier represent this one: the end of the step in which the
+ * tier lost its last row, or its beginning as long as that step is not complete. */
+#define BEGIN_OF(tier, next)                                                         \
+    "(SELECT CASE WHEN e <= n.done_ns THEN e ELSE f END FROM"                        \
+    " (SELECT t.first_ns AS f, (t.first_ns + x.step_ns - 1) / x.step_ns * x.step_ns" \
+    "  AS e FROM tier t, tier x WHERE t.tier = '" tier "' AND x.tier = '" next "')," \
+    " tier n WHERE n.tier = '" next "')"
+static const char *const begin_sql[] = {
+    [NTK_STORE_SECOND] = BEGIN_OF("second", "minute"),
+    [NTK_STORE_MINUTE] = BEGIN_OF("minute", "hour"),
+};
+
+/* Whether a row of the next tier, which represents deleted ones of this tier, ends at the time. Its
+ * period may overlap that of the first row left. */
+static int is_end_of_coarser(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+{
+    char sql[640];
+    int64_t found = 0;
+
+    if (replay->tier + 1 == NTK_STORE_TIER_COUNT) {
+        return 0;
+    }
+    snprintf(sql, sizeof sql,
+             "SELECT EXISTS (SELECT 1 FROM machine%s WHERE time_ns = %" PRIu64
+             " AND time_ns <= %s)",
+             ntk_tier_suffixes[replay->tier + 1], time_ns, begin_sql[replay->tier]);
+    int ret = ntk_store_sql_number(replay->db, sql, &found, err);
+    return ret < 0 ? ret : found != 0;
+}
+
 static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
         char sql[128];
         int64_t first_ns = 0;
         replay->tier = (enum ntk_store_tier)tier;
-        int ret = find_row(replay, time_ns, err);
+        int ret = is_end_of_coarser(replay, time_ns, err);
+        if (ret > 0) {
+            continue;
+        }
+        ret = ret < 0 ? ret : find_row(replay, time_ns, err);
         if (ret != 0) {
             return ret < 0 ? ret : 0;
         }
@@ -227,24 +261,27 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
     return read_moment(reader, tier, time_ns, find_row_before, out_snapshot, err);
 }
 
-/* Finds the nearest row of any tier on one side; coarse rows are used only if the finer ones were
- * deleted. */
+/* Finds the nearest row of any tier on one side. Each time is represented once: by coarse rows where
+ * finer ones were deleted. */
 static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, bool forwards,
                           uint64_t *out_time_ns, struct ntk_err *err)
 {
-    char sql[1024];
+    const char *nearest = forwards ? "min" : "max";
+    const char *side = forwards ? ">" : "<";
+    char sql[3072];
     int64_t found_ns = 0;
 
     snprintf(sql, sizeof sql,
-             "SELECT t FROM (SELECT %s(time_ns) AS t FROM machine_sample WHERE time_ns %s %" PRIu64
+             "WITH b (second, minute) AS MATERIALIZED (SELECT %s, %s)"
+             " SELECT t FROM (SELECT %s(time_ns) AS t FROM machine_sample WHERE time_ns %s %" PRIu64
+             "  AND time_ns > (SELECT second FROM b)"
              " UNION ALL SELECT %s(time_ns) FROM machine_minute WHERE time_ns %s %" PRIu64
-             "  AND time_ns <= (SELECT first_ns FROM tier WHERE tier = 'second')"
+             "  AND time_ns <= (SELECT second FROM b) AND time_ns > (SELECT minute FROM b)"
              " UNION ALL SELECT %s(time_ns) FROM machine_hour WHERE time_ns %s %" PRIu64
-             "  AND time_ns <= (SELECT first_ns FROM tier WHERE tier = 'minute'))"
+             "  AND time_ns <= (SELECT minute FROM b))"
              " WHERE t IS NOT NULL ORDER BY t %s LIMIT 1",
-             forwards ? "min" : "max", forwards ? ">" : "<", time_ns, forwards ? "min" : "max",
-             forwards ? ">" : "<", time_ns, forwards ? "min" : "max", forwards ? ">" : "<", time_ns,
-             forwards ? "ASC" : "DESC");
+             begin_sql[NTK_STORE_SECOND], begin_sql[NTK_STORE_MINUTE], nearest, side, time_ns,
+             nearest, side, time_ns, nearest, side, time_ns, forwards ? "ASC" : "DESC");
     int ret = ntk_store_sql_number(reader->db, sql, &found_ns, err);
     if (ret == -ENODATA) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data %s this time",

@@ -389,7 +389,8 @@ static void replay_steps_across_gaps_and_coarser_tiers(void **state)
         ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 160 * SECOND, &snapshot, &err), 0);
     assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 8192);
     ntk_snapshot_destroy(snapshot);
-    /* Two minutes, then the seconds from 150 to 200, then those after the gap. */
+    /* Three minutes, since the third one lost seconds; then the seconds from 181 to 200, then those
+     * after the gap. */
     time_ns = 0;
     while (ntk_store_reader_next(f->reader, time_ns, &time_ns, &err) == 0) {
         assert_int_equal(ntk_store_reader_snapshot_at(f->reader, time_ns, &snapshot, &err), 0);
@@ -397,7 +398,45 @@ static void replay_steps_across_gaps_and_coarser_tiers(void **state)
         ntk_snapshot_destroy(snapshot);
         count++;
     }
-    assert_int_equal(count, 2 + 51 + 100);
+    assert_int_equal(count, 3 + 20 + 100);
+}
+
+/* Method: the seconds end between full seconds, so the first one left begins in a deleted minute. */
+static void replay_shows_each_execution_once_whatever_was_deleted(void **state)
+{
+    static const uint64_t deleted_seconds[] = { 0, 30, 60, 61, 119, 120, 150 };
+
+    for (size_t i = 0; i < sizeof deleted_seconds / sizeof *deleted_seconds; i++) {
+        struct fixture *f = *state;
+        struct test_period period = { .time_ns = MINUTE_0 + SECOND * 3 / 2,
+                                      .completed = 4,
+                                      .latency_ns = 1000 };
+        struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+        struct ntk_err err = { 0 };
+        uint64_t time_ns = 0;
+        uint64_t completed = 0;
+
+        for (int second = 0; second < 300; second++) {
+            put(f, &period);
+        }
+        start_reading(f);
+        sqlite3 *db = test_tier_open(f->path);
+        while (ntk_retention_run(db, &retention, MINUTE_0 + deleted_seconds[i] * SECOND, &err) >
+               0) {
+        }
+        sqlite3_close(db);
+        while (ntk_store_reader_next(f->reader, time_ns, &time_ns, &err) == 0) {
+            struct ntk_snapshot *snapshot = NULL;
+
+            assert_int_equal(ntk_store_reader_snapshot_at(f->reader, time_ns, &snapshot, &err), 0);
+            assert_int_equal(snapshot->realtime_ns, time_ns);
+            completed += snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
+            ntk_snapshot_destroy(snapshot);
+        }
+        assert_int_equal(completed, 300 * 2 * 4);
+        assert_int_equal(tear_down(state), 0);
+        assert_int_equal(set_up(state), 0);
+    }
 }
 
 static void core_utilization_in_a_minute_covers_only_the_process_time(void **state)
@@ -591,6 +630,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_stored_snapshot_reads_back_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(device_health_is_stored_when_it_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(replay_shows_each_execution_once_whatever_was_deleted,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(replay_steps_across_gaps_and_coarser_tiers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(core_utilization_in_a_minute_covers_only_the_process_time,
