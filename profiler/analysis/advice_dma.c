@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* advice_dma - how well queues use their engines, spills, and repeated reads. */
 #include "profiler/analysis/advice_private.h"
+#include "profiler/analysis/executions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -206,6 +207,8 @@ void ntk_advice_dma(struct ntk_advice_list *list)
 void ntk_advice_tensors(struct ntk_advice_list *list)
 {
     const struct ntk_tensor_traffic *tensors = list->input->tensors;
+    /* Each execution has to read its inputs once. */
+    uint64_t executions = ntk_executions_count(list->input->program->trace);
     uint64_t all = 0;
 
     for (size_t i = 0; i < tensors->row_count; i++) {
@@ -222,19 +225,19 @@ void ntk_advice_tensors(struct ntk_advice_list *list)
             char line[NTK_ADVICE_LINES_BYTES];
             char waiting[NTK_ADVICE_LINES_BYTES];
 
+            double ratio = row->reload_ratio / (double)executions;
             struct ntk_advice_item *item = ntk_advice_judge(
-                list, NTK_ADVICE_RELOAD, row->reload_ratio,
-                dma_share * (double)row->read_bytes / (double)all,
-                "%s %s is read %.2f times: %s of %s%s%s", row->kind, row->name, row->reload_ratio,
+                list, NTK_ADVICE_RELOAD, ratio, dma_share * (double)row->read_bytes / (double)all,
+                "%s %s is read %.2f times%s: %s of %s%s%s", row->kind, row->name, ratio,
+                executions > 1 ? " per execution" : "",
                 ntk_units_bytes(read, sizeof read, row->read_bytes),
                 ntk_units_bytes(size, sizeof size, row->size_bytes),
                 ntk_advice_lines(list, &row->readers, "at", 1, " bytes", line),
                 waiting_text(list, ntk_line_costs_most(&row->readers), waiting));
             if (list->input->path) { /* it is loaded once */
-                ntk_advice_gain(item,
-                                list->dma.free * (double)row->read_bytes / (double)all *
-                                    (1 - 1 / row->reload_ratio),
-                                list->dma_bound);
+                ntk_advice_gain(
+                    item, list->dma.free * (double)row->read_bytes / (double)all * (1 - 1 / ratio),
+                    list->dma_bound);
                 ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }
         }

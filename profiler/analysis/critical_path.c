@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/analysis/core_signals.h"
+#include "profiler/analysis/executions.h"
 #include "shared/base/map.h"
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
@@ -20,6 +21,7 @@ struct walk {
     struct ntk_long_list steps; /* struct ntk_path_step, from the end to the start */
     int64_t at_ps;              /* everything from here on is in steps */
     bool has_cores;             /* the steps are in several cores */
+    struct ntk_execution_borders borders;
     int failed;
 };
 
@@ -113,6 +115,38 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
     return by;
 }
 
+/* Whether the path goes from the instruction to an earlier execution: no instruction of its own
+ * execution delays it. cause_ps: start of what does; INT64_MIN: nothing. */
+static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_ps)
+{
+    const struct ntk_execution_borders *borders = &walk->borders;
+    size_t of =
+        borders->count ? ntk_execution_of(borders, walk->core->instructions[item].start_ps) : 0;
+
+    return of > 0 && cause_ps < borders->items[of].start_ps;
+}
+
+/* Goes to the instruction that ended the execution before. */
+static uint32_t go_over_border(struct walk *walk, uint32_t item, bool *is_overlapped)
+{
+    size_t of = ntk_execution_of(&walk->borders, walk->core->instructions[item].start_ps);
+    const struct ntk_execution_border *before = &walk->borders.items[of - 1];
+
+    step(walk, NTK_PATH_START, NTK_NO_INDEX, before->end_ps);
+    *is_overlapped = before->end_ps > walk->at_ps;
+    turn_to(walk, before->core);
+    return before->item;
+}
+
+static int64_t maker_ps(const struct walk *walk, uint32_t item)
+{
+    const struct ntk_release *release = &walk->dependencies->releases[item];
+
+    return walk->program->trace->cores[ntk_release_core(walk->core_index, release)]
+        .instructions[release->by]
+        .start_ps;
+}
+
 /* Goes from an instruction to its predecessor on the path. The walk reached it at its end, or
  * (is_overlapped) at the start of one that its engine started before that end. */
 static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
@@ -129,10 +163,17 @@ static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
     *is_overlapped = false;
     if (cause.is_released) {
         step(walk, NTK_PATH_LATENCY, item, cause.released_ps);
-        if (cause.is_known) {
+        if (cause.is_known && !is_at_border(walk, item, maker_ps(walk, item))) {
             return go_to_maker(walk, item);
         }
+        if (cause.is_known) {
+            return go_over_border(walk, item, is_overlapped);
+        }
         step(walk, NTK_PATH_WAIT, item, cause.free_ps);
+    }
+    if (is_at_border(walk, item,
+                     cause.holder == NTK_NO_INDEX ? INT64_MIN : all[cause.holder].start_ps)) {
+        return go_over_border(walk, item, is_overlapped);
     }
     if (cause.holder == NTK_NO_INDEX) {
         step(walk, NTK_PATH_START, item, 0);
@@ -378,6 +419,9 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
     if (!trace->has_total || trace->total_ps <= 0) {
         return -ENODATA;
     }
+    if (ntk_execution_borders_find(trace, &walk.borders) < 0) {
+        return -ENOMEM;
+    }
     ntk_long_list_init(&walk.steps, trace, sizeof(struct ntk_path_step), 1);
     walk.at_ps = trace->total_ps;
     item = last_instruction(program, &path.core);
@@ -394,6 +438,7 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
         passed(&walk, looks++);
     }
     step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);
+    ntk_execution_borders_fini(&walk.borders);
     reverse(&walk.steps);
     path.list = walk.steps;
     path.steps = walk.steps.items;

@@ -20,8 +20,7 @@ void ntk_executions_fini(struct ntk_executions *executions)
 /* The first and the last instruction of each engine. */
 static void engines_find(const struct ntk_trace_core *core, struct engine *engines)
 {
-    for (size_t i = 0; i < core->instruction_count; i++) {
-        const struct ntk_trace_instruction *instruction = &core->instructions[i];
+    ntk_trace_each_instruction(core, instruction) {
         struct engine *engine = &engines[instruction->engine % NTK_NTFF_ENGINE_COUNT];
 
         engine->first = engine->is_there ? engine->first : instruction->slot;
@@ -69,8 +68,7 @@ int ntk_analysis_executions(const struct ntk_trace_core *core,
         return 0;
     }
     engines_find(core, engines);
-    for (size_t i = 0; i < core->instruction_count; i++) {
-        const struct ntk_trace_instruction *instruction = &core->instructions[i];
+    ntk_trace_each_instruction(core, instruction) {
         size_t of =
             execution_of(&engines[instruction->engine % NTK_NTFF_ENGINE_COUNT], instruction->slot);
 
@@ -101,4 +99,125 @@ int ntk_analysis_executions(const struct ntk_trace_core *core,
         ntk_executions_fini(out_executions);
     }
     return 0;
+}
+
+/* Programs of one instruction may repeat it for any reason. */
+static bool has_a_program(const struct ntk_trace_core *core)
+{
+    uint32_t first[NTK_NTFF_ENGINE_COUNT];
+    bool is_there[NTK_NTFF_ENGINE_COUNT] = { false };
+
+    ntk_trace_each_instruction(core, instruction) {
+        unsigned e = instruction->engine % NTK_NTFF_ENGINE_COUNT;
+
+        if (is_there[e] && instruction->slot != first[e]) {
+            return true;
+        }
+        first[e] = instruction->slot;
+        is_there[e] = true;
+    }
+    return false;
+}
+
+uint64_t ntk_executions_count(const struct ntk_trace *trace)
+{
+    uint64_t most = 1;
+
+    for (size_t c = 0; c < trace->core_count && !trace->is_part; c++) {
+        struct ntk_executions executions;
+
+        if (!has_a_program(&trace->cores[c])) {
+            continue;
+        }
+        if (ntk_analysis_executions(&trace->cores[c], &executions) == 0) {
+            most = executions.count > most ? executions.count : most;
+            ntk_executions_fini(&executions);
+        }
+    }
+    return most;
+}
+
+size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t time_ps)
+{
+    size_t low = 0;
+    size_t high = borders->count;
+
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (borders->items[middle].start_ps <= time_ps) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Starts of the executions of a core; cores with another number of them are ignored. */
+static int starts_add(struct ntk_execution_borders *borders, const struct ntk_trace_core *core,
+                      uint64_t count)
+{
+    struct ntk_executions executions;
+    int ret = ntk_analysis_executions(core, &executions);
+
+    for (size_t i = 0; ret == 0 && executions.count == count && i < count; i++) {
+        int64_t *start_ps = &borders->items[i].start_ps;
+
+        *start_ps =
+            executions.items[i].start_ps < *start_ps ? executions.items[i].start_ps : *start_ps;
+    }
+    ntk_executions_fini(&executions);
+    return ret;
+}
+
+int ntk_execution_borders_find(const struct ntk_trace *trace,
+                               struct ntk_execution_borders *out_borders)
+{
+    struct ntk_execution_borders borders = { 0 };
+    uint64_t count = ntk_executions_count(trace);
+    int ret = 0;
+
+    *out_borders = borders;
+    if (count <= 1) {
+        return 0;
+    }
+    borders.items = calloc(count, sizeof *borders.items);
+    if (!borders.items) {
+        return -ENOMEM;
+    }
+    borders.count = count;
+    for (size_t i = 0; i < count; i++) {
+        borders.items[i] =
+            (struct ntk_execution_border){ .start_ps = INT64_MAX, .end_ps = INT64_MIN };
+    }
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        ret = starts_add(&borders, &trace->cores[c], count);
+    }
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+
+        ntk_trace_each_instruction(core, instruction) {
+            struct ntk_execution_border *border =
+                &borders.items[ntk_execution_of(&borders, instruction->start_ps)];
+
+            if (instruction->end_ps > border->end_ps) {
+                border->end_ps = instruction->end_ps;
+                border->item = (uint32_t)(instruction - core->instructions);
+                border->core = c;
+            }
+        }
+    }
+    if (ret < 0) {
+        ntk_execution_borders_fini(&borders);
+        return ret;
+    }
+    *out_borders = borders;
+    return 0;
+}
+
+void ntk_execution_borders_fini(struct ntk_execution_borders *borders)
+{
+    free(borders->items);
+    *borders = (struct ntk_execution_borders){ 0 };
 }

@@ -31,5 +31,26 @@ struct ntk_executions {
 int ntk_analysis_executions(const struct ntk_trace_core *core,
                             struct ntk_executions *out_executions);
 void ntk_executions_fini(struct ntk_executions *executions);
+/* The number of executions that a whole capture records, of the core with the most; 1 if it is
+ * unknown, for a part, and out of memory. Figures of the capture are sums over all of them. */
+uint64_t ntk_executions_count(const struct ntk_trace *trace);
+
+/* The borders between executions: the next one starts when the one before has ended on all cores. */
+struct ntk_execution_border {
+    int64_t start_ps; /* of the execution */
+    int64_t end_ps;   /* of its last instruction */
+    uint32_t item;    /* that one: an index in its core */
+    size_t core;
+};
+struct ntk_execution_borders {
+    struct ntk_execution_border *items;
+    size_t count; /* 0: one execution, or unknown, or a part of a capture */
+};
+/* 0 or -ENOMEM. */
+int ntk_execution_borders_find(const struct ntk_trace *trace,
+                               struct ntk_execution_borders *out_borders);
+void ntk_execution_borders_fini(struct ntk_execution_borders *borders);
+/* The execution with this time: the last one that started before or at it; 0 before the first. */
+size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t time_ps);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/core_signals.h"
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/interval.h"
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
@@ -16,7 +17,8 @@ struct walk {
     const struct ntk_trace_core *core;
     const struct ntk_core_dependencies *dependencies;
     struct ntk_idle_engine *engine;
-    struct ntk_vec rows;                       /* struct ntk_idle_row */
+    struct ntk_vec rows; /* struct ntk_idle_row */
+    const struct ntk_execution_borders *borders;
     int64_t until_ps;                          /* everything before is accounted for */
     int64_t program_from_ps, program_until_ps; /* of all engines */
     int64_t ran_out_ps; /* the engine has nothing left to do from then until program_until_ps */
@@ -234,10 +236,28 @@ static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64
     walk->until_ps = end_ps;
 }
 
+/* Time before the instruction's execution starts: the engine has finished the one before. */
+static void add_border(struct walk *walk, int64_t start_ps)
+{
+    const struct ntk_execution_borders *borders = walk->borders;
+    struct ntk_idle_row end = plain(NTK_IDLE_END);
+
+    if (borders->count == 0) {
+        return;
+    }
+    int64_t border_ps = borders->items[ntk_execution_of(borders, start_ps)].start_ps;
+    if (walk->until_ps > 0 && border_ps > walk->until_ps) {
+        walk->item = NTK_NO_INDEX;
+        add(walk, &end, walk->until_ps, border_ps);
+        walk->until_ps = border_ps;
+    }
+}
+
 /* The time from until_ps to the start of the instruction. */
 static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instruction,
                     const struct ntk_slot_fact *fact)
 {
+    add_border(walk, instruction->start_ps);
     if (instruction->start_ps <= walk->until_ps) {
         return;
     }
@@ -283,6 +303,7 @@ struct program_time {
     bool has_run;
     int64_t from_ps, until_ps;                          /* on any engine of any core */
     int64_t (*engines_until_ps)[NTK_NTFF_ENGINE_COUNT]; /* by core; INT64_MIN: no program */
+    struct ntk_execution_borders borders;
 };
 
 static int program_time_get(const struct ntk_program *program, struct program_time *out)
@@ -292,6 +313,11 @@ static int program_time_get(const struct ntk_program *program, struct program_ti
     *out = (struct program_time){ .from_ps = INT64_MAX, .until_ps = INT64_MIN };
     out->engines_until_ps = calloc(trace->core_count + 1, sizeof *out->engines_until_ps);
     if (!out->engines_until_ps) {
+        return -ENOMEM;
+    }
+    if (ntk_execution_borders_find(trace, &out->borders) < 0) {
+        free(out->engines_until_ps);
+        out->engines_until_ps = NULL;
         return -ENOMEM;
     }
     for (size_t c = 0; c < trace->core_count; c++) {
@@ -340,6 +366,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
     walk.ran_out_ps = !time->has_run ? INT64_MAX : own_ps == INT64_MIN ? time->from_ps : own_ps;
     walk.program_from_ps = time->from_ps;
     walk.program_until_ps = time->until_ps;
+    walk.borders = &time->borders;
     engine->core = core_index;
     engine->engine = engine_index;
     ntk_trace_each_instruction(walk.core, instruction) {
@@ -405,6 +432,7 @@ int ntk_analysis_idle_parts(const struct ntk_program *program,
         }
     }
     free(time.engines_until_ps);
+    ntk_execution_borders_fini(&time.borders);
     if (ret < 0) {
         ntk_idle_reasons_fini(&result);
         return ret;

@@ -11,6 +11,7 @@
 #include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/queue_names.h"
@@ -124,7 +125,7 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
 
 /* A region found in only one of two executions is missing in the other. */
 static int add_regions(struct ntk_measures *measures, const struct ntk_program *program,
-                       struct ntk_work_units *out_units)
+                       bool are_known, struct ntk_work_units *out_units)
 {
     struct ntk_regions regions;
     int ret = ntk_analysis_regions(program, &regions);
@@ -132,7 +133,7 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
     if (ret < 0) {
         return ret;
     }
-    for (size_t i = 0; i < regions.region_count && ret == 0; i++) {
+    for (size_t i = 0; i < regions.region_count && ret == 0 && are_known; i++) {
         ret = ntk_measures_add(measures, NTK_MEASURE_REGION, regions.regions[i].key,
                                (double)regions.regions[i].median_ps);
         ret = ret ? ret
@@ -247,6 +248,24 @@ static bool is_known(const struct ntk_measures *measures, enum ntk_measure_kind 
     return !(measures->unknown & 1u << kind);
 }
 
+/* Whether the measure of a capture is the sum over its executions. Regions have a median, and
+ * peaks and shares are those of all. */
+static bool adds_up(const struct ntk_measure *measure)
+{
+    return measure->kind != NTK_MEASURE_REGION && measure->kind != NTK_MEASURE_USE &&
+           (measure->kind != NTK_MEASURE_MEMORY || strncmp(measure->name, "HBM ", 4) == 0);
+}
+
+/* The mean: a capture of three executions is compared with one of a single execution. */
+static void per_execution(struct ntk_measures *measures, uint64_t count)
+{
+    ntk_vec_each(struct ntk_measure, measure, &measures->items) {
+        if (adds_up(measure)) {
+            measure->value /= (double)count;
+        }
+    }
+}
+
 /* Share of the time after which the part is done, for progress. */
 #define SHARE_PATH 0.02
 #define SHARE_ACTIVITY 0.2
@@ -258,6 +277,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units)
 {
     const struct ntk_trace *trace = program->trace;
+    uint64_t executions = ntk_executions_count(trace);
     struct ntk_measures measures = { .unknown = unknown_kinds(program, path) };
     struct ntk_activity activity;
     struct ntk_dma_traffic traffic;
@@ -275,7 +295,9 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     ret = ret ? ret : add_use(&measures, program, costs, &traffic);
     ntk_progress_show(progress, SHARE_USE);
     if (ret == 0 && is_known(&measures, NTK_MEASURE_OPERATION)) {
-        ret = add_regions(&measures, program, out_units);
+        /* Executions repeat, so the regions of several are others than those of one. */
+        measures.unknown |= executions > 1 ? 1u << NTK_MEASURE_REGION : 0;
+        ret = add_regions(&measures, program, executions == 1, out_units);
         ntk_progress_show(progress, SHARE_REGIONS);
         ret = ret ? ret : add_costs(&measures, costs);
         ret = ret ? ret : add_engines(&measures, &activity);
@@ -283,6 +305,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     if (ret == 0 && is_known(&measures, NTK_MEASURE_QUEUE)) {
         ret = add_queues(&measures, trace);
     }
+    per_execution(&measures, executions);
     ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_measures_fini(&measures);

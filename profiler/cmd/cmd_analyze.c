@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_analyze_names.h"
 #include "profiler/cmd/cmd_cut.h"
@@ -190,6 +191,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
     struct ntk_json json;
     int ret = 0;
 
+    uint64_t executions = asked->part ? ntk_executions_count(asked->part) : 1;
     ntk_json_init(&json, &sink->buf, true);
     json.ended = step;
     json.ended_ctx = sink;
@@ -199,10 +201,17 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
             ntk_output_part_json(asked->part, &json);
             ntk_output_incomplete_json(asked->analyses->program, &json);
         }
+        if (executions > 1) {
+            ntk_json_key_u64(&json, "execution_count", executions);
+        }
     } else if (asked->part && asked->part->is_part) {
         ntk_buf_add_text(&sink->buf, "Only ");
         ntk_output_part_text(asked->part, &sink->buf);
         ntk_buf_add_char(&sink->buf, '\n');
+    } else if (executions > 1) {
+        ntk_buf_add_format(&sink->buf,
+                           "The capture has %llu executions: figures are of all of them together\n",
+                           (unsigned long long)executions);
     }
     for (size_t i = 0; i < ntk_analyze_count(asked->is_system) && ret == 0; i++) {
         if (is_chosen(i, names, name_count, asked->is_system)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_brief - a capture on one screen, for a terminal. */
+#include "profiler/analysis/executions.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/output/answers/analyses.h"
 #include "profiler/output/answers/output_analysis.h"
@@ -19,7 +20,8 @@ int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const
     if (ret < 0) {
         ntk_long_list_err_set(&err, ret, profile->trace->folder);
     } else {
-        ntk_output_brief(name, &summary, analyses->has_path ? &advice : NULL, &text);
+        ntk_output_brief(name, ntk_executions_count(profile->trace), &summary,
+                         analyses->has_path ? &advice : NULL, &text);
     }
     int code = ret < 0 ? ntk_profile_fail(&err) : ntk_profile_put(&text, output);
     ntk_buf_fini(&text);

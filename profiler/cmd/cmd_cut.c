@@ -38,6 +38,9 @@ static int moment_set(struct moment *moment, const char *text, struct ntk_err *e
             "expected a duration after the start, such as 300ns, 20us, 1.5ms or 2s (a plain number "
             "is in seconds), or, with -d, a point in time, such as 2026-11-21T07:30:00Z");
     }
+    if (moment == &to && !to.is_absolute && to.ns == 0) { /* 0 means the end, below */
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after the start");
+    }
     if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after --from");
     }

@@ -97,6 +97,20 @@ static void warn_of_lacks(const struct ntk_side *side, const char *name, struct 
     ntk_buf_fini(&text);
 }
 
+/* The same of captures with several executions. */
+static void note_executions(const struct ntk_side *side, const char *name, struct ntk_buf *out)
+{
+    static const char text[] = "%s: a capture has %llu executions; its figures are the mean of "
+                               "one, and its regions are not compared\n";
+    unsigned long long count = side->execution_count;
+
+    if (count > 1 && arg_json) {
+        fprintf(stderr, text, name, count);
+    } else if (count > 1) {
+        ntk_buf_add_format(out, text, name, count);
+    }
+}
+
 static int put(const struct ntk_side *before, const struct ntk_side *after)
 {
     struct ntk_comparison comparison;
@@ -107,6 +121,8 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     warn_of_machines(before, after, &out);
     warn_of_lacks(before, "BEFORE", &out);
     warn_of_lacks(after, "AFTER", &out);
+    note_executions(before, "BEFORE", &out);
+    note_executions(after, "AFTER", &out);
     if (ntk_analysis_comparison(before->measures.items, before->measures.count,
                                 after->measures.items, after->measures.count, &comparison) < 0) {
         out.failed = true;

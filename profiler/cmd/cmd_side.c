@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/output/answers/analyses.h"
@@ -36,14 +37,16 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
     int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
 
     if (ret == 0) {
+        uint64_t count = ntk_executions_count(trace);
+        side->execution_count = count > side->execution_count ? count : side->execution_count;
         note_lacks(side, analyses->program);
         ntk_progress_begin(&progress, "measuring");
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
                                     &analyses->costs, &progress, out,
                                     wants_units && !side->has_units ? &side->units : NULL);
         ntk_progress_end(&progress);
-        side->has_units = side->has_units ||
-                          (wants_units && ret == 0 && !(out->unknown & 1u << NTK_MEASURE_REGION));
+        side->has_units = side->has_units || (wants_units && ret == 0 &&
+                                              !(out->unknown & 1u << NTK_MEASURE_OPERATION));
     }
     ntk_analyses_destroy(analyses);
     return ret;

@@ -17,6 +17,7 @@ struct ntk_side {
     size_t neff_count;       /* executions with a NEFF */
     bool has_units;
     struct ntk_work_units units; /* of the first execution, if requested */
+    uint64_t execution_count;    /* of the capture with the most executions */
     bool has_failed;             /* its message was printed */
     size_t lacking_count;        /* captures that lack records */
     char lacks[256];             /* those that the first of them lacks */

@@ -324,7 +324,8 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
     case NTK_OPT_CHOICE:
         return take_choice(program, option, name, value);
     case NTK_OPT_U64:
-        return take(ntk_str_parse_u64(value, option->value), program, name, value, "an integer");
+        return take(ntk_str_parse_u64(value, option->value), program, name, value,
+                    "a non-negative integer");
     case NTK_OPT_I64:
         return take(ntk_str_parse_i64(value, option->value), program, name, value, "an integer");
     case NTK_OPT_DOUBLE:

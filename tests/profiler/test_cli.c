@@ -650,6 +650,9 @@ static void a_selected_part_of_a_capture_is_shown_and_marked(void **state)
            "unknown core: the capture has 4");
     expect(RUN(f, "view", "-s", f->sample, "--from", "2us", "--to", "1us"), 2,
            "--to must be after --from");
+    expect(RUN(f, "view", "-s", f->sample, "--to", "0"), 2, "--to must be after the start");
+    expect(RUN(f, "query", "-s", f->sample, "--rows", "-1", "SELECT 1"), 2,
+           "invalid value '-1' for --rows: expected a non-negative integer");
     expect(RUN(f, "view", "-s", f->sample, "--to", "2026-11-21T07:30:00Z"), 1,
            "for a capture, --from and --to are durations after the start of the execution");
 }

@@ -100,7 +100,7 @@ void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *js
 
 /* One execution on one screen: ten figures, a bar per engine, the first three findings. advice
  * NULL: unknown. */
-void ntk_output_brief(const char *name, const struct ntk_summary *summary,
+void ntk_output_brief(const char *name, uint64_t execution_count, const struct ntk_summary *summary,
                       const struct ntk_advice *advice, struct ntk_buf *out);
 
 void ntk_output_activity_text(const struct ntk_trace *trace,

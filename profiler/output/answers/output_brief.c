@@ -117,13 +117,17 @@ static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
     }
 }
 
-void ntk_output_brief(const char *name, const struct ntk_summary *summary,
+void ntk_output_brief(const char *name, uint64_t execution_count, const struct ntk_summary *summary,
                       const struct ntk_advice *advice, struct ntk_buf *out)
 {
     const struct ntk_summary_value *machine = &summary->values[NTK_SUMMARY_instance_type];
 
     ntk_buf_add_format(out, "%s%s%s\n\n", name, machine->is_present ? " on a " : "",
                        machine->is_present ? machine->text : "");
+    if (execution_count > 1) {
+        ntk_buf_add_format(out, "%-*s %14llu, figures are of all of them together\n", LABEL_WIDTH,
+                           "Executions", (unsigned long long)execution_count);
+    }
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         add_figure(summary, &figures[i], out);
     }

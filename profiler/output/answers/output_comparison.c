@@ -158,7 +158,7 @@ static const char region_note[] = "A region is a part that repeats; its time inc
 static void unknown_text(size_t count, const char *side, struct ntk_buf *out)
 {
     if (count) {
-        ntk_buf_add_format(out, "%zu unknown %s, which lacks their records\n", count, side);
+        ntk_buf_add_format(out, "%zu unknown %s\n", count, side);
     }
 }
 

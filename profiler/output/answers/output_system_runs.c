@@ -131,9 +131,15 @@ static void cell_known(struct ntk_text_table *table, int64_t ns)
     }
 }
 
-static void executions_text(const struct ntk_system_trace *trace,
+/* Returns whether a step is known. */
+static bool executions_text(const struct ntk_system_trace *trace,
                             const struct ntk_execution_split *split, struct ntk_text_table *table)
 {
+    bool has_steps = false;
+
+    for (size_t i = 0; i < split->count; i++) {
+        has_steps = has_steps || split->items[i].total_ns != NTK_SPLIT_ABSENT;
+    }
     for (size_t i = 0; i < split->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_split_execution *one = &split->items[i];
 
@@ -152,6 +158,7 @@ static void executions_text(const struct ntk_system_trace *trace,
         cell_known(table, one->post_ns);
         cell_known(table, one->host_ns);
     }
+    return has_steps || split->count == 0;
 }
 
 int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *text,
@@ -162,6 +169,7 @@ int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *
                                          "DEVICE",   "NOTIFY", "POST",  "HOST" };
     struct ntk_text_table table;
     size_t hidden = 0;
+    bool lacks_steps = false;
     int ret = 0;
 
     if (json) {
@@ -183,7 +191,7 @@ int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *
 
         ret = ntk_analysis_execution_split(asked->traces[t], &split);
         if (ret == 0) {
-            executions_text(asked->traces[t], &split, &table);
+            lacks_steps |= !executions_text(asked->traces[t], &split, &table);
             hidden += split.count > NTK_OUTPUT_ROWS_MAX ? split.count - NTK_OUTPUT_ROWS_MAX : 0;
             ntk_execution_split_fini(&split);
         }
@@ -191,6 +199,10 @@ int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *
     ntk_text_table_put(&table, text);
     ntk_text_table_fini(&table);
     ntk_output_more(text, NTK_OUTPUT_ROWS_MAX + hidden);
+    if (lacks_steps) {
+        ntk_buf_add_text(text, "Without steps: the trace does not record them, such as one from "
+                               "outside (inspect --pid, trigger); view -d shows its calls\n");
+    }
     return ret;
 }
 

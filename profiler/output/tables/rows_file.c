@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/tensor_traffic.h"
 #include "profiler/output/tables/output_part.h"
 #include "profiler/output/tables/predecessors.h"
@@ -466,6 +467,14 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
         ntk_buf_add_char(&text, '.');
         ret = warn(CATEGORY_PART, ntk_buf_text_get(&text), put, ctx);
         ntk_buf_fini(&text);
+    }
+    uint64_t executions = ret == 0 ? ntk_executions_count(trace) : 1;
+    if (executions > 1) {
+        char text[100];
+        snprintf(text, sizeof text,
+                 "The capture has %" PRIu64 " executions; metrics are of all of them together.",
+                 executions);
+        ret = warn(CATEGORY_METRICS, text, put, ctx);
     }
     if (ret == 0 && has_dynamic_packets(&export->summary)) {
         ret = warn(CATEGORY_MISSING,

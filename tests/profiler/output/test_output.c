@@ -75,8 +75,9 @@ static void a_brief_summary_fits_on_a_screen(void **state)
         (void)snprintf(items[i].text, sizeof items[i].text, "finding %d", i + 1);
     }
     setenv("COLUMNS", "160", 1); /* advice is not wrapped */
-    ntk_output_brief("sample", &f->summary, &advice, &f->text);
+    ntk_output_brief("sample", 3, &f->summary, &advice, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
+    expect_text(f, "\nExecutions                                3, figures are of all of them");
     expect_text(f, "\nEngines or DMA active ");
     expect_text(f, ", 37.50% of the duration\n");
     expect_text(f, "\nRead from device memory "); /* with a byte count, or unknown */
@@ -100,7 +101,7 @@ static void a_brief_summary_reports_unknown_values(void **state)
     for (size_t i = 0; i < f->summary.value_count; i++) {
         f->summary.values[i].is_present = false;
     }
-    ntk_output_brief("sample", &f->summary, NULL, &f->text);
+    ntk_output_brief("sample", 1, &f->summary, NULL, &f->text);
     expect_text(f, "sample\n\nDuration on the device              unknown\n");
     expect_text(f, "\nFindings\nunknown: the capture does not contain the execution time\n");
     expect_text(f, " (unknown: Tensor, Vector, Scalar, GpSimd, Sync, DMA, Collectives)\n");
