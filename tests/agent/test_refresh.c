@@ -160,7 +160,7 @@ static void a_query_without_fresh_figures_starts_a_poll(void **state)
     ntk_refresh_destroy(refresh);
 }
 
-static void a_query_after_a_failed_poll_starts_a_new_one(void **state)
+static void a_query_after_a_failed_poll_starts_a_new_poll(void **state)
 {
     struct question question = { 0 };
     struct ntk_refresh *refresh;
@@ -239,7 +239,7 @@ int main(void)
         cmocka_unit_test(page_requests_do_not_wait_during_shutdown),
         cmocka_unit_test(a_query_is_answered_by_a_poll_that_started_after_it),
         cmocka_unit_test(a_query_without_fresh_figures_starts_a_poll),
-        cmocka_unit_test(a_query_after_a_failed_poll_starts_a_new_one),
+        cmocka_unit_test(a_query_after_a_failed_poll_starts_a_new_poll),
         cmocka_unit_test(a_query_fails_if_the_check_fails_or_the_loop_ends),
         cmocka_unit_test(a_hanging_loop_delays_one_query),
     };

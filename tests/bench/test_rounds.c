@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 
-static void the_verdict_met_requires_the_median(void **state)
+static void a_target_is_met_only_if_the_median_is_within_it(void **state)
 {
     (void)state;
     assert_string_equal(rounds_verdict(0.9, 1.0), "met");
@@ -24,7 +24,7 @@ static void values_beyond_the_target_are_within_noise_or_missed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_verdict_met_requires_the_median),
+        cmocka_unit_test(a_target_is_met_only_if_the_median_is_within_it),
         cmocka_unit_test(values_beyond_the_target_are_within_noise_or_missed),
     };
 

@@ -193,7 +193,7 @@ print(*[s.getsockname()[1] for s in free])' "$1"
 # tmux with a private server for this script.
 tmx() { env -u TMUX tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
 
-# has_reports FILE: executions before an agent's first look are in none of its reports, so tests that count wait for
+# has_reports FILE: executions before an agent's first poll are in none of its reports, so tests that count wait for
 # a report.
 has_reports() { [ -s "$1" ] && echo yes; }
 

@@ -37,7 +37,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1763700000123456789)
-#define EVER UINT64_C(3000000000000000000) /* rows are kept, whatever the date */
+#define EVER UINT64_C(3000000000000000000) /* rows of any date are kept */
 
 static const char *folder;
 static const char *case_name;

@@ -40,8 +40,8 @@ mkdir one/folder.neff
 mkfifo one/pipe.neff
 summary -s one/run.ntff
 is_without '^neuron-profile: one/run.ntff: no NEFF in one matches the capture.s uuid [0-9a-f-]*: .*-n'
-# The matching one of several, whatever its name; with a path to the file, from its folder, with the folder, and
-# without -s.
+# The matching file of several is found independent of its name; with a path to the file, from its folder, with
+# the folder, and without -s.
 cp attention.neff one/zebra.neff
 summary -s one/run.ntff
 is_with 'the file'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# progress - long operations show their progress: forced from the start, each step of each command goes from little
-# to all, and the answer is the same as without progress.
+# progress - long operations show their progress: forced from the start, each step of each command
+# advances to 100 %, and the output is the same as without progress.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 neuron-packager example memcpy -o big.neff -s 4096 -r 300 >printed 2>err || fail 'no example'
 ends 0 neuron-profile capture -n big.neff -s big.ntff

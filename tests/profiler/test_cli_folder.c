@@ -75,7 +75,7 @@ static void tables_and_options_use_the_same_time_origin(void **state)
            "both are relative to the first event, and the last event ends 4.00us after it");
 }
 
-static void an_invalid_value_is_rejected_with_the_valid_ones(void **state)
+static void an_invalid_option_value_is_rejected_with_the_expected_form(void **state)
 {
     struct fixture *f = *state;
 
@@ -95,8 +95,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unknown_core_of_a_folder_is_rejected, setup, teardown),
         cmocka_unit_test_setup_teardown(tables_and_options_use_the_same_time_origin, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(an_invalid_value_is_rejected_with_the_valid_ones, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(an_invalid_option_value_is_rejected_with_the_expected_form,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

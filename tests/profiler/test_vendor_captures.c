@@ -277,7 +277,7 @@ static void check(const char *stem, const char *neff_stem)
     ntk_ntff_close(ntff);
 }
 
-static void every_real_capture_reads_as_expected(void **state)
+static void every_real_capture_is_read_with_the_expected_values(void **state)
 {
     DIR *dir = opendir(folder);
     char path[4096];
@@ -303,7 +303,7 @@ static void every_real_capture_reads_as_expected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_real_capture_reads_as_expected),
+        cmocka_unit_test(every_real_capture_is_read_with_the_expected_values),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -233,7 +233,7 @@ static void critical_paths_of_real_captures_have_the_expected_bounds(void **stat
 }
 
 /* The same capture without core 5: what core 4 waits for is named as far as it is known. */
-static void a_capture_without_the_other_core_of_a_pair_reports_it(void **state)
+static void waits_for_a_core_missing_from_the_capture_are_named_not_captured(void **state)
 {
     const uint32_t cores[] = { 4 };
     const struct ntk_trace_options options = { .part = { .cores = cores, .core_count = 1 } };
@@ -275,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(critical_paths_of_real_captures_have_the_expected_bounds),
-        cmocka_unit_test(a_capture_without_the_other_core_of_a_pair_reports_it),
+        cmocka_unit_test(waits_for_a_core_missing_from_the_capture_are_named_not_captured),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -395,7 +395,7 @@ CALL(int, pthread_create, errno,
      (pthread_t * out, const pthread_attr_t *attributes, void *(*start)(void *), void *ctx),
      (out, attributes, start, ctx), EAGAIN)
 
-/* The descriptor is closed whatever close() returns. */
+/* The descriptor is closed for every result of close(). */
 PUBLIC int close(int fd)
 {
     static const int errors[] = { EIO, EINTR, 0 };

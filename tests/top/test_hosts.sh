@@ -33,7 +33,7 @@ fakes() {
 }
 fakes silent garbage endless old ahead vendor doubtful
 
-# Hosts that answer are shown whatever the others do, worst first, then the busiest; an unknown value is never
+# Hosts that answer are shown even if others do not, worst first, then the busiest; an unknown value is never
 # zero.
 {
     echo '# machines'

@@ -48,7 +48,7 @@ static int ending_signal(pid_t pid)
     return WTERMSIG(status);
 }
 
-static void the_process_with_the_start_time_gets_the_signal(void **state)
+static void a_process_with_the_matching_start_time_receives_the_signal(void **state)
 {
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
@@ -57,7 +57,7 @@ static void the_process_with_the_start_time_gets_the_signal(void **state)
     assert_int_equal(ending_signal(pid), SIGTERM);
 }
 
-static void a_process_that_reused_the_pid_gets_no_signal(void **state)
+static void a_process_with_a_reused_pid_receives_no_signal(void **state)
 {
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
@@ -88,8 +88,8 @@ static void no_signal_is_sent_without_a_start_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_with_the_start_time_gets_the_signal),
-        cmocka_unit_test(a_process_that_reused_the_pid_gets_no_signal),
+        cmocka_unit_test(a_process_with_the_matching_start_time_receives_the_signal),
+        cmocka_unit_test(a_process_with_a_reused_pid_receives_no_signal),
         cmocka_unit_test(no_signal_is_sent_without_a_start_time),
     };
 

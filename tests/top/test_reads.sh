@@ -27,7 +27,7 @@ wait_for shows 'p>Processes<'
 press Enter
 wait_for shows ' CPU  *[0-9.]*%'
 
-# A screen that was frozen before anything was read says so, and one that was frozen later has the values.
+# A screen that was frozen before the first value was read shows a note, and one that was frozen later has the values.
 start -d 200ms --view engines
 wait_for shows 'ND0 NC0 .* serving'
 press Space

@@ -32,7 +32,7 @@ code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "unexpected exit code $code"
 
-# Events are in the reports; if a report has none, the view says so.
+# Events are in the reports; if a report has none, the view shows a note.
 neuron-monitor --period 100ms >loud &
 loud=$!
 wait_for has_reports loud

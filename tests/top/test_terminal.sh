@@ -57,7 +57,7 @@ wait_for is_now
 key '[' '[' ']' ']' ']' ']' ']' ']'
 wait_for is_now
 
-# an application that cannot be signalled or profiled from outside: a message says so
+# a message reports an application that cannot be signalled or profiled from outside
 key k
 sees "not available for this machine" 'only applications on this machine can be signalled'
 key P

@@ -209,7 +209,7 @@ tmx new-session -d -s top -x 160 -y 24 \
     "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' --config '$PWD/by_pid.conf' -d 100ms --view processes; echo status=\$?; exec cat"
 sees "three processes" 'app2 '
 key End
-key Up # in the middle, whatever the pids are
+key Up # in the middle for any pids
 first=$(line 4 | awk '{print $3}')
 middle=$(line 5 | awk '{print $3}')
 last=$(line 6 | awk '{print $3}')

@@ -186,7 +186,8 @@ static bool is_unwanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_
 static void a_canary_round_starts_at_every_interval(void **state)
 {
     struct fixture *f = *state;
-    const uint64_t interval_ns = 2 * NTK_NS_PER_SECOND; /* longer ones are more looks per round */
+    const uint64_t interval_ns =
+        2 * NTK_NS_PER_SECOND; /* a longer interval means more polls per round */
     const struct ntk_diag_canary_options options = { .interval_ns = interval_ns, .rounds = 4 };
     uint64_t begun_ns = test_clock_now_ns(&f->clock);
 

@@ -54,7 +54,7 @@ static bool is_there(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void captures_of_a_user_displace_only_own_captures(void **state)
+static void new_captures_of_a_user_replace_only_captures_of_that_user(void **state)
 {
     const char *folder = *state;
 
@@ -112,7 +112,7 @@ static void a_deeply_nested_capture_is_removed_without_measuring(void **state)
 
 /* Method: a folder that an older agent gave to a user, who adds files to it afterwards. Only root
  * can change the owner. */
-static void capture_folders_of_other_users_are_measured_every_time(void **state)
+static void capture_folders_owned_by_users_are_measured_at_every_cleanup(void **state)
 {
     const char *folder = *state;
     char path[512];
@@ -356,14 +356,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capture_calls_without_captures_have_no_effect),
-        cmocka_unit_test_setup_teardown(captures_of_a_user_displace_only_own_captures, make_scratch,
-                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(new_captures_of_a_user_replace_only_captures_of_that_user,
+                                        make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(the_recorded_size_of_a_capture_counts_towards_the_limit,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_deeply_nested_capture_is_removed_without_measuring,
                                         make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(capture_folders_of_other_users_are_measured_every_time,
-                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(
+            capture_folders_owned_by_users_are_measured_at_every_cleanup, make_scratch,
+            remove_scratch),
         cmocka_unit_test_setup_teardown(each_user_has_a_separate_capture_budget, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(at_most_one_capture_per_reason_is_taken_in_an_interval,

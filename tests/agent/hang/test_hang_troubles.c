@@ -75,7 +75,7 @@ static void the_trouble_of_a_broken_communicator_starts_when_it_breaks(void **st
 
 /* Method: communicators of two users have the same rendezvous; a process of the first user, in
  * another PID namespace, has the requested pid. */
-static void communicator_members_are_not_processes_of_another_user(void **state)
+static void a_requested_rank_process_belongs_to_the_user_of_the_communicator(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 4);
@@ -184,7 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_batch_job_of_ranks_is_kept_after_their_exit),
-        cmocka_unit_test(communicator_members_are_not_processes_of_another_user),
+        cmocka_unit_test(a_requested_rank_process_belongs_to_the_user_of_the_communicator),
         cmocka_unit_test(the_trouble_of_a_broken_communicator_starts_when_it_breaks),
     };
 

@@ -61,7 +61,7 @@ static void assert_csv(enum ntk_job_view view, const struct ntk_job_row *row, co
     ntk_query_table_fini(&table);
 }
 
-static void job_figures_are_sums_and_shares(void **state)
+static void the_job_table_lists_sums_and_shares_of_a_job(void **state)
 {
     struct ntk_job_row row = { .job = job_make(), .jobs = 1, .device_watts = 500 };
 
@@ -119,7 +119,7 @@ static void user_figures_are_sums_and_maxima_of_their_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(job_figures_are_sums_and_shares),
+        cmocka_unit_test(the_job_table_lists_sums_and_shares_of_a_job),
         cmocka_unit_test(unknown_job_values_are_empty),
         cmocka_unit_test(user_figures_are_sums_and_maxima_of_their_jobs),
     };

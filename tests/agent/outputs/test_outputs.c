@@ -61,7 +61,7 @@ static struct ntk_outputs make_outputs(struct peer *first, struct peer *second)
                                  .count = 3 };
 }
 
-/* Method: the first is done only after the second was asked, too. */
+/* Method: the first exporter finishes only after the second was also asked to drain. */
 static void exporters_are_drained_concurrently(void **state)
 {
     struct peer second = { 0 };

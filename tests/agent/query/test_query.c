@@ -418,7 +418,7 @@ static void events_are_listed_in_time_order(void **state)
                  "first_seen,end,load,unload,error,alloc,free,x");
 }
 
-static void invalid_queries_get_one_message(void **state)
+static void invalid_queries_are_rejected_with_one_message(void **state)
 {
     const struct fixture *f = *state;
     char text[600];
@@ -761,7 +761,7 @@ int main(void)
         cmocka_unit_test(unwatched_time_has_empty_values_and_idle_time_has_zeros),
         cmocka_unit_test(json_output_has_typed_values_and_utc_times),
         cmocka_unit_test(events_are_listed_in_time_order),
-        cmocka_unit_test(invalid_queries_get_one_message),
+        cmocka_unit_test(invalid_queries_are_rejected_with_one_message),
         cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
         cmocka_unit_test(every_metric_is_listed_and_queryable),
         cmocka_unit_test(control_bytes_in_stored_strings_are_replaced),

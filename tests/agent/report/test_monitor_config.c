@@ -192,7 +192,7 @@ static void the_pod_report_can_be_enabled(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void one_period_can_replace_all_configured_periods(void **state)
+static void a_period_option_replaces_all_configured_periods(void **state)
 {
     parse_well("{\"period\":\"9s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\","
                "\"period\":\"8s\"}]}],\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
@@ -376,7 +376,7 @@ int main(void)
         cmocka_unit_test(periods_accept_go_durations),
         cmocka_unit_test(a_daemon_is_selected_by_its_address),
         cmocka_unit_test(the_pod_report_can_be_enabled),
-        cmocka_unit_test(one_period_can_replace_all_configured_periods),
+        cmocka_unit_test(a_period_option_replaces_all_configured_periods),
         cmocka_unit_test(an_invalid_configuration_is_rejected_with_its_position),
         cmocka_unit_test(configuration_values_beyond_their_limits_are_rejected),
         cmocka_unit_test(a_configuration_error_reports_the_file_name),

@@ -167,7 +167,7 @@ static void a_partly_written_line_is_detected(void **state)
     close(fds[1]);
 }
 
-static void a_line_is_kept_while_the_disk_is_full(void **state)
+static void a_report_line_is_kept_while_the_disk_is_full(void **state)
 {
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
@@ -186,7 +186,7 @@ static void a_line_is_kept_while_the_disk_is_full(void **state)
     close(fd);
 }
 
-static void a_closed_reader_is_reported(void **state)
+static void a_closed_report_reader_is_reported_as_an_error(void **state)
 {
     int fds[2];
 
@@ -268,8 +268,8 @@ int main(void)
         cmocka_unit_test(a_slow_reader_of_a_socket_loses_only_whole_lines),
         cmocka_unit_test(a_pipe_contains_only_whole_lines_after_the_writer_exits),
         cmocka_unit_test(a_partly_written_line_is_detected),
-        cmocka_unit_test(a_line_is_kept_while_the_disk_is_full),
-        cmocka_unit_test(a_closed_reader_is_reported),
+        cmocka_unit_test(a_report_line_is_kept_while_the_disk_is_full),
+        cmocka_unit_test(a_closed_report_reader_is_reported_as_an_error),
         cmocka_unit_test(a_line_larger_than_the_queue_is_accepted_if_the_queue_is_empty),
         cmocka_unit_test(lines_are_appended_to_an_existing_file),
         cmocka_unit_test(a_closed_stdout_prints_one_message),

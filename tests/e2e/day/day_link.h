@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * day_link - what the test of a day and its agent tell each other, over a socket of packets.
+ * day_link - the messages between the test of a day and its agent, over a socket of packets.
  *
  * The agent's clock advances only during DAY_RUN. Each command has one answer;
  * the last one comes before the agent exits.

@@ -150,7 +150,7 @@ static void step_jobs(struct fixture *f, unsigned wanted)
     }
 }
 
-/* -- what happens in a minute ------------------------------------------------------------------ */
+/* -- the events of a minute ------------------------------------------------------------------ */
 
 static bool is_within(const struct span *spans, size_t count, unsigned minute)
 {

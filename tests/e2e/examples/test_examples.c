@@ -282,7 +282,7 @@ static void the_conv_example_matches_a_reference_in_c(void **state)
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
 }
 
-static void conv_on_inf1_is_rejected_with_other_examples(void **state)
+static void conv_for_inf1_is_rejected_with_alternative_examples_in_the_message(void **state)
 {
     const struct ntk_example_options options = { .columns = columns };
     struct ntk_neff_build *build = NULL;
@@ -463,7 +463,7 @@ int main(void)
     /* A tensor engine with half the columns. */
     static const struct CMUnitTest tests_of_inf1[] = {
         cmocka_unit_test(the_mlp_example_matches_a_reference_in_c),
-        cmocka_unit_test(conv_on_inf1_is_rejected_with_other_examples),
+        cmocka_unit_test(conv_for_inf1_is_rejected_with_alternative_examples_in_the_message),
         cmocka_unit_test(the_attention_example_matches_a_reference_in_c),
         cmocka_unit_test(the_slow_attention_example_matches_a_reference_in_c),
         cmocka_unit_test(the_pipeline_examples_match_a_reference_in_c),

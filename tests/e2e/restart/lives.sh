@@ -134,7 +134,7 @@ tell 'run 5' close open 'run 1' close open 'run 2'
 kill -CONT "$agent"
 end_case 10
 
-# Killed between the lives; until the next agent looks, the second life executes less or more than the first.
+# Killed between the lives; before the next agent reads, the second life executes less or more than the first.
 for second in 3 30; do
     begin_case "killed_between_$second"
     begin_agent

@@ -1,5 +1,5 @@
-"""emf_agent.py KIND FILE - listens as an agent does (KIND tcp or udp), prints the port and appends what it gets to
-FILE. SIGUSR1 closes the TCP connection, which it reports by a line."""
+"""emf_agent.py KIND FILE - listens as an agent does (KIND tcp or udp), prints the port and appends the
+received bytes to FILE. SIGUSR1 closes the TCP connection, which it reports by a line."""
 import signal
 import socket
 import sys

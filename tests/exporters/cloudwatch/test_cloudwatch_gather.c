@@ -48,7 +48,7 @@ static void put_at(struct ntk_cloudwatch_gather *gather, uint64_t ms)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_minute_is_sent_with_the_first_report_after_it(void **state)
+static void minute_values_are_sent_once_no_more_reports_are_due_in_the_minute(void **state)
 {
     struct steps steps = { 0 };
     struct ntk_cloudwatch_gather gather = {
@@ -77,7 +77,7 @@ static void a_minute_is_sent_with_the_first_report_after_it(void **state)
     ntk_cloudwatch_gather_fini(&gather);
 }
 
-static void without_a_step_each_report_is_sent_separately(void **state)
+static void without_an_aggregation_step_each_report_is_sent_separately(void **state)
 {
     struct steps steps = { 0 };
     struct ntk_cloudwatch_gather gather = { .metric_mask = NTK_CLOUDWATCH_ALL,
@@ -358,8 +358,8 @@ static void the_flops_metric_contains_effective_flops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_minute_is_sent_with_the_first_report_after_it),
-        cmocka_unit_test(without_a_step_each_report_is_sent_separately),
+        cmocka_unit_test(minute_values_are_sent_once_no_more_reports_are_due_in_the_minute),
+        cmocka_unit_test(without_an_aggregation_step_each_report_is_sent_separately),
         cmocka_unit_test(applications_beyond_the_limit_share_series),
         cmocka_unit_test(processes_of_two_users_with_one_tag_are_never_summed),
         cmocka_unit_test(the_last_counts_of_an_exited_process_are_included),

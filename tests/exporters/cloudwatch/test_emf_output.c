@@ -208,7 +208,7 @@ static void a_restarted_program_begins_a_new_line(void **state)
     expect(f->path, FIRST "{\"_aws\":\n" SECOND THIRD);
 }
 
-static void standard_output_begins_a_new_line_after_a_truncated_one(void **state)
+static void stdout_output_begins_a_new_line_after_a_truncated_line(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_partial_line_is_repeated_after_the_file_was_truncated,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_restarted_program_begins_a_new_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(standard_output_begins_a_new_line_after_a_truncated_one,
+        cmocka_unit_test_setup_teardown(stdout_output_begins_a_new_line_after_a_truncated_line,
                                         set_up, tear_down),
     };
 

@@ -1,7 +1,8 @@
 """A Kubernetes API server for nodes, events, resource slices and device taint rules, in memory, over TLS.
 
-api_server.py CERT KEY RIGHTS FOLDER: the ClusterRole in the manifests of file RIGHTS says what the agent may
-do; the token "admin" may do everything. FOLDER/token has the agent's token, which is read for each request.
+api_server.py CERT KEY RIGHTS FOLDER: the ClusterRole in the manifests of file RIGHTS defines the rights of
+the agent; the token "admin" may do everything. FOLDER/token has the agent's token, which is read for each
+request.
 FOLDER/mode selects the answers to the agent: ok, error, busy, garbage, huge, silent. FOLDER/log gets a line
 for each request. Prints its port."""
 import copy

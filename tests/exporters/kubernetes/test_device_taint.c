@@ -90,7 +90,7 @@ static void a_correct_taint_rule_is_kept(void **state)
     assert_string_equal(said, "P:r=dma_abort");
 }
 
-static void unrelated_devices_are_ignored(void **state)
+static void slices_of_other_drivers_nodes_or_unnumbered_devices_are_ignored(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 0, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -196,7 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unhealthy_device_gets_a_taint_rule_until_it_is_healthy),
         cmocka_unit_test(a_correct_taint_rule_is_kept),
-        cmocka_unit_test(unrelated_devices_are_ignored),
+        cmocka_unit_test(slices_of_other_drivers_nodes_or_unnumbered_devices_are_ignored),
         cmocka_unit_test(taint_rules_are_kept_while_no_devices_are_published),
         cmocka_unit_test(old_resource_slices_and_partitioned_pools_are_read),
         cmocka_unit_test(a_fault_reported_only_by_a_process_taints_no_device),

@@ -15,7 +15,7 @@ static uint64_t due(const struct ntk_kube_pace *pace)
     return ntk_kube_pace_due_ns(pace, HEARTBEAT, 0, false);
 }
 
-static void an_unreported_state_is_sent_at_once_or_when_allowed(void **state)
+static void an_unreported_state_is_sent_at_the_earliest_allowed_time(void **state)
 {
     struct ntk_kube_pace pace = { .is_wanted = true };
 
@@ -72,7 +72,7 @@ static void an_abandoned_request_does_not_count_as_a_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unreported_state_is_sent_at_once_or_when_allowed),
+        cmocka_unit_test(an_unreported_state_is_sent_at_the_earliest_allowed_time),
         cmocka_unit_test(changes_are_sent_after_a_minimum_gap_and_heartbeats_otherwise),
         cmocka_unit_test(pauses_after_failures_grow_to_a_limit_or_follow_the_server),
         cmocka_unit_test(an_abandoned_request_does_not_count_as_a_failure),

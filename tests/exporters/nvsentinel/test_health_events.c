@@ -50,7 +50,7 @@ static Ntk__Nvsentinel__HealthEvents *decode(const struct fixture *f)
     return events;
 }
 
-static void only_health_changes_are_events(void **state)
+static void only_health_changes_are_reported_as_events(void **state)
 {
     struct fixture f = { 0 };
 
@@ -129,7 +129,7 @@ static void a_fault_that_requires_only_a_job_restart_keeps_the_node(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_health_changes_are_events),
+        cmocka_unit_test(only_health_changes_are_reported_as_events),
         cmocka_unit_test(a_health_event_has_fault_location_and_action),
         cmocka_unit_test(a_fault_that_requires_only_a_job_restart_keeps_the_node),
     };

@@ -82,7 +82,7 @@ static void the_signal_path_is_added_to_a_base_url_only(void **state)
     }
 }
 
-static void each_signal_has_a_separate_address_and_variables(void **state)
+static void each_otlp_signal_has_a_separate_address_and_variables(void **state)
 {
     static const struct {
         enum ntk_otlp_signal signal;
@@ -149,7 +149,7 @@ static void each_signal_has_a_separate_address_and_variables(void **state)
     }
 }
 
-static void a_single_signal_can_be_disabled(void **state)
+static void a_single_otlp_signal_can_be_disabled(void **state)
 {
     static const struct variable set[] = { { "OTEL_LOGS_EXPORTER", "none" },
                                            { "OTEL_TRACES_EXPORTER", "zipkin" },
@@ -176,7 +176,7 @@ static const struct ntk_otlp_pair *pair(const struct ntk_vec *pairs, size_t inde
     return ntk_vec_at(pairs, index);
 }
 
-static void lists_are_decoded_and_signal_variables_take_precedence(void **state)
+static void otlp_lists_are_decoded_and_signal_variables_take_precedence(void **state)
 {
     static const struct variable set[] = {
         { "OTEL_EXPORTER_OTLP_HEADERS", "never=seen" },
@@ -344,9 +344,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(otlp_defaults_match_the_standard),
         cmocka_unit_test(the_signal_path_is_added_to_a_base_url_only),
-        cmocka_unit_test(each_signal_has_a_separate_address_and_variables),
-        cmocka_unit_test(a_single_signal_can_be_disabled),
-        cmocka_unit_test(lists_are_decoded_and_signal_variables_take_precedence),
+        cmocka_unit_test(each_otlp_signal_has_a_separate_address_and_variables),
+        cmocka_unit_test(a_single_otlp_signal_can_be_disabled),
+        cmocka_unit_test(otlp_lists_are_decoded_and_signal_variables_take_precedence),
         cmocka_unit_test(with_grpc_the_url_path_is_the_service_method),
         cmocka_unit_test(other_settings_are_not_checked_if_the_sdk_is_disabled),
         cmocka_unit_test(unsupported_otlp_settings_are_rejected_by_name),

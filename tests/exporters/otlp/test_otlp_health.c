@@ -125,7 +125,7 @@ static void a_healthy_device_has_no_log_record_until_a_change(void **state)
     ntk_snapshot_destroy(ill);
 }
 
-static void a_cleared_reason_and_a_recovered_device_have_different_records(void **state)
+static void a_cleared_reason_and_a_recovery_have_different_log_records(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *ill = test_sample_snapshot(1);
@@ -173,7 +173,7 @@ static void records_of_an_initially_unhealthy_device_lack_an_earlier_verdict(voi
 }
 
 /* A report without the group of devices does not mention them. */
-static void a_snapshot_without_health_yields_no_records(void **state)
+static void a_snapshot_without_device_health_yields_no_log_records(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *ill = test_sample_snapshot(1);
@@ -195,9 +195,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_healthy_device_has_no_log_record_until_a_change),
-        cmocka_unit_test(a_cleared_reason_and_a_recovered_device_have_different_records),
+        cmocka_unit_test(a_cleared_reason_and_a_recovery_have_different_log_records),
         cmocka_unit_test(records_of_an_initially_unhealthy_device_lack_an_earlier_verdict),
-        cmocka_unit_test(a_snapshot_without_health_yields_no_records),
+        cmocka_unit_test(a_snapshot_without_device_health_yields_no_log_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

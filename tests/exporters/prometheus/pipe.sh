@@ -83,8 +83,7 @@ start open --address 0.0.0.0
 wait_for ready "http://127.0.0.1:$port/-/ready"
 [ "$(asked other.example)" = 200 ] || fail "a service's name is rejected"
 
-# The vendor's pipe of three programs: without --k8s-info on the first one, pods are unknown, and one message says
-# so.
+# The vendor's pipe of three programs: without --k8s-info on the first one, pods are unknown, which one message reports.
 for count in 2 3 5; do
     for _ in $(seq $count); do cat reports; done |
         neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15

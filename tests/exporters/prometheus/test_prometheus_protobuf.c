@@ -213,7 +213,7 @@ static void a_series_with_an_incomplete_histogram_has_only_classic_buckets(void 
 
 /* The limit in the documentation: the boundaries of the bucket that holds a rank differ from the
  * percentile by less than base - 1, at every schema that a spread leads to. */
-static void quantiles_stay_within_the_stated_error(void **state)
+static void quantiles_are_within_the_stated_error(void **state)
 {
     static const double growth[] = { 1.001, 1.01, 1.02, 1.05 };
     struct fixture *f = *state;
@@ -275,7 +275,7 @@ int main(void)
         CASE(every_series_of_the_text_format_is_present),
         CASE(a_histogram_has_classic_and_native_buckets),
         CASE(a_series_with_an_incomplete_histogram_has_only_classic_buckets),
-        CASE(quantiles_stay_within_the_stated_error),
+        CASE(quantiles_are_within_the_stated_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,7 +165,7 @@ static void exporter_output_counts_are_reported(void **state)
 }
 
 /* The reason for an unhealthy device is next to its verdict, and ends with it. */
-static void an_unhealthy_device_has_reason_series(void **state)
+static void each_reason_of_an_unhealthy_device_has_a_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -457,7 +457,7 @@ int main(void)
         CASE(every_vendor_metric_has_its_exact_series),
         CASE(additional_histograms_are_exact_at_bucket_edges),
         CASE(exporter_output_counts_are_reported),
-        CASE(an_unhealthy_device_has_reason_series),
+        CASE(each_reason_of_an_unhealthy_device_has_a_series),
         CASE(no_series_appears_twice),
         CASE(untrusted_strings_on_the_page_are_escaped),
         CASE(promtool_reports_no_problems),

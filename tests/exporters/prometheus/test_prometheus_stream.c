@@ -198,7 +198,7 @@ static void a_page_counts_as_delivered_after_its_last_part(void **state)
     free(after);
 }
 
-static void a_page_with_older_values_does_not_deliver_later_last_counts(void **state)
+static void last_counts_after_the_start_of_a_page_remain_for_the_next_page(void **state)
 {
     (void)state;
     page.last_looks = 1;
@@ -310,7 +310,7 @@ int main(void)
         CASE(a_page_sent_in_parts_has_every_family_unchanged),
         CASE(a_streamed_page_keeps_the_values_from_its_start),
         CASE(a_page_counts_as_delivered_after_its_last_part),
-        CASE(a_page_with_older_values_does_not_deliver_later_last_counts),
+        CASE(last_counts_after_the_start_of_a_page_remain_for_the_next_page),
         CASE(a_page_for_a_disconnected_client_does_not_count_as_delivered),
         CASE(all_values_of_a_large_page_are_from_one_time),
     };

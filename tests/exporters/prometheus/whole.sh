@@ -1,5 +1,5 @@
 # whole.sh - the pipe and the agent's own page show the same series with the same values, on the largest machines
-# with every core busy: stdout has everything that the agent knows.
+# with every core busy: stdout has all values of the agent.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs neuron-monitor neuron-monitor-prometheus curl
 

@@ -45,7 +45,7 @@ curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "quer
     -d start=$(($(date +%s) - 300)) -d end=$(($(date +%s) + 60)) | jq '[.data[].exemplars[]]' >exemplars.json
 jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
     exemplars.json >/dev/null || fail "unexpected output: $(cat exemplars.json)"
-# This server only knows version 1.0 and does not report that; nothing was lost.
+# This server supports only version 1.0 and does not report that; no sample was lost.
 grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"

@@ -160,7 +160,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
     assert_int_equal(drained, 1); /* nothing is waiting: another request would find no peer */
 }
 
-static void temporary_failures_are_retried_and_permanent_ones_dropped(void **state)
+static void messages_are_retried_on_temporary_and_dropped_on_permanent_errors(void **state)
 {
     static const int statuses[] = { 503, 429, 500, 200, 400, 204, 404, 302, 200, 0 };
     struct fixture *f = *state;
@@ -180,7 +180,7 @@ static struct ntk_output_counts counts(void)
 
 /* After 415, or a success without counts of written samples, the same samples are sent as 1.0,
  * then all others. A retry is sent as 1.0, too. */
-static void a_receiver_of_version_1_gets_version_1_messages(void **state)
+static void version_1_messages_are_sent_to_a_version_1_receiver(void **state)
 {
     static const int rows[][7] = {
         { 415, 204, 204, 0 }, { 204, 204, 204, 0 }, { 400, 204, 204, 0 }, { 415, 503, 204, 204, 0 }
@@ -201,8 +201,7 @@ static void a_receiver_of_version_1_gets_version_1_messages(void **state)
     }
 }
 
-/* A receiver that accepted 2.0, and one with a version that the user configured, are trusted when
- * they reject. */
+/* A rejection is final if the receiver accepted 2.0 before, or if the user configured its version. */
 static void rejections_by_a_known_version_2_receiver_are_final(void **state)
 {
     static const int known[] = { 204, 400, 204, 0 };
@@ -232,7 +231,7 @@ static void rejections_by_a_known_version_2_receiver_are_final(void **state)
 }
 
 /* An old replica or a proxy answers one request. */
-static void one_rejection_does_not_change_the_known_version(void **state)
+static void one_rejection_does_not_change_the_known_receiver_version(void **state)
 {
     static const int statuses[] = { 204, 415, 204, 204, 0 };
     static const bool are_v2[] = { true, true, false, true };
@@ -346,14 +345,14 @@ static void invalid_headers_are_rejected_without_printing_their_value(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(temporary_failures_are_retried_and_permanent_ones_dropped,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_receiver_of_version_1_gets_version_1_messages, set_up,
+        cmocka_unit_test_setup_teardown(
+            messages_are_retried_on_temporary_and_dropped_on_permanent_errors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(version_1_messages_are_sent_to_a_version_1_receiver, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(rejections_by_a_known_version_2_receiver_are_final, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(one_rejection_does_not_change_the_known_version, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(one_rejection_does_not_change_the_known_receiver_version,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(unwritten_samples_count_as_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_password_is_read_from_a_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(request_headers_name_format_tenant_and_token, set_up,

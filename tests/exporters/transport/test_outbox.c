@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer that handles each message as the test sets, and remembers what it accepted. */
+/* Method: a peer that handles each message as the test sets, and stores the accepted messages. */
 #include "exporters/transport/outbox.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static int was_tried(void *ctx)
     return atomic_load(&f->peer.send_count) >= 3;
 }
 
-/* A peer that claims to have rejected more items than it got is not trusted. */
+/* A peer that claims to have rejected more items than it received is ignored. */
 static void partly_rejected_items_are_counted(void **state)
 {
     struct fixture *f = *state;
@@ -342,7 +342,7 @@ static int was_tried_once(void *ctx)
 
 /* The file of a message that is being sent is dropped for a newer one; then the message is
  * delivered after all. */
-static void a_delivered_message_with_a_dropped_file_counts_as_sent(void **state)
+static void a_message_delivered_after_its_file_was_dropped_counts_as_sent(void **state)
 {
     struct fixture *f = *state;
 
@@ -526,8 +526,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(messages_are_counted_as_lost_at_exit_if_the_spool_is_full,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_delivered_message_with_a_dropped_file_counts_as_sent,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_message_delivered_after_its_file_was_dropped_counts_as_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_messages_survive_a_power_failure, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_message_accepted_during_shutdown_is_not_sent_again,

@@ -145,7 +145,7 @@ static void a_spool_in_use_cannot_be_opened_again(void **state)
 
 /* Every way to damage the second of three files: the others are read, the damaged one is
  * counted. */
-static void a_damaged_message_is_counted_and_others_are_read(void **state)
+static void a_damaged_spooled_message_is_counted_and_others_are_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -157,7 +157,7 @@ static void a_damaged_message_is_counted_and_others_are_read(void **state)
             char name[64];
 
             if (!is_cut && at >= 16 && at < 24) {
-                continue; /* the recorded number of items is trusted */
+                continue; /* the recorded number of items is used */
             }
             reopen(f); /* an empty folder: numbers restart */
             put(f, "a", 1);
@@ -376,8 +376,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_oldest_messages_are_dropped_at_the_spool_limit, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_spool_in_use_cannot_be_opened_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_message_is_counted_and_others_are_read, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_spooled_message_is_counted_and_others_are_read,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_longer_than_its_header_is_counted_as_damaged,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(unrelated_files_in_the_spool_folder_are_kept, set_up,

@@ -88,7 +88,7 @@ static void expect_gain(const struct answers *a, enum ntk_advice_rule rule, doub
 }
 
 /* Three engines share the path evenly and never wait for each other. */
-static void a_program_without_a_fault_gets_no_advice(void **state)
+static void no_advice_is_printed_for_a_program_without_a_fault(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -112,7 +112,7 @@ static void a_program_without_a_fault_gets_no_advice(void **state)
 }
 
 /* PE works 200 ns, then waits 500 ns for a load on the path. */
-static void dma_on_the_path_is_reported_with_the_waiting_engine(void **state)
+static void dma_on_the_critical_path_is_reported_with_the_waiting_engine(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -258,9 +258,9 @@ static void an_estimated_gain_is_limited_by_the_next_busiest_engine(void **state
     done(&h, &a);
 }
 
-/* As in dma_on_the_path_is_reported_with_the_waiting_engine. Vector only waits while data moves, which
+/* As in dma_on_the_critical_path_is_reported_with_the_waiting_engine. Vector only waits while data moves, which
  * is not work: 500 ns are idle, minus the 10 before its wait. */
-static void an_engine_that_only_waits_does_not_hide_transfers(void **state)
+static void an_engine_that_only_waits_is_not_counted_as_busy_during_dma(void **state)
 {
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
     struct hand_trace h;
@@ -500,13 +500,13 @@ static void every_advice_rule_has_an_id_a_threshold_and_a_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_without_a_fault_gets_no_advice),
-        cmocka_unit_test(dma_on_the_path_is_reported_with_the_waiting_engine),
+        cmocka_unit_test(no_advice_is_printed_for_a_program_without_a_fault),
+        cmocka_unit_test(dma_on_the_critical_path_is_reported_with_the_waiting_engine),
         cmocka_unit_test(advice_names_the_waiting_line_and_its_cause),
         cmocka_unit_test(gaps_between_instructions_of_a_single_engine_are_reported),
         cmocka_unit_test(late_semaphore_changes_are_not_reported_as_latency),
         cmocka_unit_test(an_estimated_gain_is_limited_by_the_next_busiest_engine),
-        cmocka_unit_test(an_engine_that_only_waits_does_not_hide_transfers),
+        cmocka_unit_test(an_engine_that_only_waits_is_not_counted_as_busy_during_dma),
         cmocka_unit_test(slow_synchronisation_between_engines_is_reported),
         cmocka_unit_test(larger_tiles_are_not_advised_for_a_tensor_engine_at_its_peak),
         cmocka_unit_test(critical_path_advice_names_source_lines),

@@ -184,7 +184,7 @@ static void advice_for_lost_records_depends_on_where_they_were_lost(void **state
 }
 
 /* Single changes are derived from their makers, whole kinds are not. */
-static void the_note_on_missing_records_lists_derived_ones(void **state)
+static void the_note_on_missing_records_states_whether_they_are_derived(void **state)
 {
     static const struct {
         enum lack lack;
@@ -258,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_record_kinds_are_listed_first_without_dependent_advice),
         cmocka_unit_test(advice_for_lost_records_depends_on_where_they_were_lost),
-        cmocka_unit_test(the_note_on_missing_records_lists_derived_ones),
+        cmocka_unit_test(the_note_on_missing_records_states_whether_they_are_derived),
         cmocka_unit_test(a_window_without_records_is_accepted),
         cmocka_unit_test(the_summary_omits_metrics_of_missing_records),
     };

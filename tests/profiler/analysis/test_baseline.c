@@ -134,7 +134,7 @@ static bool is_beyond(const double *before, const double *after, size_t count, c
     return beyond;
 }
 
-static void an_increase_above_the_limit_exceeds_it(void **state)
+static void a_limit_is_exceeded_only_by_an_increase_above_it(void **state)
 {
     static const double before[] = { 100e6 };
     static const double same[] = { 100e6 };
@@ -176,7 +176,7 @@ static bool use_is_beyond(double before, double after, const char *text)
 }
 
 /* Lower is worse: of 40 % of the peak, 36 remain, then 35. */
-static void a_reduced_use_of_the_chip_exceeds_the_limit(void **state)
+static void a_chip_utilization_decrease_beyond_the_limit_is_detected(void **state)
 {
     (void)state;
     assert_false(use_is_beyond(0.40, 0.80, "chip_use=0%"));
@@ -222,7 +222,7 @@ static void a_baseline_limit_of_zero_is_an_error(void **state)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void a_written_baseline_reads_back(void **state)
+static void a_written_baseline_is_read_back_unchanged(void **state)
 {
     struct ntk_baseline baseline = { .saved_unix_ns = 1795420451360198700,
                                      .instance_type = "trn2.3xlarge",
@@ -338,11 +338,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baseline_limits_are_parsed),
-        cmocka_unit_test(an_increase_above_the_limit_exceeds_it),
-        cmocka_unit_test(a_reduced_use_of_the_chip_exceeds_the_limit),
+        cmocka_unit_test(a_limit_is_exceeded_only_by_an_increase_above_it),
+        cmocka_unit_test(a_chip_utilization_decrease_beyond_the_limit_is_detected),
         cmocka_unit_test(an_increase_within_variation_does_not_exceed_the_limit),
         cmocka_unit_test(a_baseline_limit_of_zero_is_an_error),
-        cmocka_unit_test(a_written_baseline_reads_back),
+        cmocka_unit_test(a_written_baseline_is_read_back_unchanged),
         cmocka_unit_test(an_invalid_baseline_is_rejected),
         cmocka_unit_test(names_are_escaped_in_xml),
     };

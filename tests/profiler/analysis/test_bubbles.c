@@ -175,7 +175,7 @@ static void a_wait_and_the_following_issue_time_are_one_gap(void **state)
 }
 
 /* ACT is free at 280, PE signals at 300, but ACT starts only at 400: most of the gap is issue. */
-static void a_gap_has_the_cause_with_the_longest_share(void **state)
+static void a_gap_is_attributed_to_the_cause_with_the_longest_share(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -394,7 +394,7 @@ static void a_queue_on_two_cores_is_one_gap_cause(void **state)
 
 /* Gaps of 1, 2 ... 60 ns in shuffled order: with a limit the longest are listed, and all are
  * counted. */
-static void a_limit_keeps_the_longest_gaps_and_counts_all(void **state)
+static void a_gap_limit_keeps_the_longest_gaps_and_counts_all_gaps(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -468,7 +468,7 @@ int main(void)
         cmocka_unit_test(overlapping_instructions_have_no_gap),
         cmocka_unit_test(gaps_after_each_instruction_are_caused_by_issue),
         cmocka_unit_test(a_wait_and_the_following_issue_time_are_one_gap),
-        cmocka_unit_test(a_gap_has_the_cause_with_the_longest_share),
+        cmocka_unit_test(a_gap_is_attributed_to_the_cause_with_the_longest_share),
         cmocka_unit_test(two_alternating_engines_have_one_gap_per_engine_and_round),
         cmocka_unit_test(waits_for_the_same_queue_are_one_gap_cause),
         cmocka_unit_test(a_gap_is_reported_with_its_root_cause),
@@ -477,7 +477,7 @@ int main(void)
         cmocka_unit_test(startup_code_of_the_runtime_is_a_gap_cause),
         cmocka_unit_test(a_semaphore_instruction_does_not_split_a_gap),
         cmocka_unit_test(a_queue_on_two_cores_is_one_gap_cause),
-        cmocka_unit_test(a_limit_keeps_the_longest_gaps_and_counts_all),
+        cmocka_unit_test(a_gap_limit_keeps_the_longest_gaps_and_counts_all_gaps),
         cmocka_unit_test(an_engine_filter_keeps_only_gaps_of_these_engines),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };

@@ -313,7 +313,7 @@ static void build(struct hand_trace *h, const struct program *program)
     h->trace.is_cut.packets = program->is_cut;
 }
 
-static void ceilings_are_those_of_the_cores_types_and_engines_in_use(void **state)
+static void roofline_ceilings_follow_from_the_cores_types_and_engines_in_use(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -444,7 +444,7 @@ static void a_product_of_an_unknown_type_has_no_ceiling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ceilings_are_those_of_the_cores_types_and_engines_in_use),
+        cmocka_unit_test(roofline_ceilings_follow_from_the_cores_types_and_engines_in_use),
         cmocka_unit_test(a_two_pass_product_is_counted_once_in_every_metrics_version),
         cmocka_unit_test(mfu_matches_the_summary_in_every_metrics_version),
         cmocka_unit_test(a_product_of_an_unknown_type_has_no_ceiling),

@@ -83,7 +83,7 @@ static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t
  * Load 256 bytes per partition (0-100), copy them to PSUM (200-300), copy 128 bytes from there to
  * another place (300-400), store them (500-600). 1000 ns in total.
  */
-static void values_are_live_from_creation_to_last_use(void **state)
+static void values_occupy_memory_from_creation_to_last_use(void **state)
 {
     static const uint64_t sbuf[10] = { 0, 256, 256, 0, 128, 128, 0, 0, 0, 0 };
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
@@ -397,7 +397,7 @@ static void unreadable_programs_have_no_memory_analysis(void **state)
 
 /* Two instructions with one opcode and one with another: the first one by engine and slot is named.
  * */
-static void undecoded_operations_are_listed(void **state)
+static void operations_without_decoded_operands_are_listed(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
                                                            { [0] = 0x77, [1] = 0x10 },
@@ -428,7 +428,7 @@ static void undecoded_operations_are_listed(void **state)
     hand_trace_fini(&h);
 }
 
-static void no_operation_is_listed_if_all_are_decoded(void **state)
+static void no_operation_is_listed_if_all_operands_are_decoded(void **state)
 {
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     struct ntk_chip_unknown unknown = { 0 };
@@ -448,7 +448,7 @@ static void no_operation_is_listed_if_all_are_decoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_live_from_creation_to_last_use),
+        cmocka_unit_test(values_occupy_memory_from_creation_to_last_use),
         cmocka_unit_test(unread_and_overwritten_values_are_not_counted),
         cmocka_unit_test(an_accumulated_value_remains_live),
         cmocka_unit_test(a_dma_trigger_starts_the_groups_of_its_queue_instance),
@@ -457,8 +457,8 @@ int main(void)
         cmocka_unit_test(values_with_the_largest_size_times_lifetime_are_listed),
         cmocka_unit_test(values_of_a_hardware_program_are_derived_from_its_slots),
         cmocka_unit_test(unreadable_programs_have_no_memory_analysis),
-        cmocka_unit_test(undecoded_operations_are_listed),
-        cmocka_unit_test(no_operation_is_listed_if_all_are_decoded),
+        cmocka_unit_test(operations_without_decoded_operands_are_listed),
+        cmocka_unit_test(no_operation_is_listed_if_all_operands_are_decoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

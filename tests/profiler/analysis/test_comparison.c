@@ -30,7 +30,7 @@ static const struct ntk_comparison_row *row(const struct ntk_comparison *c, cons
 
 /* Five executions per side: one operation is slower in each, one varies, one is gone, one is
  * new. */
-static void changes_are_distinguished_from_variation(void **state)
+static void significant_changes_are_distinguished_from_variation(void **state)
 {
     static const double varying[] = { 10, 14, 11, 13, 12 };
     static const double varying_too[] = { 13, 10, 14, 12, 12 };
@@ -127,7 +127,7 @@ static void measures_of_an_execution_match_its_analyses(void **state)
 
 /* A run of 100 us with 50 in an engine, and one of 50 us with 40: shares of a half and four
  * fifths. */
-static void shares_refer_to_the_time_of_the_same_run(void **state)
+static void compared_shares_are_fractions_of_the_time_of_their_own_run(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -345,7 +345,7 @@ static void a_reversed_comparison_has_the_opposite_changes(void **state)
 }
 
 /* One execution each shows a difference, but not whether it is more than chance. */
-static void a_verdict_on_single_executions_lists_the_differences(void **state)
+static void single_executions_are_compared_by_differences_of_their_measures(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -487,14 +487,14 @@ static void executions_without_a_figure_are_excluded_from_medians(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_distinguished_from_variation),
-        cmocka_unit_test(shares_refer_to_the_time_of_the_same_run),
+        cmocka_unit_test(significant_changes_are_distinguished_from_variation),
+        cmocka_unit_test(compared_shares_are_fractions_of_the_time_of_their_own_run),
         cmocka_unit_test(measures_of_an_execution_match_its_analyses),
         cmocka_unit_test(measures_are_the_same_in_every_metrics_version),
         cmocka_unit_test(repeated_executions_of_a_program_show_no_change),
         cmocka_unit_test(a_slowed_layer_is_reported_by_name),
         cmocka_unit_test(a_reversed_comparison_has_the_opposite_changes),
-        cmocka_unit_test(a_verdict_on_single_executions_lists_the_differences),
+        cmocka_unit_test(single_executions_are_compared_by_differences_of_their_measures),
         cmocka_unit_test(programs_without_common_parts_are_unrelated),
         cmocka_unit_test(figures_missing_on_one_side_do_not_count_as_changed),
         cmocka_unit_test(executions_without_a_figure_are_excluded_from_medians),

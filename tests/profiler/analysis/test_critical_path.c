@@ -101,7 +101,7 @@ static void an_early_semaphore_change_is_not_on_the_critical_path(void **state)
 
 /* Two instructions overlap on one engine, so that 5 ns of them are drain, followed by a chain of
  * 100 that each wait for the other engine: ACT has two steps each time, except for the last. */
-static void critical_paths_of_long_overlapping_chains_end(void **state)
+static void the_critical_path_search_terminates_for_overlapping_chains(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -130,7 +130,7 @@ static void critical_paths_of_long_overlapping_chains_end(void **state)
 }
 
 /* The runtime's EVENT_SEMAPHORE waits while it runs: the path leaves it where it was released. */
-static void the_path_leaves_a_runtime_barrier_at_its_release(void **state)
+static void the_critical_path_leaves_a_runtime_barrier_at_its_release(void **state)
 {
     static const uint8_t barrier[64] = {
         [0] = 0xa0, [1] = 0x10, [32] = 0x01, [33] = 2, [34] = 0x13, [35] = 2, [36] = 1, [40] = 1
@@ -182,7 +182,7 @@ static void a_change_without_a_known_source_is_shown_as_a_wait(void **state)
 
 /* Two that wait while they run, each released by the other at the very end: the releases form a
  * circle, which the path leaves. */
-static void the_critical_path_of_cyclic_waits_ends(void **state)
+static void the_critical_path_search_terminates_for_cyclic_waits(void **state)
 {
     static const uint8_t one[64] = {
         [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [34] = 0x13, [35] = 3, [36] = 1
@@ -207,7 +207,7 @@ static void the_critical_path_of_cyclic_waits_ends(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void the_path_of_an_execution_without_instructions_is_its_start(void **state)
+static void without_instructions_the_critical_path_is_the_start_step(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -224,11 +224,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_critical_path_includes_the_load_and_the_product),
         cmocka_unit_test(an_early_semaphore_change_is_not_on_the_critical_path),
-        cmocka_unit_test(critical_paths_of_long_overlapping_chains_end),
-        cmocka_unit_test(the_path_leaves_a_runtime_barrier_at_its_release),
+        cmocka_unit_test(the_critical_path_search_terminates_for_overlapping_chains),
+        cmocka_unit_test(the_critical_path_leaves_a_runtime_barrier_at_its_release),
         cmocka_unit_test(a_change_without_a_known_source_is_shown_as_a_wait),
-        cmocka_unit_test(the_critical_path_of_cyclic_waits_ends),
-        cmocka_unit_test(the_path_of_an_execution_without_instructions_is_its_start),
+        cmocka_unit_test(the_critical_path_search_terminates_for_cyclic_waits),
+        cmocka_unit_test(without_instructions_the_critical_path_is_the_start_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void early_semaphore_changes_are_moved_to_the_instruction_start(void **st
 /* Tensor works until 500 and adds 1 in the last barrier (500-530, recorded at 485); Scalar waits
  * for 1 and adds 1 (until 560, recorded at 525), Vector waits for 2, until 600. Before version 4
  * was understood, nothing was known to have made the first change. */
-static void the_path_through_a_barrier_leads_to_the_last_busy_engine(void **state)
+static void the_critical_path_through_a_barrier_includes_the_last_busy_engine(void **state)
 {
     static const struct {
         unsigned version;
@@ -234,7 +234,7 @@ static void the_path_through_a_barrier_leads_to_the_last_busy_engine(void **stat
 
 /* An impossible file: two engines each wait for a change by the other, within 100 ns, for a hundred
  * rounds. Each walk along causes must end. */
-static void analysis_of_a_cycle_of_early_changes_ends(void **state)
+static void the_analysis_of_a_cycle_of_early_changes_terminates(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -285,8 +285,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_semaphore_changes_are_moved_to_the_instruction_start),
-        cmocka_unit_test(the_path_through_a_barrier_leads_to_the_last_busy_engine),
-        cmocka_unit_test(analysis_of_a_cycle_of_early_changes_ends),
+        cmocka_unit_test(the_critical_path_through_a_barrier_includes_the_last_busy_engine),
+        cmocka_unit_test(the_analysis_of_a_cycle_of_early_changes_terminates),
         cmocka_unit_test(an_event_is_cleared_before_the_waiting_instruction_starts),
     };
 

@@ -96,7 +96,7 @@ static void generated_executions_are_counted_correctly(void **state)
     }
 }
 
-static void repeated_loop_instructions_are_one_execution(void **state)
+static void repeated_loop_instructions_are_counted_as_one_execution(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -137,7 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(consecutive_executions_are_distinguished),
         cmocka_unit_test(generated_executions_are_counted_correctly),
-        cmocka_unit_test(repeated_loop_instructions_are_one_execution),
+        cmocka_unit_test(repeated_loop_instructions_are_counted_as_one_execution),
         cmocka_unit_test(executions_with_inconsistent_parts_are_not_counted),
     };
 

@@ -140,7 +140,7 @@ static void a_repetition_at_the_end_belongs_to_its_body(void **state)
     ASSERT_BODIES(&tally, { 9, 1 }, { 3, 2 });
 }
 
-static void three_nested_repetitions_are_three_bodies(void **state)
+static void three_nested_repetitions_are_found_as_three_loop_bodies(void **state)
 {
     struct tally tally;
 
@@ -187,7 +187,7 @@ static void a_program_without_repetitions_has_no_body(void **state)
     ntk_fold_fini(&tally.fold);
 }
 
-static void equal_bodies_at_two_positions_are_one(void **state)
+static void equal_loop_bodies_at_two_positions_are_found_as_one_body(void **state)
 {
     struct tally tally;
 
@@ -202,7 +202,7 @@ static void equal_bodies_at_two_positions_are_one(void **state)
 
 #define MANY 1000000
 
-static void a_million_equal_tokens_are_one_body(void **state)
+static void a_million_equal_tokens_are_folded_into_one_body(void **state)
 {
     struct tally tally;
 
@@ -232,7 +232,7 @@ static void a_million_different_tokens_have_no_repeated_body(void **state)
 }
 
 /* f(n) = f(n - 1) f(n - 2): squares start nearly everywhere, and so do cubes. */
-static void folding_of_a_fibonacci_word_takes_limited_time(void **state)
+static void folding_time_of_a_fibonacci_word_is_bounded(void **state)
 {
     struct tally tally;
     size_t length = 2;
@@ -261,7 +261,7 @@ static void folding_of_a_fibonacci_word_takes_limited_time(void **state)
 }
 
 /* Thue-Morse: has squares, no cubes, and defeats hashes modulo powers of two. */
-static void folding_of_a_thue_morse_word_takes_limited_time(void **state)
+static void folding_time_of_a_thue_morse_word_is_bounded(void **state)
 {
     struct tally tally;
 
@@ -302,14 +302,14 @@ int main(void)
         cmocka_unit_test(nested_repetitions_may_differ_in_length),
         cmocka_unit_test(a_body_that_ends_with_a_repetition_has_all_iterations),
         cmocka_unit_test(a_repetition_at_the_end_belongs_to_its_body),
-        cmocka_unit_test(three_nested_repetitions_are_three_bodies),
+        cmocka_unit_test(three_nested_repetitions_are_found_as_three_loop_bodies),
         cmocka_unit_test(two_repetitions_inside_a_body_do_not_split_it),
         cmocka_unit_test(a_program_without_repetitions_has_no_body),
-        cmocka_unit_test(equal_bodies_at_two_positions_are_one),
-        cmocka_unit_test(a_million_equal_tokens_are_one_body),
+        cmocka_unit_test(equal_loop_bodies_at_two_positions_are_found_as_one_body),
+        cmocka_unit_test(a_million_equal_tokens_are_folded_into_one_body),
         cmocka_unit_test(a_million_different_tokens_have_no_repeated_body),
-        cmocka_unit_test(folding_of_a_fibonacci_word_takes_limited_time),
-        cmocka_unit_test(folding_of_a_thue_morse_word_takes_limited_time),
+        cmocka_unit_test(folding_time_of_a_fibonacci_word_is_bounded),
+        cmocka_unit_test(folding_time_of_a_thue_morse_word_is_bounded),
         cmocka_unit_test(bodies_beyond_the_limit_are_counted),
     };
 

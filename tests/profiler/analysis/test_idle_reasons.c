@@ -60,7 +60,7 @@ static void a_wait_is_attributed_to_the_engine_that_ended_it(void **state)
 /* POOL issues a copy that waits for 9, then an instruction that waits for 20, which changed long
  * ago. Descriptors of the copy are generated at 700, so it is recorded after the instruction that
  * it delayed. */
-static void an_instruction_issued_after_a_waiting_one_has_its_wait(void **state)
+static void an_instruction_delayed_by_an_earlier_wait_has_that_wait_as_reason(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -87,7 +87,7 @@ static void an_instruction_issued_after_a_waiting_one_has_its_wait(void **state)
 }
 
 /* A loop of two: the second one is not followed by one that it overtook. */
-static void loop_instructions_are_not_treated_as_overtaking(void **state)
+static void a_repeated_loop_instruction_is_not_treated_as_overtaken(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -438,8 +438,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_attributed_to_the_engine_that_ended_it),
-        cmocka_unit_test(an_instruction_issued_after_a_waiting_one_has_its_wait),
-        cmocka_unit_test(loop_instructions_are_not_treated_as_overtaking),
+        cmocka_unit_test(an_instruction_delayed_by_an_earlier_wait_has_that_wait_as_reason),
+        cmocka_unit_test(a_repeated_loop_instruction_is_not_treated_as_overtaken),
         cmocka_unit_test(waiting_in_the_last_barrier_is_reported_as_no_work_left),
         cmocka_unit_test(a_wait_is_traced_to_its_root),
         cmocka_unit_test(a_wait_chain_that_ends_at_a_lost_change_has_no_root_cause),

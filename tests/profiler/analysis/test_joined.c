@@ -90,7 +90,7 @@ static uint64_t with(const char *changes)
     return estimate_ns;
 }
 
-static void assumed_changes_are_recomputed_over_all_ranks(void **state)
+static void what_if_changes_of_one_rank_are_recomputed_over_all_ranks(void **state)
 {
     assert_int_equal(with("link=1"), 230);
     assert_int_equal(with("link=2"), 230 - 10 - 15);
@@ -157,7 +157,7 @@ static void clock_offsets_between_machines_are_derived_from_operation_ends(void 
     ntk_joined_fini(&joined);
 }
 
-static void parts_that_cannot_be_joined_are_unknown(void **state)
+static void rank_traces_that_cannot_be_joined_are_reported_as_unknown(void **state)
 {
     struct ntk_system_span first[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, 11, 19) };
     struct ntk_system_span other[] = { SPAN(CC, 1, 1, 9), SPAN("cc_exec_barrier", 1, 11, 19) };
@@ -338,10 +338,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_and_path_of_joined_ranks_match_manual_calculations),
-        cmocka_unit_test(assumed_changes_are_recomputed_over_all_ranks),
+        cmocka_unit_test(what_if_changes_of_one_rank_are_recomputed_over_all_ranks),
         cmocka_unit_test(invalid_what_if_changes_are_rejected),
         cmocka_unit_test(clock_offsets_between_machines_are_derived_from_operation_ends),
-        cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
+        cmocka_unit_test(rank_traces_that_cannot_be_joined_are_reported_as_unknown),
         cmocka_unit_test(spans_with_impossible_times_are_omitted),
         cmocka_unit_test(communicators_join_only_their_own_ranks),
         cmocka_unit_test(collectives_in_a_different_order_are_joined_or_unknown),

@@ -65,7 +65,7 @@ static void generated_model_loads_are_split_into_their_steps(void **state)
 }
 
 /* A recording from outside has loads, but neither allocations nor copies: unknown, not 0. */
-static void parts_of_loads_are_unknown_without_their_events(void **state)
+static void load_parts_are_unknown_without_alloc_or_copy_events(void **state)
 {
     static const struct {
         const char *script;
@@ -94,7 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated_model_loads_are_split_into_their_steps),
-        cmocka_unit_test(parts_of_loads_are_unknown_without_their_events),
+        cmocka_unit_test(load_parts_are_unknown_without_alloc_or_copy_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static uint64_t median_of(const uint64_t *numbers, size_t count)
     return found;
 }
 
-static void the_median_of_two_is_the_lower_one(void **state)
+static void the_median_of_an_even_count_is_the_lower_middle_value(void **state)
 {
     (void)state;
     assert_int_equal(median_of(NULL, 0), 0);
@@ -48,7 +48,7 @@ static void data_beyond_the_memory_limit_is_written_to_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_median_of_two_is_the_lower_one),
+        cmocka_unit_test(the_median_of_an_even_count_is_the_lower_middle_value),
         cmocka_unit_test(data_beyond_the_memory_limit_is_written_to_a_file),
     };
 

@@ -267,7 +267,7 @@ static void two_alternating_engines_share_the_critical_path(void **state)
 }
 
 /* ACT works 95 ns during every 100 ns of PE and does not limit the run. */
-static void an_engine_hidden_by_another_is_not_on_the_path(void **state)
+static void an_engine_overlapped_by_a_slower_one_is_not_on_the_critical_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -331,7 +331,7 @@ static void the_consumer_of_a_pipeline_waits_for_its_drain(void **state)
 
 /* A long operation of 500 ns with short ones of another opcode inside it; the last of them ends 20
  * ns after it. */
-static void instructions_issued_during_a_long_one_belong_to_it(void **state)
+static void time_of_instructions_inside_a_long_instruction_counts_as_its_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -366,9 +366,8 @@ static void a_wait_without_a_recorded_change_is_unknown(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* One product has a record that never seems to end, another one ends before it starts: the rest
- * still adds up, and the path reaches its end. */
-static void invalid_records_do_not_break_the_sum(void **state)
+/* The record of one product extends to the end of the trace, another one has no duration. The other parts still sum to the total, and the path reaches its end. */
+static void path_parts_still_sum_to_the_total_with_invalid_records(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -397,12 +396,12 @@ int main(void)
         cmocka_unit_test(products_that_wait_for_loads_are_bound_by_dma),
         cmocka_unit_test(engines_that_alternate_by_semaphores_are_bound_by_latency),
         cmocka_unit_test(two_alternating_engines_share_the_critical_path),
-        cmocka_unit_test(an_engine_hidden_by_another_is_not_on_the_path),
+        cmocka_unit_test(an_engine_overlapped_by_a_slower_one_is_not_on_the_critical_path),
         cmocka_unit_test(small_instructions_are_bound_by_their_issue),
         cmocka_unit_test(the_consumer_of_a_pipeline_waits_for_its_drain),
-        cmocka_unit_test(instructions_issued_during_a_long_one_belong_to_it),
+        cmocka_unit_test(time_of_instructions_inside_a_long_instruction_counts_as_its_time),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
-        cmocka_unit_test(invalid_records_do_not_break_the_sum),
+        cmocka_unit_test(path_parts_still_sum_to_the_total_with_invalid_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void sums_of_rank_operations_match_the_job(void **state)
 }
 
 /* Cores execute in turns: a rank of several cores did the same as a rank of one. */
-static void all_cores_of_a_process_are_one_rank(void **state)
+static void all_cores_of_a_process_are_counted_as_one_rank(void **state)
 {
     struct ntk_joined joined;
 
@@ -387,7 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_rank_operations_match_the_job),
-        cmocka_unit_test(all_cores_of_a_process_are_one_rank),
+        cmocka_unit_test(all_cores_of_a_process_are_counted_as_one_rank),
         cmocka_unit_test(all_cores_of_a_missing_process_are_missing),
         cmocka_unit_test(clock_offsets_of_hosts_are_found_and_removed),
         cmocka_unit_test(traces_without_some_collectives_are_joined_unchanged),

@@ -104,7 +104,7 @@ static void the_skew_of_generated_programs_is_found(void **state)
 }
 
 /* If both physical cores of a logical core run an execution, that is one step. */
-static void both_cores_of_a_pair_are_one_rank(void **state)
+static void both_cores_of_a_pair_are_counted_as_one_rank(void **state)
 {
     struct ntk_system_span spans[] = {
         SPAN("nc_exec_running", 0, 100, 200), SPAN("nc_exec_running", 0, 101, 210),
@@ -215,7 +215,7 @@ static void delay_and_wait_sum_to_the_skew(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-static void one_rank_has_no_skew(void **state)
+static void a_single_rank_has_no_skew(void **state)
 {
     struct ntk_system_span span = SPAN("cc_running", 0, 1, 2);
     struct ntk_system_trace trace = { .spans = &span, .span_count = 1 };
@@ -232,11 +232,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_latest_rank_of_every_step_is_found),
         cmocka_unit_test(the_skew_of_generated_programs_is_found),
-        cmocka_unit_test(both_cores_of_a_pair_are_one_rank),
+        cmocka_unit_test(both_cores_of_a_pair_are_counted_as_one_rank),
         cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
         cmocka_unit_test(steps_are_matched_from_the_end_if_records_were_lost),
         cmocka_unit_test(delay_and_wait_sum_to_the_skew),
-        cmocka_unit_test(one_rank_has_no_skew),
+        cmocka_unit_test(a_single_rank_has_no_skew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static double p_of(const double *a, size_t a_count, const double *b, size_t b_co
 #define EXPECT_P(a, b, expected) \
     assert_true(fabs(p_of((a), COUNT(a), (b), COUNT(b)) - (expected)) < 1e-9)
 
-static void exact_probabilities_are_used_for_small_sets(void **state)
+static void a_rank_test_uses_exact_probabilities_for_small_sets(void **state)
 {
     static const double low[] = { 1, 2, 3, 4 };
     static const double high[] = { 5, 6, 7, 8 };
@@ -75,7 +75,7 @@ static void the_approximation_for_large_sets_matches_the_exact_result(void **sta
     assert_true(p_of(a, 40, b, 40) >= 1);
 }
 
-static void sets_that_are_too_small_have_no_result(void **state)
+static void a_rank_test_of_too_small_sets_is_not_significant(void **state)
 {
     double one = 1;
     double p;
@@ -87,7 +87,7 @@ static void sets_that_are_too_small_have_no_result(void **state)
     assert_true(ntk_rank_test_least_p(0, 9) >= 1);
 }
 
-static void the_correction_keeps_only_significant_changes(void **state)
+static void the_multiple_test_correction_keeps_only_significant_changes(void **state)
 {
     static const double p[] = { 0.04, 0.01, 2, 0.5, 0.02, 0.03 };
     static const bool expected[] = { true, true, false, false, true, true };
@@ -106,11 +106,11 @@ static void the_correction_keeps_only_significant_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_probabilities_are_used_for_small_sets),
+        cmocka_unit_test(a_rank_test_uses_exact_probabilities_for_small_sets),
         cmocka_unit_test(equal_values_have_the_same_rank),
         cmocka_unit_test(the_approximation_for_large_sets_matches_the_exact_result),
-        cmocka_unit_test(sets_that_are_too_small_have_no_result),
-        cmocka_unit_test(the_correction_keeps_only_significant_changes),
+        cmocka_unit_test(a_rank_test_of_too_small_sets_is_not_significant),
+        cmocka_unit_test(the_multiple_test_correction_keeps_only_significant_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void each_loop_region_has_count_times_and_outliers(void **state)
 
 /* Four iterations of 30 ns, each started 10 ns after the previous one: 120 ns together, 60 in
  * total. */
-static void overlapping_spans_cover_the_execution_once(void **state)
+static void the_share_of_overlapping_iterations_counts_their_time_once(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -318,7 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_region_has_count_median_and_slowest_iteration),
         cmocka_unit_test(each_loop_region_has_count_times_and_outliers),
-        cmocka_unit_test(overlapping_spans_cover_the_execution_once),
+        cmocka_unit_test(the_share_of_overlapping_iterations_counts_their_time_once),
         cmocka_unit_test(nested_loops_are_nested_regions),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
         cmocka_unit_test(a_collective_is_found_by_its_name),

@@ -66,7 +66,7 @@ static void expect(const struct rows *r, size_t *row, unsigned partitions, uint3
 
 /* 256 bytes (0-100), with the first half read (300-400) before they are written again: two values;
  * without a read a value ends with its write. */
-static void an_allocation_ends_with_its_last_read(void **state)
+static void an_sbuf_allocation_ends_with_its_last_read(void **state)
 {
     struct hand_trace h;
     size_t row = 0;
@@ -259,7 +259,7 @@ static void random_programs_match_a_byte_by_byte_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_allocation_ends_with_its_last_read),
+        cmocka_unit_test(an_sbuf_allocation_ends_with_its_last_read),
         cmocka_unit_test(an_allocation_by_a_load_starts_with_its_first_packet),
         cmocka_unit_test(partitions_of_a_hardware_transfer_follow_from_its_addresses),
         cmocka_unit_test(instructions_with_only_known_addresses_are_included),

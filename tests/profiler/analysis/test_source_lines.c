@@ -101,7 +101,7 @@ static void wait_of(struct fixture *f, size_t core, uint16_t cycles)
     f->h.cores[core].instructions[f->h.cores[core].instruction_count - 1].wait_cycles = cycles;
 }
 
-static void rows_are_summed_by_line_and_time_is_covered_once(void **state)
+static void table_rows_are_summed_by_source_line_and_overlaps_count_once(void **state)
 {
     struct fixture f = { 0 };
 
@@ -277,7 +277,7 @@ static void the_parts_of_a_wait_sum_to_its_duration(void **state)
 
 /* The runtime makes two instructions from a trigger of prepared transfers: the first waits, the
  * second is the compiler's; the hardware assigns the same wait to both. */
-static void a_trigger_includes_the_waits_of_the_runtime_before_it(void **state)
+static void a_dma_trigger_includes_the_waits_of_preceding_runtime_instructions(void **state)
 {
     struct fixture f = { 0 };
 
@@ -455,7 +455,7 @@ static void waits_longer_than_a_record_can_count_are_counted(void **state)
     }
 }
 
-static void rows_without_source_positions_have_a_reason(void **state)
+static void rows_without_source_positions_are_reported_with_the_reason(void **state)
 {
     struct fixture f = { 0 };
 
@@ -473,15 +473,15 @@ static void rows_without_source_positions_have_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_summed_by_line_and_time_is_covered_once),
+        cmocka_unit_test(table_rows_are_summed_by_source_line_and_overlaps_count_once),
         cmocka_unit_test(the_active_time_of_a_line_is_at_most_that_of_its_rows),
         cmocka_unit_test(overlapping_iterations_of_one_loop_path_are_merged),
         cmocka_unit_test(a_wait_is_attributed_to_the_line_that_ended_it),
         cmocka_unit_test(the_parts_of_a_wait_sum_to_its_duration),
-        cmocka_unit_test(a_trigger_includes_the_waits_of_the_runtime_before_it),
+        cmocka_unit_test(a_dma_trigger_includes_the_waits_of_preceding_runtime_instructions),
         cmocka_unit_test(costs_of_generated_source_lines_are_found),
         cmocka_unit_test(waits_longer_than_a_record_can_count_are_counted),
-        cmocka_unit_test(rows_without_source_positions_have_a_reason),
+        cmocka_unit_test(rows_without_source_positions_are_reported_with_the_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,7 +259,7 @@ static void a_failed_allocation_shows_the_memory_contents(void **state)
     assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
     assert_true(memory.is_there);
     assert_int_equal(memory.time_ns, 3010);
-    assert_string_equal(memory.usage, "tensors"); /* one name, whatever the file says */
+    assert_string_equal(memory.usage, "tensors"); /* the same name for every spelling in a file */
     assert_int_equal(memory.size, 99);
     assert_int_equal(memory.code, 12);
     assert_int_equal(memory.hbm, 1);
@@ -408,7 +408,7 @@ static void memory_locations_are_complete_or_unknown(void **state)
 
 /* More executions than lists keep on the heap, each in its own thread; the last one is written
  * first. */
-static void a_long_trace_is_split_in_order(void **state)
+static void executions_of_a_long_trace_are_split_in_time_order(void **state)
 {
     enum { COUNT = 70000 };
     struct ntk_system_span *spans = calloc(COUNT, sizeof *spans);
@@ -497,7 +497,7 @@ int main(void)
         TEST(memory_uses_beyond_the_limit_are_reported_as_other),
         TEST(an_allocation_failure_for_another_reason_is_not_out_of_memory),
         TEST(memory_locations_are_complete_or_unknown),
-        TEST(a_long_trace_is_split_in_order),
+        TEST(executions_of_a_long_trace_are_split_in_time_order),
         TEST(omitted_executions_are_counted_over_all_processes),
         TEST(an_unknown_start_time_is_not_shown_as_zero),
 #undef TEST

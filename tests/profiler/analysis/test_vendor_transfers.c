@@ -226,7 +226,7 @@ static void a_transfer_to_one_row_is_assigned_to_the_first_ring(void **state)
 }
 
 /* Divided, or moved by a ring other than the first: the whole group is rejected. */
-static void a_single_row_moved_differently_is_not_matched(void **state)
+static void a_single_row_transfer_with_unexpected_packets_is_not_matched(void **state)
 {
     for (int other = 0; other < 2; other++) {
         struct made m;
@@ -242,9 +242,8 @@ static void a_single_row_moved_differently_is_not_matched(void **state)
     }
 }
 
-/* A packet that crosses the end of a share: from there on, neither this ring nor the other is
- * trusted. */
-static void a_mismatched_ring_ends_the_matched_part(void **state)
+/* A packet crosses the end of a share; from there on, packets of both rings are not matched. */
+static void transfers_after_a_mismatched_packet_are_not_matched(void **state)
 {
     struct made m;
 
@@ -260,7 +259,7 @@ static void a_mismatched_ring_ends_the_matched_part(void **state)
 }
 
 /* As in a transposing group, the packets have more bytes than the group writes. */
-static void operations_other_than_copies_are_not_matched(void **state)
+static void dma_operations_other_than_copies_are_not_matched_to_packets(void **state)
 {
     struct made m;
 
@@ -410,7 +409,7 @@ static void a_transfer_with_generated_descriptors_ends_at_a_semaphore_write(void
     done(&m);
 }
 
-static void a_run_with_a_different_size_is_omitted(void **state)
+static void a_packet_sequence_with_a_different_size_is_omitted(void **state)
 {
     struct made m;
 
@@ -480,15 +479,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared_groups_have_a_share_of_each_ring),
         cmocka_unit_test(a_transfer_to_one_row_is_assigned_to_the_first_ring),
-        cmocka_unit_test(a_single_row_moved_differently_is_not_matched),
-        cmocka_unit_test(a_mismatched_ring_ends_the_matched_part),
-        cmocka_unit_test(operations_other_than_copies_are_not_matched),
+        cmocka_unit_test(a_single_row_transfer_with_unexpected_packets_is_not_matched),
+        cmocka_unit_test(transfers_after_a_mismatched_packet_are_not_matched),
+        cmocka_unit_test(dma_operations_other_than_copies_are_not_matched_to_packets),
         cmocka_unit_test(an_empty_packet_ends_the_matched_part),
         cmocka_unit_test(leftover_packets_invalidate_all_matches),
         cmocka_unit_test(a_ring_that_ends_early_is_not_matched),
         cmocka_unit_test(a_transfer_does_not_start_before_its_instruction),
         cmocka_unit_test(a_transfer_with_generated_descriptors_ends_at_a_semaphore_write),
-        cmocka_unit_test(a_run_with_a_different_size_is_omitted),
+        cmocka_unit_test(a_packet_sequence_with_a_different_size_is_omitted),
         cmocka_unit_test(runs_are_omitted_if_their_count_differs_from_instructions),
         cmocka_unit_test(an_index_into_an_ambiguous_table_yields_no_tensor_name),
         cmocka_unit_test(packets_are_matched_to_instructions_without_a_neff),

@@ -92,7 +92,7 @@ static void two_alternating_engines_each_account_for_half_of_the_time(void **sta
     hand_answers_done(&h, &a);
 }
 
-static void speeding_up_an_engine_makes_another_the_bottleneck(void **state)
+static void if_an_engine_is_sped_up_another_engine_becomes_the_bottleneck(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -216,7 +216,7 @@ static void a_wait_for_a_much_earlier_instruction_is_kept(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void each_default_change_equals_the_same_single_change(void **state)
+static void each_default_what_if_change_equals_the_change_evaluated_alone(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -246,7 +246,7 @@ static void each_default_change_equals_the_same_single_change(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void unexplained_time_is_kept_and_reported(void **state)
+static void what_if_keeps_and_reports_waits_of_unknown_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -314,7 +314,7 @@ static void transfers_on_one_dma_engine_run_in_sequence(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void lines_are_selected_by_path_suffix(void **state)
+static void what_if_source_lines_are_selected_by_path_suffix(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -344,7 +344,7 @@ static void lines_are_selected_by_path_suffix(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void the_estimate_for_an_incomplete_capture_is_partial(void **state)
+static void a_what_if_estimate_for_an_incomplete_capture_is_partial(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -419,17 +419,17 @@ int main(void)
         cmocka_unit_test(doubling_the_dma_speed_halves_waits_for_dma),
         cmocka_unit_test(dma_speed_does_not_change_computation_time),
         cmocka_unit_test(two_alternating_engines_each_account_for_half_of_the_time),
-        cmocka_unit_test(speeding_up_an_engine_makes_another_the_bottleneck),
+        cmocka_unit_test(if_an_engine_is_sped_up_another_engine_becomes_the_bottleneck),
         cmocka_unit_test(removing_transposes_keeps_products),
         cmocka_unit_test(a_wait_satisfied_by_a_change_no_longer_blocks_its_engine),
         cmocka_unit_test(a_hidden_dependency_limits_a_faster_engine),
         cmocka_unit_test(the_slower_of_two_cores_determines_the_time),
         cmocka_unit_test(a_wait_for_a_much_earlier_instruction_is_kept),
-        cmocka_unit_test(each_default_change_equals_the_same_single_change),
-        cmocka_unit_test(unexplained_time_is_kept_and_reported),
+        cmocka_unit_test(each_default_what_if_change_equals_the_change_evaluated_alone),
+        cmocka_unit_test(what_if_keeps_and_reports_waits_of_unknown_cause),
         cmocka_unit_test(transfers_on_one_dma_engine_run_in_sequence),
-        cmocka_unit_test(lines_are_selected_by_path_suffix),
-        cmocka_unit_test(the_estimate_for_an_incomplete_capture_is_partial),
+        cmocka_unit_test(what_if_source_lines_are_selected_by_path_suffix),
+        cmocka_unit_test(a_what_if_estimate_for_an_incomplete_capture_is_partial),
         cmocka_unit_test(an_unknown_trace_length_returns_no_result),
         cmocka_unit_test(what_if_changes_are_parsed_or_rejected),
     };

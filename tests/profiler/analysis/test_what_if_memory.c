@@ -14,7 +14,7 @@
 #define ACT NTK_ISA_ENGINE_ACT
 
 /* Ten rounds of 2 ms: a row moves by more than 32 bits of ps within one block of instructions. */
-static void large_time_shifts_are_kept(void **state)
+static void what_if_time_shifts_beyond_32_bits_are_kept(void **state)
 {
     const int64_t ms = 1000000;
     struct hand_trace h;
@@ -38,7 +38,7 @@ static void large_time_shifts_are_kept(void **state)
 
 /* One core runs 300 instructions, the other one five that take longer: memory of the first one is
  * used again. */
-static void times_of_cores_with_different_sizes_are_kept(void **state)
+static void what_if_times_of_cores_of_unequal_size_are_not_mixed(void **state)
 {
     for (size_t large = 0; large < 2; large++) {
         struct hand_trace h;
@@ -66,8 +66,8 @@ static void times_of_cores_with_different_sizes_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_time_shifts_are_kept),
-        cmocka_unit_test(times_of_cores_with_different_sizes_are_kept),
+        cmocka_unit_test(what_if_time_shifts_beyond_32_bits_are_kept),
+        cmocka_unit_test(what_if_times_of_cores_of_unequal_size_are_not_mixed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

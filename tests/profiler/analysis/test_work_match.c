@@ -293,7 +293,7 @@ static void corresponding_parts_of_two_programs_are_found(void **state)
 }
 
 /* The links of a unit cover all of its time, or it has no links. */
-static void corresponding_parts_are_the_same_in_both_directions(void **state)
+static void corresponding_parts_are_equal_if_the_programs_are_swapped(void **state)
 {
     (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
@@ -322,7 +322,7 @@ static void corresponding_parts_are_the_same_in_both_directions(void **state)
     }
 }
 
-static void findings_include_the_corresponding_parts(void **state)
+static void comparison_text_names_the_corresponding_parts(void **state)
 {
     struct ntk_work_units units[2];
     struct ntk_work_match match;
@@ -352,8 +352,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corresponding_parts_of_two_programs_are_found),
-        cmocka_unit_test(corresponding_parts_are_the_same_in_both_directions),
-        cmocka_unit_test(findings_include_the_corresponding_parts),
+        cmocka_unit_test(corresponding_parts_are_equal_if_the_programs_are_swapped),
+        cmocka_unit_test(comparison_text_names_the_corresponding_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# query - SELECTs over a capture give the answers of the exported database, and can read nothing else.
+# query - SELECT statements over a capture return the rows of the exported database, and can read no other file.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq sqlite3
 neuron-packager example mlp -o m.neff -s 128 >/dev/null

@@ -50,7 +50,7 @@ static void check_error(int exit_code, const char *line, const char *a, const ch
     test_run_fini(&result);
 }
 
-static void commands_on_a_capture_suggest_the_profiler(void **state)
+static void a_packager_command_on_a_capture_suggests_the_profiler(void **state)
 {
     static const char *const commands[] = { "info", "unpack", "disasm" };
     struct ntff_sample sample = { .version = 5 };
@@ -150,7 +150,7 @@ static void info_prints_json(void **state)
 }
 
 /* Method: a machine that does not exist: only the name matters. */
-static void an_example_uses_the_cores_of_the_machine(void **state)
+static void the_lnc_size_of_an_example_follows_machine_and_options(void **state)
 {
     static const struct {
         const char *environment[3];
@@ -670,13 +670,13 @@ static void help_and_version_are_printed_on_stdout(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_on_a_capture_suggest_the_profiler),
+        cmocka_unit_test(a_packager_command_on_a_capture_suggests_the_profiler),
         cmocka_unit_test(an_unknown_hash_kind_is_not_reported_as_damage),
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_shows_the_subgraph_of_each_tensor),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_listed_example_is_created_and_valid),
-        cmocka_unit_test(an_example_uses_the_cores_of_the_machine),
+        cmocka_unit_test(the_lnc_size_of_an_example_follows_machine_and_options),
         cmocka_unit_test(optimize_omits_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_reproduce_the_archive),
         cmocka_unit_test(create_keeps_header_values),

@@ -136,7 +136,7 @@ static struct ntk_system_trace *record(const struct ntk_live_host *host)
     return trace;
 }
 
-static void a_recording_has_the_gaps_and_the_threads_that_cause_them(void **state)
+static void a_recording_contains_core_gaps_and_the_threads_that_cause_them(void **state)
 {
     static const struct {
         uint32_t thread; /* 0: the core */
@@ -210,7 +210,7 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recording_has_the_gaps_and_the_threads_that_cause_them),
+        cmocka_unit_test(a_recording_contains_core_gaps_and_the_threads_that_cause_them),
         cmocka_unit_test(a_recording_without_observation_has_no_states),
     };
 

@@ -259,7 +259,7 @@ static void events_beyond_the_limit_count_as_lost(void **state)
     free(result.folder);
 }
 
-static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
+static void a_process_that_cannot_be_recorded_is_reported_with_the_reason(void **state)
 {
     char counters[] = "counters";
     struct observed child = observed_start(test_scratch_folder, child_works, counters);
@@ -347,7 +347,7 @@ int main(void)
         cmocka_unit_test(a_live_recording_contains_exactly_the_process_activity),
         cmocka_unit_test(events_beyond_the_limit_count_as_lost),
         cmocka_unit_test(a_live_recording_ends_after_its_duration),
-        cmocka_unit_test(a_process_that_cannot_be_recorded_has_a_reason),
+        cmocka_unit_test(a_process_that_cannot_be_recorded_is_reported_with_the_reason),
     };
 
     return cmocka_run_group_tests(tests, set_up, test_scratch_tear_down);

@@ -68,7 +68,7 @@ static void cores_are_selected_by_numbers_and_ranges(void **state)
     assert_int_equal(f.spans[1].parent, 0);
 }
 
-static void children_of_a_removed_span_get_its_parent(void **state)
+static void children_of_a_removed_span_are_attached_to_its_parent(void **state)
 {
     struct filtered f;
 
@@ -212,7 +212,7 @@ static void a_window_before_all_samples_is_empty(void **state)
     drop(&f);
 }
 
-static void adjacent_windows_have_every_span_once(void **state)
+static void each_span_is_in_exactly_one_of_adjacent_windows(void **state)
 {
     struct filtered f;
 
@@ -279,13 +279,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_filters_all_spans_are_kept),
         cmocka_unit_test(cores_are_selected_by_numbers_and_ranges),
-        cmocka_unit_test(children_of_a_removed_span_get_its_parent),
+        cmocka_unit_test(children_of_a_removed_span_are_attached_to_its_parent),
         cmocka_unit_test(span_types_may_be_groups_and_may_be_excluded),
         cmocka_unit_test(events_of_a_different_machine_are_not_returned),
         cmocka_unit_test(an_invalid_list_of_cores_is_rejected),
         cmocka_unit_test(a_window_clips_spans_that_cross_it),
         cmocka_unit_test(a_window_before_all_samples_is_empty),
-        cmocka_unit_test(adjacent_windows_have_every_span_once),
+        cmocka_unit_test(each_span_is_in_exactly_one_of_adjacent_windows),
         cmocka_unit_test(ends_of_runs_are_clipped_by_the_core_clock),
         cmocka_unit_test(an_unlimited_window_keeps_every_span),
     };

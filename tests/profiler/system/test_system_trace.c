@@ -168,7 +168,7 @@ static const struct ntk_system_span *span_by_id(const struct ntk_system_trace *t
     return NULL;
 }
 
-static void starts_and_stops_become_nested_spans(void **state)
+static void start_and_stop_records_become_nested_spans(void **state)
 {
     struct made *made = *state;
 
@@ -464,7 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-        TEST(starts_and_stops_become_nested_spans),
+        TEST(start_and_stop_records_become_nested_spans),
         TEST(an_execution_is_shown_from_call_to_device),
         TEST(system_trace_threads_are_summed_by_type),
         TEST(incomplete_spans_of_an_overwritten_ring_are_marked),

@@ -175,7 +175,7 @@ static void an_empty_trace_is_a_timeline_without_rows(void **state)
 
 /* ---- tiles ---- */
 
-static void a_small_number_of_slices_is_sent_individually(void **state)
+static void a_small_number_of_timeline_slices_is_sent_individually(void **state)
 {
     static const uint32_t tracks[] = { TENSOR, SEMAPHORE, 99 };
     struct trace_sample *sample = trace_sample_create(20);
@@ -266,7 +266,7 @@ static void buckets_of_each_level_sum_to_the_row(void **state)
 }
 
 /* Ten engines move one packet each at the same time, with slightly different ends: the throughput
- * never exceeds that of the ten, whatever the width of a bucket. */
+ * never exceeds that of the ten, for any width of a bucket. */
 static void bytes_of_concurrent_packets_are_spread_over_their_durations(void **state)
 {
     static const uint32_t tracks[] = { RATE };
@@ -365,7 +365,7 @@ static void an_out_of_range_level_or_tile_is_rejected(void **state)
     trace_sample_destroy(sample);
 }
 
-static void all_slices_can_be_written_at_once(void **state)
+static void all_timeline_slices_can_be_written_in_one_response(void **state)
 {
     struct trace_sample *sample = trace_sample_create(2000);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -530,14 +530,14 @@ int main(void)
         cmocka_unit_test(a_capture_becomes_a_row_per_engine_queue_and_semaphore),
         cmocka_unit_test(an_offset_shifts_every_row_of_a_capture),
         cmocka_unit_test(an_empty_trace_is_a_timeline_without_rows),
-        cmocka_unit_test(a_small_number_of_slices_is_sent_individually),
+        cmocka_unit_test(a_small_number_of_timeline_slices_is_sent_individually),
         cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
         cmocka_unit_test(buckets_of_each_level_sum_to_the_row),
         cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_their_durations),
         cmocka_unit_test(a_bucket_is_named_by_its_longest_activity),
         cmocka_unit_test(overlapping_slices_are_counted_once),
         cmocka_unit_test(an_out_of_range_level_or_tile_is_rejected),
-        cmocka_unit_test(all_slices_can_be_written_at_once),
+        cmocka_unit_test(all_timeline_slices_can_be_written_in_one_response),
         cmocka_unit_test(statistics_are_clipped_to_the_range),
         cmocka_unit_test(search_hits_are_counted_and_listed_in_time_order),
         cmocka_unit_test(a_timeline_slice_is_reported_with_all_fields),

@@ -155,7 +155,7 @@ static void the_device_memory_row_follows_allocations(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void samples_last_until_the_next_one_in_time_order(void **state)
+static void host_sample_values_apply_until_the_next_sample(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -296,7 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_cores_are_rows_with_nested_spans),
         cmocka_unit_test(the_device_memory_row_follows_allocations),
-        cmocka_unit_test(samples_last_until_the_next_one_in_time_order),
+        cmocka_unit_test(host_sample_values_apply_until_the_next_sample),
         cmocka_unit_test(deeply_nested_spans_are_placed_in_linear_time),
         cmocka_unit_test(a_host_span_is_reported_with_all_fields),
         cmocka_unit_test(a_single_file_page_has_host_rows),

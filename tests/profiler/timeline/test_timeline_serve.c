@@ -101,7 +101,7 @@ static void timeline_queries_return_the_requested_data(void **state)
     expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
 }
 
-static void invalid_timeline_queries_get_a_message(void **state)
+static void invalid_timeline_queries_are_rejected_with_a_message(void **state)
 {
     static const char *const rows[][3] = {
         { "/api/v1/tiles?tile=0&tracks=0", "400", "missing level" },
@@ -206,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
         cmocka_unit_test(timeline_queries_return_the_requested_data),
-        cmocka_unit_test(invalid_timeline_queries_get_a_message),
+        cmocka_unit_test(invalid_timeline_queries_are_rejected_with_a_message),
         cmocka_unit_test(a_complete_long_timeline_can_be_requested),
         cmocka_unit_test(a_foreign_host_name_is_rejected),
         cmocka_unit_test(a_port_in_use_is_replaced_by_the_next_free_one),

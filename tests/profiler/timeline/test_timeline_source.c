@@ -165,7 +165,7 @@ static void the_iterations_of_a_loop_are_in_time_order(void **state)
     assert_string_equal(err.text, "unknown loop 2");
 }
 
-static void a_slice_has_source_line_function_and_iteration(void **state)
+static void a_slice_is_reported_with_source_line_function_and_iteration(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -238,8 +238,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(the_iterations_of_a_loop_are_in_time_order, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_slice_has_source_line_function_and_iteration, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_slice_is_reported_with_source_line_function_and_iteration,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_source_line_selects_its_instructions_on_all_engines,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(source_text_is_returned_by_line_and_sanitized, setup,

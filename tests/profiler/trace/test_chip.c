@@ -20,7 +20,7 @@ static void an_instance_type_determines_the_core_constants(void **state)
     assert_int_equal(chip.generation, 2);
 }
 
-static void measured_dma_rates_exceed_published_ones(void **state)
+static void a_measured_dma_rate_replaces_the_published_rate(void **state)
 {
     static const struct {
         const char *instance_type;
@@ -51,7 +51,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance_type_determines_the_core_constants),
-        cmocka_unit_test(measured_dma_rates_exceed_published_ones),
+        cmocka_unit_test(a_measured_dma_rate_replaces_the_published_rate),
         cmocka_unit_test(unknown_instance_types_have_no_core_constants),
     };
 

@@ -54,7 +54,7 @@ static void a_list_moved_to_a_file_keeps_its_content(void **state)
     ntk_long_list_fini(&list); /* of a zeroed list */
 }
 
-static void a_file_grows_in_place(void **state)
+static void a_mapped_list_keeps_its_items_if_its_file_grows(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 1, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -84,7 +84,7 @@ static void concurrent_lists_share_the_heap_limit(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void unwritten_bytes_are_zero(void **state)
+static void unwritten_list_bytes_are_zero(void **state)
 {
     static const uint64_t zeros[600];
     struct ntk_trace trace = { .folder = test_scratch_folder };
@@ -137,9 +137,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_moved_to_a_file_keeps_its_content),
-        cmocka_unit_test(a_file_grows_in_place),
+        cmocka_unit_test(a_mapped_list_keeps_its_items_if_its_file_grows),
         cmocka_unit_test(concurrent_lists_share_the_heap_limit),
-        cmocka_unit_test(unwritten_bytes_are_zero),
+        cmocka_unit_test(unwritten_list_bytes_are_zero),
         cmocka_unit_test(a_full_disk_is_an_error_with_a_message),
     };
 

@@ -138,7 +138,7 @@ static void a_full_disk_is_an_error_before_anything_is_written(void **state)
     ntk_spill_fini(&spill);
 }
 
-static void an_invalid_size_is_rejected(void **state)
+static void a_spilled_array_whose_size_overflows_is_rejected(void **state)
 {
     struct ntk_spill spill;
 
@@ -156,7 +156,7 @@ int main(void)
         cmocka_unit_test(many_small_arrays_share_extents),
         cmocka_unit_test(a_missing_spill_folder_is_an_error),
         cmocka_unit_test(a_full_disk_is_an_error_before_anything_is_written),
-        cmocka_unit_test(an_invalid_size_is_rejected),
+        cmocka_unit_test(a_spilled_array_whose_size_overflows_is_rejected),
     };
 
     signal(SIGXFSZ, SIG_IGN);

@@ -183,7 +183,7 @@ static void the_execution_time_is_that_of_the_first_core(void **state)
     }
 }
 
-/* Differences and sums of times must not overflow, whatever a file says. */
+/* Differences and sums of times must not overflow for any times in a file. */
 static void records_with_impossible_times_are_omitted(void **state)
 {
     struct ntk_buf file = { 0 };

@@ -128,7 +128,7 @@ static void crossing(const struct ntk_trace_core *core, int64_t at_ps, struct su
     }
 }
 
-static void adjacent_windows_have_every_row_once(void **state)
+static void each_row_is_in_exactly_one_of_adjacent_windows(void **state)
 {
     static const int64_t cuts[] = { 1,           1 * US,       2 * US,   5 * US - 1, 5 * US + 3,
                                     20 * US + 7, 30 * US,      40 * US,  50 * US,    53 * US + 1,
@@ -160,7 +160,7 @@ static void adjacent_windows_have_every_row_once(void **state)
     close_part(&whole);
 }
 
-static void a_window_over_the_whole_trace_is_not_a_part(void **state)
+static void a_window_over_the_whole_trace_is_not_marked_as_partial(void **state)
 {
     struct opened whole = open_part(0, 0);
     struct opened same = open_part(0, TOTAL);
@@ -205,8 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_overlap_the_window_are_clipped_and_count_from_its_start),
-        cmocka_unit_test(adjacent_windows_have_every_row_once),
-        cmocka_unit_test(a_window_over_the_whole_trace_is_not_a_part),
+        cmocka_unit_test(each_row_is_in_exactly_one_of_adjacent_windows),
+        cmocka_unit_test(a_window_over_the_whole_trace_is_not_marked_as_partial),
         cmocka_unit_test(an_empty_window_and_an_unknown_core_are_rejected),
         cmocka_unit_test(selecting_the_only_core_keeps_the_whole_trace),
     };

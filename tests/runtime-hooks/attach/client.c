@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A job that takes commands on standard input, one per line, and answers each line with one when it
- * is done: so a test knows every call.
+ * is done: so a test controls every call.
  *
  *   init | close | load FILE VNC | collectives FILE VNC | unload | exec COUNT STATUS MICROSECONDS
  *   repeat COUNT STATUS MICROSECONDS | threads THREADS COUNT MICROSECONDS | leave | async

@@ -129,7 +129,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
     }
 }
 
-static void calls_of_every_thread_are_counted_with_its_name(void **state)
+static void calls_are_counted_for_every_thread_with_the_thread_name(void **state)
 {
     struct attach_fixture *f = *state;
     struct names names = { 0 };
@@ -200,7 +200,7 @@ static int has_none_in_flight(void *ctx)
     return seen.in_flight == 0;
 }
 
-static void a_thread_that_exits_in_an_execution_leaves_no_core_busy(void **state)
+static void no_core_remains_busy_if_a_thread_exits_during_an_execution(void **state)
 {
     struct attach_fixture *f = *state;
     struct seen seen;
@@ -225,9 +225,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         ATTACH_TEST(a_running_job_is_counted_from_the_attachment_on),
         ATTACH_TEST(a_job_attached_before_its_start_is_counted_completely),
-        ATTACH_TEST(calls_of_every_thread_are_counted_with_its_name),
+        ATTACH_TEST(calls_are_counted_for_every_thread_with_the_thread_name),
         ATTACH_TEST(a_call_left_by_longjmp_is_not_counted),
-        ATTACH_TEST(a_thread_that_exits_in_an_execution_leaves_no_core_busy),
+        ATTACH_TEST(no_core_remains_busy_if_a_thread_exits_during_an_execution),
     };
     int skipped = attach_prepare(argc, argv);
 

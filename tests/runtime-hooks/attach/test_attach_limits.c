@@ -106,7 +106,7 @@ static void too_short_executions_are_no_longer_observed(void **state)
 
 /* Calls of a thread that was inside an execution when observing stopped, from deeper in its
  * stack. */
-static void other_calls_are_observed_after_executions_no_longer_are(void **state)
+static void api_calls_are_still_observed_after_execution_observation_stops(void **state)
 {
     struct attach_fixture *f = *state;
     struct expectation expected = { .f = f, .flag = NTK_PROCESS_NO_EXECUTIONS };
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         ATTACH_TEST(executions_are_counted_even_if_their_events_are_dropped),
         ATTACH_TEST(executions_beyond_the_table_size_are_counted_as_lost),
         ATTACH_TEST(too_short_executions_are_no_longer_observed),
-        ATTACH_TEST(other_calls_are_observed_after_executions_no_longer_are),
+        ATTACH_TEST(api_calls_are_still_observed_after_execution_observation_stops),
         ATTACH_TEST(asynchronous_executions_are_not_counted),
     };
     int skipped = attach_prepare(argc, argv);

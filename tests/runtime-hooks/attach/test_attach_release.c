@@ -112,7 +112,7 @@ static void two_programs_never_attach_to_one_job(void **state)
     expect_completed(f, 12);
 }
 
-static void processes_that_cannot_be_attached_to_are_reported(void **state)
+static void attach_reports_why_a_process_cannot_be_attached_to(void **state)
 {
     struct attach_fixture *f = *state;
     struct test_run run;
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         ATTACH_TEST(killing_the_attached_program_restores_the_code_of_the_job),
         ATTACH_TEST(the_segment_of_a_killed_job_is_marked_as_ended),
         ATTACH_TEST(two_programs_never_attach_to_one_job),
-        ATTACH_TEST(processes_that_cannot_be_attached_to_are_reported),
+        ATTACH_TEST(attach_reports_why_a_process_cannot_be_attached_to),
     };
     int skipped = attach_prepare(argc, argv);
 

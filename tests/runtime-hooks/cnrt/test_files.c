@@ -73,7 +73,7 @@ static void a_program_file_runs_on_every_cluster(void **state)
     ntk_cnrt_program_drop(adder.program);
 }
 
-static void a_pointer_may_refer_to_the_inside_of_an_allocation(void **state)
+static void a_kernel_argument_may_point_inside_an_allocation(void **state)
 {
     struct adder adder;
     cnrtQueue_t queue = NULL;
@@ -192,7 +192,7 @@ int main(void)
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
         CARDS(a_program_file_runs_on_every_cluster),
-        CARDS(a_pointer_may_refer_to_the_inside_of_an_allocation),
+        CARDS(a_kernel_argument_may_point_inside_an_allocation),
         CARDS(freed_memory_is_kept_until_its_tasks_have_finished),
         CARDS(an_operator_on_a_different_device_uses_that_devices_memory),
         CARDS(tasks_of_many_queues_share_the_clusters),

@@ -59,7 +59,7 @@ static void the_library_opens_and_closes_any_number_of_times(void **state)
     }
 }
 
-static void devices_are_limited_to_the_visible_ones(void **state)
+static void only_visible_devices_are_available(void **state)
 {
     unsigned int count = 0;
     cnrtDev_t dev = 0;
@@ -220,7 +220,7 @@ static void objects_destroyed_by_another_thread_return_an_error_code(void **stat
     }
 }
 
-static void unknown_handles_are_rejected(void **state)
+static void invalid_handles_are_rejected_with_their_error_code(void **state)
 {
     char somewhere[64] = { 0 };
     void *const wrong[] = { NULL, somewhere, (void *)8, (void *)UINTPTR_MAX };
@@ -390,12 +390,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CARDS(calls_before_the_library_is_opened_fail),
         CARDS(the_library_opens_and_closes_any_number_of_times),
-        CARDS(devices_are_limited_to_the_visible_ones),
+        CARDS(only_visible_devices_are_available),
         CARDS(the_default_machine_has_one_card),
         CARDS(calls_that_need_a_device_fail_on_the_fake_device),
         CARDS(each_thread_has_a_separate_device_and_error),
         CARDS(objects_destroyed_by_another_thread_return_an_error_code),
-        CARDS(unknown_handles_are_rejected),
+        CARDS(invalid_handles_are_rejected_with_their_error_code),
         CARDS(a_function_runs_through_the_v2_interface),
         CARDS(a_forked_child_must_initialise_the_library_again),
         CARDS(devices_used_by_another_process_are_busy),

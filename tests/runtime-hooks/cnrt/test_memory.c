@@ -17,7 +17,7 @@ static void *device_make(size_t bytes)
     return pointer;
 }
 
-static void copied_bytes_read_back_unchanged(void **state)
+static void copied_bytes_are_read_back_unchanged(void **state)
 {
     char *device = device_make(BYTES);
     char *other = device_make(BYTES);
@@ -213,7 +213,7 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(copied_bytes_read_back_unchanged),
+        CARDS(copied_bytes_are_read_back_unchanged),
         CARDS(an_invalid_copy_returns_its_error_code),
         CARDS(freed_memory_is_rejected),
         CARDS(a_full_device_does_not_affect_another_device),

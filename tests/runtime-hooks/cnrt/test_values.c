@@ -23,7 +23,7 @@ static float whole(uint16_t value)
     return result;
 }
 
-static void every_half_converts_to_float_and_back_unchanged(void **state)
+static void every_float16_value_is_unchanged_by_conversion_to_float_and_back(void **state)
 {
     for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
         float value = whole((uint16_t)bits);
@@ -37,7 +37,7 @@ static void every_half_converts_to_float_and_back_unchanged(void **state)
     }
 }
 
-static void halves_are_rounded_to_nearest_even(void **state)
+static void floats_are_rounded_to_the_nearest_even_float16_value(void **state)
 {
     assert_int_equal(half(1.0F), 0x3c00);
     assert_int_equal(half(-2.0F), 0xc000);
@@ -69,7 +69,7 @@ static void data_types_have_their_sizes(void **state)
     assert_int_equal(cnrtDataTypeSize((cnrtDataType_t)0x77), 0);
 }
 
-static void plain_casts_round_and_stay_in_range(void **state)
+static void unquantised_casts_round_and_saturate(void **state)
 {
     float floats[] = { 0.5F, 1.5F, 2.4F, -3.0F, 300.0F, NAN };
     uint8_t bytes[6];
@@ -215,10 +215,10 @@ static void status_codes_have_descriptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_converts_to_float_and_back_unchanged),
-        cmocka_unit_test(halves_are_rounded_to_nearest_even),
+        cmocka_unit_test(every_float16_value_is_unchanged_by_conversion_to_float_and_back),
+        cmocka_unit_test(floats_are_rounded_to_the_nearest_even_float16_value),
         cmocka_unit_test(data_types_have_their_sizes),
-        cmocka_unit_test(plain_casts_round_and_stay_in_range),
+        cmocka_unit_test(unquantised_casts_round_and_saturate),
         cmocka_unit_test(quantised_casts_use_the_quantisation_parameters),
         cmocka_unit_test(an_invalid_cast_is_rejected),
         cmocka_unit_test(transposed_data_has_the_requested_dimension_order),

@@ -142,7 +142,7 @@ static void hardware_error_counts_belong_to_the_device(void **state)
     core_adder_fini(&adder);
 }
 
-static void counters_are_available_without_hooks(void **state)
+static void device_counters_are_available_if_hooks_are_disabled(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_model_memory model;
@@ -172,7 +172,7 @@ int main(void)
         OPEN(times_of_a_single_execution_are_reported),
         OPEN(the_memory_of_a_model_is_freed_by_unloading),
         SHUT(hardware_error_counts_belong_to_the_device),
-        SHUT(counters_are_available_without_hooks),
+        SHUT(device_counters_are_available_if_hooks_are_disabled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ static void *job_run(void *ctx)
     return NULL;
 }
 
-static void threads_that_share_a_core_get_separate_results(void **state)
+static void threads_that_share_a_core_receive_separate_results(void **state)
 {
     struct core_fixture *f = *state;
     struct job jobs[THREADS];
@@ -358,7 +358,7 @@ int main(void)
         OPEN(invalid_tensors_are_rejected_without_writing),
         SHUT(a_nan_fails_an_execution_only_if_requested),
         OPEN(a_deadlocked_program_times_out_at_once),
-        OPEN(threads_that_share_a_core_get_separate_results),
+        OPEN(threads_that_share_a_core_receive_separate_results),
         SHUT(every_fault_has_the_outcome_in_the_table),
         SHUT(a_fault_is_published_in_the_device_tree_at_once),
         SHUT(an_invalid_setting_fails_the_open_with_a_message),

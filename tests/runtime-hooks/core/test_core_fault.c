@@ -40,7 +40,7 @@ static void pattern(const char *text, char *out, size_t executions)
     ntk_core_faults_destroy(faults);
 }
 
-static void faults_with_at_occur_once_and_with_every_repeatedly(void **state)
+static void faults_with_key_at_occur_once_and_with_key_every_repeatedly(void **state)
 {
     char text[16];
 
@@ -68,7 +68,7 @@ static void random_faults_repeat_with_a_seed_at_the_requested_rate(void **state)
     assert_in_range(count, 850, 1150); /* five standard deviations */
 }
 
-static void executions_are_counted_on_all_cores_each_core_or_one_core(void **state)
+static void fault_positions_count_executions_on_all_each_or_one_core(void **state)
 {
     struct ntk_core_faults *faults = parse("nq-overflow:at=2");
 
@@ -256,9 +256,9 @@ static void too_many_faults_and_too_long_strings_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_with_at_occur_once_and_with_every_repeatedly),
+        cmocka_unit_test(faults_with_key_at_occur_once_and_with_key_every_repeatedly),
         cmocka_unit_test(random_faults_repeat_with_a_seed_at_the_requested_rate),
-        cmocka_unit_test(executions_are_counted_on_all_cores_each_core_or_one_core),
+        cmocka_unit_test(fault_positions_count_executions_on_all_each_or_one_core),
         cmocka_unit_test(faults_in_one_setting_occur_in_the_listed_order),
         cmocka_unit_test(slowdown_factors_apply_and_slow_links_are_counted_separately),
         cmocka_unit_test(factors_of_several_faults_have_a_common_limit),

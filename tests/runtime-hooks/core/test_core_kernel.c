@@ -95,7 +95,7 @@ static void the_duration_of_a_kernel_run_follows_from_its_work(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-static void the_work_of_a_kernel_run_is_counted_on_every_core(void **state)
+static void the_work_of_a_kernel_run_is_counted_on_each_core_that_it_uses(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -267,7 +267,7 @@ static void thing_release(struct ntk_core_handle *handle)
 
 static struct ntk_core_handle_pool things = NTK_CORE_HANDLE_POOL_INIT(struct thing, thing_release);
 
-static void a_handle_can_be_taken_only_after_it_is_published(void **state)
+static void a_hidden_handle_can_be_used_only_after_it_is_published(void **state)
 {
     struct thing *thing = ntk_core_handle_create_hidden(&things);
 
@@ -293,12 +293,12 @@ int main(void)
 #define CORE(test) cmocka_unit_test_setup_teardown(test, core_fixture_setup, core_fixture_teardown)
     const struct CMUnitTest tests[] = {
         CORE(the_duration_of_a_kernel_run_follows_from_its_work),
-        CORE(the_work_of_a_kernel_run_is_counted_on_every_core),
+        CORE(the_work_of_a_kernel_run_is_counted_on_each_core_that_it_uses),
         CORE(a_traced_kernel_run_has_a_sync_point),
         CORE(a_kernel_run_has_the_outcome_reported_by_its_job),
         CORE(an_invalid_kernel_run_is_rejected),
         CORE(kernel_runs_use_free_cores),
-        cmocka_unit_test(a_handle_can_be_taken_only_after_it_is_published),
+        cmocka_unit_test(a_hidden_handle_can_be_used_only_after_it_is_published),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

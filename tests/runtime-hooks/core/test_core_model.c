@@ -126,7 +126,7 @@ static void a_rejected_model_beyond_the_memory_size_leaks_no_memory(void **state
     assert_int_equal(used(f), before);
 }
 
-static void a_rejected_neff_gets_all_reasons_in_one_message(void **state)
+static void a_neff_is_rejected_with_all_reasons_in_one_message(void **state)
 {
     static const char features[] =
         "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
@@ -173,7 +173,7 @@ static void a_rejected_neff_gets_all_reasons_in_one_message(void **state)
 }
 
 /* Tested with and without advice from the front. */
-static void a_rejection_lists_the_settings_that_allow_the_neff(void **state)
+static void a_rejection_message_names_the_settings_that_allow_the_neff(void **state)
 {
     static const char lnc[] =
         "the NEFF requires logical cores with 2 physical cores, but this process has 1";
@@ -323,8 +323,8 @@ int main(void)
         OPEN(the_memory_of_an_unloaded_model_is_freed),
         cmocka_unit_test_setup_teardown(a_rejected_model_beyond_the_memory_size_leaks_no_memory,
                                         core_fixture_prepare, core_fixture_teardown),
-        OPEN(a_rejected_neff_gets_all_reasons_in_one_message),
-        cmocka_unit_test_setup_teardown(a_rejection_lists_the_settings_that_allow_the_neff,
+        OPEN(a_neff_is_rejected_with_all_reasons_in_one_message),
+        cmocka_unit_test_setup_teardown(a_rejection_message_names_the_settings_that_allow_the_neff,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_truncated_neff_is_rejected),
         OPEN(loading_on_an_unknown_core_is_rejected),

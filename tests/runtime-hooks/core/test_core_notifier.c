@@ -73,7 +73,7 @@ static void a_notifier_occupies_one_entry_of_its_queue(void **state)
     ntk_core_notifier_destroy(notifier);
 }
 
-static void a_queue_waits_for_a_notifier_in_another(void **state)
+static void a_core_queue_waits_for_a_notifier_in_another_queue(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *notifier = ntk_core_notifier_create(f->crew);
@@ -136,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         QUEUE_TEST(notifiers_measure_the_work_between_them),
         QUEUE_TEST(a_notifier_occupies_one_entry_of_its_queue),
-        QUEUE_TEST(a_queue_waits_for_a_notifier_in_another),
+        QUEUE_TEST(a_core_queue_waits_for_a_notifier_in_another_queue),
         QUEUE_TEST(destroying_a_notifier_ends_waits_for_it),
     };
 

@@ -77,7 +77,7 @@ static size_t segments_count(const char *path)
     return count;
 }
 
-static void a_second_library_is_rejected_and_the_first_continues(void **state)
+static void a_second_runtime_library_in_one_process_is_rejected(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
-        TEST(a_second_library_is_rejected_and_the_first_continues),
+        TEST(a_second_runtime_library_in_one_process_is_rejected),
         TEST(one_library_can_open_the_machine_after_the_other_closed_it),
         TEST(a_forked_child_may_open_its_own_machine),
         TEST(an_open_machine_cannot_be_rebuilt_or_removed),

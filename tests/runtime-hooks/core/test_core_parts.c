@@ -73,7 +73,7 @@ static void destroy(struct ntk_core_handle *handle)
 
 static struct ntk_core_handle_pool pool = NTK_CORE_HANDLE_POOL_INIT(struct object, destroy);
 
-static void only_handles_of_open_objects_can_be_taken(void **state)
+static void only_handles_of_open_objects_are_accepted(void **state)
 {
     struct object *objects[300];
     struct object local;
@@ -153,7 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocated_ranges_never_overlap_and_are_all_returned),
-        cmocka_unit_test(only_handles_of_open_objects_can_be_taken),
+        cmocka_unit_test(only_handles_of_open_objects_are_accepted),
         cmocka_unit_test(an_object_closed_by_many_threads_is_freed_once),
     };
 

@@ -24,7 +24,7 @@ static void wait_readable(int fd)
     assert_int_equal(poll(&poll_fd, 1, -1), 1);
 }
 
-static void a_queue_watch_works_after_the_caller_closed_its_descriptor(void **state)
+static void a_queue_watch_continues_after_the_caller_closes_its_descriptor(void **state)
 {
     struct queue_fixture *f = *state;
     uint64_t value = 0;
@@ -77,7 +77,7 @@ static void a_queue_watch_works_after_the_caller_closed_its_descriptor(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        QUEUE_TEST(a_queue_watch_works_after_the_caller_closed_its_descriptor),
+        QUEUE_TEST(a_queue_watch_continues_after_the_caller_closes_its_descriptor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void a_recording_has_the_requested_executions(void **state)
 }
 
 /* A trace uses this clock to find the execution. */
-static void a_recording_uses_the_clock_of_its_core(void **state)
+static void a_recording_window_has_timestamps_of_the_core_clock(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -109,8 +109,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_recording_has_the_requested_executions,
                                         core_fixture_setup, core_fixture_teardown),
-        cmocka_unit_test_setup_teardown(a_recording_uses_the_clock_of_its_core, core_fixture_setup,
-                                        core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_recording_window_has_timestamps_of_the_core_clock,
+                                        core_fixture_setup, core_fixture_teardown),
         cmocka_unit_test_setup_teardown(recording_an_execution_that_already_started_fails,
                                         core_fixture_setup, core_fixture_teardown),
     };

@@ -40,7 +40,7 @@ static int stop_all(void **state)
     return 0;
 }
 
-static void trace_events_recorded_together_have_one_time_and_keep_their_order(void **state)
+static void trace_events_recorded_together_have_equal_times_and_keep_order(void **state)
 {
     struct ntk_core_trace_span whole = { 0 };
     struct ntk_core_trace_span first = { 0 };
@@ -175,7 +175,7 @@ static void *records(void *ctx)
     return NULL;
 }
 
-/* Two threads on one lock, and one on another; another sink comes and goes meanwhile. */
+/* Two threads on one lock, and one on another; another sink starts and stops meanwhile. */
 static void a_trace_sink_loses_no_events_while_another_starts_and_stops(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };
@@ -211,7 +211,7 @@ static void a_trace_sink_loses_no_events_while_another_starts_and_stops(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(trace_events_recorded_together_have_one_time_and_keep_their_order),
+        TEST(trace_events_recorded_together_have_equal_times_and_keep_order),
         TEST(a_span_end_is_sent_only_to_sinks_with_its_start),
         TEST(trace_names_are_compared_by_content_not_by_address),
         TEST(a_full_trace_ring_has_the_newest_events_in_order),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes that take turns on the same cores: when they do, what they find there, what it costs, and
- * what is counted.
+ * Nodes that take turns on the same cores: the conditions, the contents of memory after a switch, the cost, and the counts.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -306,12 +306,12 @@ static void machines_check(bool new_layout)
     test_scratch_destroy(folder);
 }
 
-static void every_machine_type_reads_back_in_the_old_tree_layout(void **state)
+static void every_machine_type_is_read_back_in_the_old_tree_layout(void **state)
 {
     machines_check(false);
 }
 
-static void every_machine_type_reads_back_in_the_new_tree_layout(void **state)
+static void every_machine_type_is_read_back_in_the_new_tree_layout(void **state)
 {
     machines_check(true);
 }
@@ -320,8 +320,8 @@ int main(void)
 {
     test_scratch_in_memory();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_machine_type_reads_back_in_the_old_tree_layout),
-        cmocka_unit_test(every_machine_type_reads_back_in_the_new_tree_layout),
+        cmocka_unit_test(every_machine_type_is_read_back_in_the_old_tree_layout),
+        cmocka_unit_test(every_machine_type_is_read_back_in_the_new_tree_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

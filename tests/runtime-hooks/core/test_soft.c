@@ -109,7 +109,7 @@ static int job_without_locks(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void an_unseen_job_does_not_change_a_rebuilt_machine(void **state)
+static void a_job_without_locks_does_not_write_to_a_rebuilt_machine(void **state)
 {
     struct observed other = observed_start(folder, job_without_locks, NULL);
     struct ntk_core_soft *soft = NULL;
@@ -230,7 +230,7 @@ static int as_other_user(void)
     return 0;
 }
 
-static void a_second_user_of_a_shared_folder_gets_a_private_subfolder(void **state)
+static void a_private_subfolder_is_created_for_a_second_user_of_a_folder(void **state)
 {
     struct ntk_core_soft *soft = NULL;
     int status = 0;
@@ -291,10 +291,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(machine_state_of_another_version_is_kept_while_in_use),
-        TEST(an_unseen_job_does_not_change_a_rebuilt_machine),
+        TEST(a_job_without_locks_does_not_write_to_a_rebuilt_machine),
         TEST(opening_waits_for_a_hanging_setup_until_the_limit),
         TEST(a_nearly_full_file_system_is_an_error_without_a_signal),
-        TEST(a_second_user_of_a_shared_folder_gets_a_private_subfolder),
+        TEST(a_private_subfolder_is_created_for_a_second_user_of_a_folder),
         TEST(folder_names_taken_by_another_user_are_not_used),
     };
 

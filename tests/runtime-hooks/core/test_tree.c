@@ -460,7 +460,7 @@ static void a_reset_of_an_unused_device_is_counted_on_every_core(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-static void files_written_without_a_publisher_are_handled_at_the_next_start(void **state)
+static void writes_to_the_tree_without_a_publisher_take_effect_at_next_start(void **state)
 {
     struct ntk_core *core = NULL;
 
@@ -482,7 +482,7 @@ static void files_written_without_a_publisher_are_handled_at_the_next_start(void
 }
 
 /* Method: the tree is removed while its publisher runs. */
-static void a_removed_tree_is_published_again(void **state)
+static void a_removed_device_tree_is_published_again(void **state)
 {
     uint32_t core = 1;
     char root[512];
@@ -537,7 +537,7 @@ static void adding_counter_files_updates_the_folder_time(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-static void removal_is_rejected_while_the_machine_is_in_use(void **state)
+static void removal_of_a_software_machine_in_use_is_rejected(void **state)
 {
     struct ntk_err err = { 0 };
     uint32_t core = 1;
@@ -573,10 +573,10 @@ int main(void)
         TEST(another_process_publishes_after_the_publisher_is_killed),
         TEST(writing_to_a_counter_file_clears_only_this_counter),
         TEST(a_reset_of_an_unused_device_is_counted_on_every_core),
-        TEST(files_written_without_a_publisher_are_handled_at_the_next_start),
-        TEST(a_removed_tree_is_published_again),
+        TEST(writes_to_the_tree_without_a_publisher_take_effect_at_next_start),
+        TEST(a_removed_device_tree_is_published_again),
         TEST(adding_counter_files_updates_the_folder_time),
-        TEST(removal_is_rejected_while_the_machine_is_in_use),
+        TEST(removal_of_a_software_machine_in_use_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

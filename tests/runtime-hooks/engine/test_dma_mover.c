@@ -106,7 +106,7 @@ static void a_copying_transfer_equals_a_naive_implementation(void **state)
     fill(to);
     for (int round = 0; round < 4000; round++) {
         if (round % 100 == 0) {
-            fill(from); /* otherwise an earlier round could make a wrong element look right */
+            fill(from); /* otherwise a result of an earlier round could hide a wrong element */
         }
         enum ntk_dtype dtype = dtypes[random_below(DTYPE_COUNT)];
         size_t width = ntk_dtype_bytes(dtype);

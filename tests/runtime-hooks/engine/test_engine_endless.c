@@ -89,8 +89,7 @@ static void two_engines_that_signal_each_other_endlessly_time_out(void **state)
     assert_int_equal(f->result.engines_not_done, 1U << NTK_ENGINE_SP | 1U << NTK_ENGINE_DVE);
 }
 
-/* It looks like an endless loop, but another engine ends it, so it must not be treated as
- * endless. */
+/* The loop alone is endless, but another engine ends it, so it must not be treated as endless. */
 static void a_polling_loop_ends_when_another_engine_writes_the_value(void **state)
 {
     struct engine_fixture *f = *state;

@@ -82,7 +82,7 @@ static void a_run_times_out_at_its_device_time_limit(void **state)
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_PE], 10);
 }
 
-static void five_seconds_of_device_time_take_little_host_time(void **state)
+static void a_nop_of_five_seconds_takes_exactly_five_seconds_of_device_time(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(0);
@@ -169,7 +169,7 @@ int main(void)
         RUN_TEST(a_deadlock_is_reported_on_the_engine_that_others_wait_for),
         RUN_TEST(a_deadlock_cycle_is_reported_on_its_first_engine),
         RUN_TEST(a_run_times_out_at_its_device_time_limit),
-        RUN_TEST(five_seconds_of_device_time_take_little_host_time),
+        RUN_TEST(a_nop_of_five_seconds_takes_exactly_five_seconds_of_device_time),
         RUN_TEST(an_empty_program_takes_no_time),
         RUN_TEST(variables_with_too_little_memory_are_rejected),
         RUN_TEST(vendor_binaries_and_later_encodings_are_rejected),

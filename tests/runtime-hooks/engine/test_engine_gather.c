@@ -103,7 +103,7 @@ static void batch_statistics_return_mean_and_variance(void **state)
     }
 }
 
-static void each_of_eight_values_is_found_and_replaced_once(void **state)
+static void max8_values_are_each_found_and_replaced_once_per_row(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr find = select_instr(NTK_ISA_OP_NC_FIND_INDEX8, 8);
@@ -196,7 +196,7 @@ int main(void)
         SELECT_TEST(sixteen_partitions_share_the_indices_of_a_local_gather),
         SELECT_TEST(a_shuffle_permutes_each_quadrant_in_place),
         SELECT_TEST(batch_statistics_return_mean_and_variance),
-        SELECT_TEST(each_of_eight_values_is_found_and_replaced_once),
+        SELECT_TEST(max8_values_are_each_found_and_replaced_once_per_row),
         SELECT_TEST(positions_of_nonzero_elements_are_listed_and_counted),
         SELECT_TEST(sequence_bounds_exclude_padding),
     };

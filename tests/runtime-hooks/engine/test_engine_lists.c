@@ -147,7 +147,7 @@ static void topk_sorts_nan_first_and_stays_within_its_list(void **state)
 }
 
 /* 6 blocks of 5 elements; one index moves by 3 elements. */
-static void dynamic_copies_follow_indices(void **state)
+static void dynamic_copies_use_indices_as_source_or_destination_block(void **state)
 {
     static const int32_t indices[6] = { 0, 7, 3, -1, 1000000, 30 };
     struct tiles *s = *state;
@@ -323,7 +323,7 @@ int main(void)
         TILES_TEST(dve_transpose_transposes_squares_of_32),
         TILES_TEST(topk_sorts_a_list_spread_over_16_partitions),
         TILES_TEST(topk_sorts_nan_first_and_stays_within_its_list),
-        TILES_TEST(dynamic_copies_follow_indices),
+        TILES_TEST(dynamic_copies_use_indices_as_source_or_destination_block),
         TILES_TEST(integer_fill_values_are_rounded_and_saturated),
         TILES_TEST(shuffles_follow_a_loaded_mask),
         TILES_TEST(loaded_values_are_found_and_replaced),

@@ -62,7 +62,7 @@ static bool is_bitwise(enum ntk_isa_alu op)
     return ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_BITVEC;
 }
 
-static void operators_combine_two_tiles(void **state)
+static void tensor_tensor_applies_every_arithmetic_operator_to_two_tiles(void **state)
 {
     struct ops *s = *state;
 
@@ -362,7 +362,7 @@ static void tensor_reduce_reduces_the_innermost_dimensions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPS_TEST(operators_combine_two_tiles),
+        OPS_TEST(tensor_tensor_applies_every_arithmetic_operator_to_two_tiles),
         OPS_TEST(bitwise_operators_act_on_integer_bits),
         OPS_TEST(tensor_scalar_applies_one_or_two_operators_in_either_order),
         OPS_TEST(bitwise_tensor_scalar_uses_integer_scalars),

@@ -198,7 +198,7 @@ static void a_core_may_receive_into_the_tile_that_it_sends(void **state)
 }
 
 /* Different layouts and dtypes on both sides. On each pipe, the first exchange of one core meets
- * the first of the other, whatever the other pipe does. */
+ * the first of the other, independent of the other pipe. */
 static void exchanges_are_matched_by_pipe_and_convert_types(void **state)
 {
     struct pair *p = *state;

@@ -72,7 +72,7 @@ static void stationary_tiles_are_zero_where_nothing_is_loaded(void **state)
     }
 }
 
-/* Tiles are kept as float32 matrices, so every way to write into one must be noticed. */
+/* Tiles are kept as float32 matrices, so every write to a tile must be detected. */
 static void a_changed_stationary_tile_is_read_again(void **state)
 {
     struct tiles *s = *state;
@@ -149,7 +149,7 @@ static void a_changed_stationary_tile_is_read_again(void **state)
     }
 }
 
-/* A NaN in the first step of an accumulation is noticed, although only the last step is checked. */
+/* A NaN in the first step of an accumulation is detected, although only the last step is checked. */
 static void a_nan_in_an_earlier_accumulation_step_is_reported(void **state)
 {
     struct tiles *s = *state;

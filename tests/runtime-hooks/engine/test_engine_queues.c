@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts in a file about its queue sets and groups, beyond their transfers: what is moved when the
- * model starts, and which queue a group uses.
+ * Properties of queue sets and groups in a file, other than transfers: pinned groups that are moved when the model starts, and the queue of a group.
  */
 #include <errno.h>
 #include <string.h>

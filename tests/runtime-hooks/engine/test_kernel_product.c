@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Products of packed matrices. Method: seeded shapes and numbers; every element has the bits of
- * successive fused multiply-adds, whatever the instructions of the machine, and nothing next to the
- * result is written.
+ * successive fused multiply-adds, on any processor, and no byte outside the result is written.
  */
 #include "runtime-hooks/engine/kernel_product.h"
 
@@ -121,7 +120,7 @@ static void every_product_element_is_summed_in_depth_order(void **state)
 }
 
 /* Converting a whole matrix of float16 gives the same result as row by row. */
-static void packed_halves_equal_halves_converted_row_by_row(void **state)
+static void packed_float16_rows_equal_rows_converted_one_at_a_time(void **state)
 {
     static uint16_t halves[DEPTH][COLUMNS];
     struct ntk_rng rng;
@@ -166,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_product_element_is_summed_in_depth_order),
-        cmocka_unit_test(packed_halves_equal_halves_converted_row_by_row),
+        cmocka_unit_test(packed_float16_rows_equal_rows_converted_one_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void the_mean_of_stochastic_roundings_is_the_value(void **state)
     }
 }
 
-/* All bit patterns of the narrow type: none changes, whatever the noise. */
+/* All bit patterns of the narrow type: none is changed by any random bits. */
 static void representable_values_are_unchanged_by_stochastic_rounding(void **state)
 {
     static uint16_t codes[65536];

@@ -22,7 +22,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void unset_and_empty_variables_are_the_same(void **state)
+static void empty_environment_variables_are_equivalent_to_unset_variables(void **state)
 {
     for (int is_empty = 0; is_empty < 2; is_empty++) {
         struct ntk_core_options options = { .lnc = 2 };
@@ -114,7 +114,8 @@ static void an_invalid_value_is_rejected_with_the_variable_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(unset_and_empty_variables_are_the_same, setup),
+        cmocka_unit_test_setup(empty_environment_variables_are_equivalent_to_unset_variables,
+                               setup),
         cmocka_unit_test_setup(environment_variables_are_passed_with_their_names, setup),
         cmocka_unit_test_setup(host_code_is_allowed_from_own_files_all_files_or_none, setup),
         cmocka_unit_test_setup(an_invalid_value_is_rejected_with_the_variable_name, setup),

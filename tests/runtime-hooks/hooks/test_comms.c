@@ -235,7 +235,7 @@ static void concurrent_communicators_of_a_rank_have_different_keys(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void ranks_of_a_cleanly_detached_process_have_left(void **state)
+static void ranks_of_a_cleanly_detached_process_are_marked_as_left(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_twice, NULL);
@@ -316,7 +316,7 @@ int main(void)
         HOOKS_TEST(operations_are_numbered_counted_and_recorded),
         HOOKS_TEST(executions_of_a_multi_rank_model_count_as_operations),
         HOOKS_TEST(concurrent_communicators_of_a_rank_have_different_keys),
-        HOOKS_TEST(ranks_of_a_cleanly_detached_process_have_left),
+        HOOKS_TEST(ranks_of_a_cleanly_detached_process_are_marked_as_left),
         HOOKS_TEST(a_full_communicator_table_is_counted_and_its_rows_are_reused),
         cmocka_unit_test(communicator_calls_without_a_segment_have_no_effect),
     };

@@ -84,7 +84,7 @@ static void a_failing_save_writes_a_complete_recording_or_none(void **state)
     free(world.path);
 }
 
-/* From its start to its end: the job continues whatever happens to the recording. */
+/* From its start to its end: the job continues if the recording fails. */
 static int record(void *ctx, struct ntk_err *err)
 {
     struct world *world = ctx;
@@ -105,7 +105,7 @@ static int record(void *ctx, struct ntk_err *err)
     return ret;
 }
 
-static void a_failed_session_leaves_no_resources(void **state)
+static void a_failed_session_leaks_no_resources(void **state)
 {
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .before = an_earlier_file, .run = record, .after = holds_either
@@ -124,7 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
         TEST(a_failing_save_writes_a_complete_recording_or_none),
-        TEST(a_failed_session_leaves_no_resources),
+        TEST(a_failed_session_leaks_no_resources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,7 +273,7 @@ static uint64_t tensor_bytes(struct fixture *f)
     return bytes;
 }
 
-static void memory_that_a_slice_holds_is_counted_until_the_slice_is_freed(void **state)
+static void memory_of_a_tensor_slice_is_counted_until_the_slice_is_freed(void **state)
 {
     struct fixture f;
 
@@ -304,7 +304,7 @@ static void first_calls_from_several_threads_load_one_runtime(void **state)
     end(&f);
 }
 
-static void messages_beyond_the_file_size_limit_do_not_kill_the_process(void **state)
+static void stderr_messages_beyond_the_file_size_limit_do_not_end_the_process(void **state)
 {
     int (*const children[])(struct observed *, void *) = { child_has_no_file_size,
                                                            child_has_no_runtime };
@@ -323,10 +323,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_event_has_the_file_name_and_size),
-        cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_is_freed),
+        cmocka_unit_test(memory_of_a_tensor_slice_is_counted_until_the_slice_is_freed),
         cmocka_unit_test(symbols_missing_from_the_runtime_are_not_exported),
         cmocka_unit_test(first_calls_from_several_threads_load_one_runtime),
-        cmocka_unit_test(messages_beyond_the_file_size_limit_do_not_kill_the_process),
+        cmocka_unit_test(stderr_messages_beyond_the_file_size_limit_do_not_end_the_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

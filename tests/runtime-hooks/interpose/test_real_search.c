@@ -230,7 +230,7 @@ static void a_search_without_a_runtime_finds_nothing(void **state)
 }
 
 /* Last, because the library stays loaded. */
-static void a_loaded_runtime_is_preferred_over_a_found_one(void **state)
+static void a_loaded_runtime_is_preferred_over_one_in_the_search_path(void **state)
 {
     char *loaded = join(getenv("NTK_LIB_DIR"), "vendor-node2/" SONAME);
     const char *named = link_to(vendor, "named");
@@ -256,7 +256,7 @@ int main(void)
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
         cmocka_unit_test(the_search_skips_the_hooks_library),
         cmocka_unit_test(a_search_without_a_runtime_finds_nothing),
-        cmocka_unit_test(a_loaded_runtime_is_preferred_over_a_found_one),
+        cmocka_unit_test(a_loaded_runtime_is_preferred_over_one_in_the_search_path),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -53,7 +53,7 @@ static void a_model_computes_the_results_of_its_program(void **state)
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
-    free(neff); /* the library keeps what it needs */
+    free(neff); /* the library keeps a copy */
     x_write(loaded.x);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
     y_check(loaded.y, 1);

@@ -166,7 +166,7 @@ static void files_of_a_process_killed_in_nrt_init_are_removed_at_the_next_start(
     assert_int_equal(files_age(runtime->folder), 0);
 }
 
-/* Exit code 0: whatever the limit prevents, no signal arrived. ctx: the limit in bytes. */
+/* Exit code 0: no signal arrived at any limit. ctx: the limit in bytes. */
 static int open_within(void *ctx)
 {
     struct rlimit limit = { *(rlim_t *)ctx, *(rlim_t *)ctx };

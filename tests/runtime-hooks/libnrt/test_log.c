@@ -281,7 +281,7 @@ static void a_failed_load_logs_its_causes_and_system_information(void **state)
     free(path);
 }
 
-static void system_information_is_logged_once_after_a_failed_execution(void **state)
+static void system_information_is_logged_once_per_failed_init_or_execution(void **state)
 {
     const struct runtime *runtime = *state;
     char *path = log_to_file(runtime, "ERROR");
@@ -330,7 +330,7 @@ int main(void)
         TEST(each_log_component_has_separate_variables),
         TEST(the_syslog_receives_lines_of_level_info_and_above),
         TEST(a_failed_load_logs_its_causes_and_system_information),
-        TEST(system_information_is_logged_once_after_a_failed_execution),
+        TEST(system_information_is_logged_once_per_failed_init_or_execution),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

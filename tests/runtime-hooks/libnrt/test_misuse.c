@@ -314,7 +314,7 @@ static void invalid_tensors_are_rejected_and_the_model_remains_usable(void **sta
         NRT_SUCCESS);
     assert_int_equal(nrt_add_tensor_to_tensor_set(loaded.inputs, "x", other_core), NRT_SUCCESS);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID);
-    /* A freed tensor is no longer in the set, whatever took its slot. */
+    /* A freed tensor is no longer in the set, even if its slot is used again. */
     nrt_tensor_free(&other_core);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID);
     for (int i = 0; i < 100; i++) {

@@ -103,7 +103,7 @@ static void add_operator(struct maker *m, const char *op, const char *attrs,
     m->node_count++;
 }
 
-/* Every number is drawn, whatever the device, so that a seed yields the same graph. */
+/* Every number is drawn for any device, so that a seed yields the same graph. */
 static void add_some_operator(struct maker *m)
 {
     static const char *const unary[] = { "relu", "sigmoid", "tanh", "Dropout", "_copy" };

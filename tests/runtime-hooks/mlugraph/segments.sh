@@ -61,7 +61,7 @@ symbol m0:e m0:0H
 [ "$("$graph" segments --json net.json)" = '{"operators":[{"name":"n0","op":"Concat","device":"mlu0"},{"name":"n1","op":"Concat","device":"mlu0"}],"segments":[{"device":"mlu0","ops":[0,1],"inputs":[0],"outputs":[1],"fire":0}]}' ] ||
     complain "unexpected output with --json: $("$graph" segments --json net.json)"
 
-# Unknown operators run on the CPU, whatever device they name, and have the outputs that are read.
+# Unknown operators run on the CPU, even if they name another device, and have the outputs that are read.
 cat >warp.json <<'JSON'
 {"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "relu", "name": "a", "inputs": [[0,0]]},
  {"op": "relu", "name": "b", "inputs": [[1,0]]}, {"op": "Warp", "name": "w", "attrs": {"ctx": "mlu0"}, "inputs": [[2,0]]},

@@ -137,7 +137,7 @@ static void assert_same_heads(struct graph_executor *a, struct graph_executor *b
     }
 }
 
-static void segments_compute_the_same_as_their_operators(void **state)
+static void fused_segments_output_the_same_values_as_separate_operators(void **state)
 {
     uint32_t fused = 0;
 
@@ -397,7 +397,7 @@ static void inputs_of_different_types_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_compute_the_same_as_their_operators),
+        cmocka_unit_test(fused_segments_output_the_same_values_as_separate_operators),
         cmocka_unit_test(a_segment_runs_once_when_its_last_input_is_computed),
         cmocka_unit_test(simple_bind_accepts_shapes_and_later_values),
         cmocka_unit_test(mismatched_nodes_are_rejected_with_a_message),

@@ -67,7 +67,7 @@ static void archives_and_raw_files_have_the_same_values(void **state)
     }
 }
 
-static void written_params_read_back(void **state)
+static void written_params_are_read_back_unchanged(void **state)
 {
     char *folder = test_scratch_create();
     char path[512];
@@ -122,7 +122,7 @@ static void invalid_params_are_rejected_with_a_message(void **state)
 }
 
 /* A damaged field of the raw sample. */
-static void invalid_fields_are_rejected(void **state)
+static void invalid_fields_of_a_raw_parameter_file_are_rejected(void **state)
 {
     const size_t entry = sizeof(struct mlu_params_header);
     const struct {
@@ -285,9 +285,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(archives_and_raw_files_have_the_same_values),
-        cmocka_unit_test(written_params_read_back),
+        cmocka_unit_test(written_params_are_read_back_unchanged),
         cmocka_unit_test(invalid_params_are_rejected_with_a_message),
-        cmocka_unit_test(invalid_fields_are_rejected),
+        cmocka_unit_test(invalid_fields_of_a_raw_parameter_file_are_rejected),
         cmocka_unit_test(a_damaged_parameter_file_is_rejected_or_read_within_bounds),
         cmocka_unit_test(parameter_values_are_rounded_to_their_types),
         cmocka_unit_test(arrays_are_written_in_the_numpy_format),

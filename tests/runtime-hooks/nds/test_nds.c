@@ -199,7 +199,7 @@ static void another_running_process_can_be_read(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
-static void the_calling_process_sees_runtime_values_plus_its_writes(void **state)
+static void a_process_reads_its_runtime_counters_and_its_own_changes(void **state)
 {
     struct loaded loaded = { 0 };
     nds_instance_t *inst = NULL;
@@ -326,7 +326,7 @@ static int looks_at_itself(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void reading_the_own_segment_keeps_the_liveness_lock(void **state)
+static void a_process_that_reads_its_own_segment_keeps_the_liveness_lock(void **state)
 {
     const char *folder = current(state)->folder;
     struct observed child = observed_start(folder, looks_at_itself, NULL);
@@ -497,10 +497,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(another_running_process_can_be_read, runtime_setup,
                                         runtime_teardown),
-        cmocka_unit_test_setup_teardown(the_calling_process_sees_runtime_values_plus_its_writes,
+        cmocka_unit_test_setup_teardown(a_process_reads_its_runtime_counters_and_its_own_changes,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(reading_the_own_segment_keeps_the_liveness_lock,
-                                        runtime_setup, runtime_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_process_that_reads_its_own_segment_keeps_the_liveness_lock, runtime_setup,
+            runtime_teardown),
         cmocka_unit_test_setup_teardown(the_physical_cores_of_a_logical_core_are_distinguished,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(objects_are_visible_between_commit_and_deletion,

@@ -79,7 +79,7 @@ for named in '' "$soft"; do
     [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag: the test runtime did not fail"
     [ "$(jq '[.tests[] | select(.core and .test != "findings")] | length' out)" = 0 ] || fail "diag tests software cores"
 done
-# The configured library is used, and the runtime says what it is.
+# The configured library is used, and the runtime reports that it is the software runtime.
 uses "$soft" true on_hardware env NEURON_LIBNRT="$soft" neuron-bench exec memcpy.neff --count 1 --json
 greps 'this machine has a Neuron driver, but this process uses software NeuronCores' <err || fail "see err"
 # The vendor's runtime is used, although the software runtime comes first in the loader's path; the same holds for

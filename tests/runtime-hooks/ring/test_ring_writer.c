@@ -46,7 +46,7 @@ static int is_whole(const struct ntk_slot *slot)
            slot->word[4] == (value ^ 5);
 }
 
-static void a_record_arrives_unchanged(void **state)
+static void a_written_record_is_read_unchanged(void **state)
 {
     struct ntk_slot slots[NTK_RING_BATCH];
     struct ntk_ring_reader reader;
@@ -191,7 +191,7 @@ static void readers_of_a_racing_writer_count_every_missed_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_arrives_unchanged),
+        cmocka_unit_test(a_written_record_is_read_unchanged),
         cmocka_unit_test(a_reused_ring_continues_its_sequence_numbers),
         cmocka_unit_test(a_nested_record_is_dropped_and_counted),
         cmocka_unit_test(readers_of_a_racing_writer_count_every_missed_record),

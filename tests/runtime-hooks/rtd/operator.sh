@@ -215,7 +215,7 @@ refused 2 '--log-level must be between 3 and 7' -l 2
 refused 2 "option '-c' requires a value" -c
 refused 1 'there.json' -i ./there
 refused 1 "there.json': No such file" -i ./there.json
-# One message says what is wrong with an address, and gRPC prints nothing.
+# One message states the fault of an address, and gRPC prints no message.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: unexpected output"

@@ -180,7 +180,7 @@ def invalid_load_streams_are_rejected(c):
 
 
 def a_disconnected_client_leaves_no_objects(c):
-    """A client that vanishes leaves nothing, whatever it did."""
+    """The resources of a client that disconnects are released after any call."""
     other = Client(sys.argv[1])
     session, held = other.session()  # a stream that no process holds is cancelled
     group = other.create_eg(nc_count=2, session_id=session)

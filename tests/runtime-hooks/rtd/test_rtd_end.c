@@ -31,7 +31,8 @@ static void check(bool is_right, const char *what)
 }
 #define CHECK(condition) check(condition, #condition)
 
-/* Work is running until after_ns past the signal; heard is what ends then. */
+/* Work is running until after_ns past the signal; one byte is written to heard just
+ * before the limit. */
 _Noreturn static void daemon_run(uint64_t after_ns, bool is_socket_gone, int heard)
 {
     static struct rtd_manager manager;

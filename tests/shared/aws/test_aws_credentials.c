@@ -224,7 +224,7 @@ static void a_profile_is_read_from_credentials_and_config_files(void **state)
     test_scratch_destroy(folder);
 }
 
-static void a_container_provides_keys(void **state)
+static void access_keys_are_read_from_the_container_endpoint(void **state)
 {
     struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/x",
                                           "AWS_CONTAINER_AUTHORIZATION_TOKEN=Basic abc" },
@@ -262,7 +262,7 @@ static void a_container_address_on_another_host_is_rejected(void **state)
     }
 }
 
-static void hostile_answers_are_rejected(void **state)
+static void hostile_responses_of_key_services_are_rejected(void **state)
 {
     static const struct {
         const char *body;
@@ -453,7 +453,7 @@ static void failure_to_assume_a_role_reports_the_reason(void **state)
 
 /* Method: a chain of profiles, each with a role that may be assumed with the keys of the next; the
  * last has keys. */
-static void a_chain_has_at_most_nine_profiles(void **state)
+static void a_chain_of_aws_profiles_is_limited_to_nine(void **state)
 {
     struct roles *f = *state;
     struct ntk_buf text = { 0 };
@@ -473,7 +473,7 @@ static void a_chain_has_at_most_nine_profiles(void **state)
     assert_int_equal(f->world.asked, 0);
 }
 
-static void a_command_provides_keys(void **state)
+static void access_keys_are_read_from_the_output_of_a_command(void **state)
 {
     static const struct {
         const char *output;
@@ -503,7 +503,7 @@ static void a_command_provides_keys(void **state)
     assert_found(&f->world, "written", "W"); /* keys in the file come first */
 }
 
-static void an_instance_provides_keys(void **state)
+static void access_keys_are_read_from_the_instance_metadata_service(void **state)
 {
     struct world world = {
         .services = { { IMDS "api/token", "tok", "X-aws-ec2-metadata-token-ttl-seconds: 60" },
@@ -653,9 +653,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_in_the_environment_are_used_before_other_sources),
         cmocka_unit_test(a_profile_is_read_from_credentials_and_config_files),
-        cmocka_unit_test(a_container_provides_keys),
+        cmocka_unit_test(access_keys_are_read_from_the_container_endpoint),
         cmocka_unit_test(a_container_address_on_another_host_is_rejected),
-        cmocka_unit_test(hostile_answers_are_rejected),
+        cmocka_unit_test(hostile_responses_of_key_services_are_rejected),
         cmocka_unit_test(a_web_identity_token_is_exchanged_for_keys),
         cmocka_unit_test_setup_teardown(a_role_is_assumed_with_the_keys_of_another_profile,
                                         set_up_roles, tear_down_roles),
@@ -663,10 +663,11 @@ int main(void)
                                         set_up_roles, tear_down_roles),
         cmocka_unit_test_setup_teardown(failure_to_assume_a_role_reports_the_reason, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_chain_has_at_most_nine_profiles, set_up_roles,
+        cmocka_unit_test_setup_teardown(a_chain_of_aws_profiles_is_limited_to_nine, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_command_provides_keys, set_up_roles, tear_down_roles),
-        cmocka_unit_test(an_instance_provides_keys),
+        cmocka_unit_test_setup_teardown(access_keys_are_read_from_the_output_of_a_command,
+                                        set_up_roles, tear_down_roles),
+        cmocka_unit_test(access_keys_are_read_from_the_instance_metadata_service),
         cmocka_unit_test(access_keys_are_renewed_before_they_expire),
         cmocka_unit_test(instance_keys_are_used_during_an_outage_of_the_service),
         cmocka_unit_test(an_endpoint_follows_from_region_and_environment),

@@ -29,7 +29,7 @@ static void work_release(void *ctx)
     atomic_store(&((struct work *)ctx)->is_released, true);
 }
 
-static void work_runs_on_each_request(void **state)
+static void work_is_run_once_per_request(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -100,7 +100,7 @@ static void work_that_blocks_during_destruction_is_abandoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_runs_on_each_request),
+        cmocka_unit_test(work_is_run_once_per_request),
         cmocka_unit_test(a_request_during_blocked_work_returns_at_once),
         cmocka_unit_test(a_late_result_is_returned_by_the_next_request),
         cmocka_unit_test(work_that_blocks_during_destruction_is_abandoned),

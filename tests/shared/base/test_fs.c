@@ -26,7 +26,7 @@ static int remove_scratch(void **state)
     return 0;
 }
 
-static void a_written_file_reads_back_unless_it_exceeds_the_limit(void **state)
+static void a_written_file_is_read_back_unless_it_exceeds_the_limit(void **state)
 {
     char *path = test_scratch_path(*state, "file");
     struct ntk_err err = { 0 };
@@ -293,7 +293,7 @@ static void the_temporary_folder_is_tmpdir_or_a_system_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_written_file_reads_back_unless_it_exceeds_the_limit,
+        cmocka_unit_test_setup_teardown(a_written_file_is_read_back_unless_it_exceeds_the_limit,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),

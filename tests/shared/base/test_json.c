@@ -66,7 +66,7 @@ static void give_away(void *ctx)
 
 /* The output is taken out at the end of each object and array; the parts together are the same
  * text. */
-static void finished_parts_can_be_taken_from_the_buffer(void **state)
+static void finished_json_parts_can_be_taken_from_the_buffer(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_json json;
@@ -125,7 +125,7 @@ static void doubles_are_written_as_shortest_text_in_the_format_of_go(void **stat
     assert_string_equal(text, "null");
 }
 
-static void every_written_double_reads_back_unchanged(void **state)
+static void every_written_double_is_read_back_unchanged(void **state)
 {
     uint64_t bits = 1;
 
@@ -269,9 +269,9 @@ int main(void)
         cmocka_unit_test(a_character_is_quoted_the_same_way_at_every_position),
         cmocka_unit_test(strings_are_utf8_without_terminal_controls),
         cmocka_unit_test(pretty_output_has_line_breaks_and_indentation),
-        cmocka_unit_test(finished_parts_can_be_taken_from_the_buffer),
+        cmocka_unit_test(finished_json_parts_can_be_taken_from_the_buffer),
         cmocka_unit_test(doubles_are_written_as_shortest_text_in_the_format_of_go),
-        cmocka_unit_test(every_written_double_reads_back_unchanged),
+        cmocka_unit_test(every_written_double_is_read_back_unchanged),
         cmocka_unit_test(seconds_and_ratios_are_written_as_shortest_text),
         cmocka_unit_test(floats_are_written_as_shortest_text_for_24_bits),
     };

@@ -122,7 +122,7 @@ static void unknown_options_are_rejected(void **state)
     }
 }
 
-static void a_choice_accepts_only_its_listed_words(void **state)
+static void a_choice_option_accepts_only_its_listed_words(void **state)
 {
     char *good[] = { "prog", "--fill", "ones", NULL };
     char *bad[][4] = {
@@ -145,7 +145,7 @@ static int run_last(int argc, char **argv)
     return strcmp(argv[0], "last") == 0 ? 40 + argc : -1;
 }
 
-static void a_command_runs_with_the_arguments_after_it(void **state)
+static void a_command_is_run_with_the_arguments_that_follow_it(void **state)
 {
     static const struct ntk_opt_command commands[] = { { "first", NULL },
                                                        { "last", run_last },
@@ -160,7 +160,7 @@ static void a_command_runs_with_the_arguments_after_it(void **state)
     assert_int_equal(ntk_opt_run_command(&with, 1, argv, 1), 2); /* none */
 }
 
-static void a_program_without_operands_rejects_operands(void **state)
+static void operands_are_rejected_by_a_program_that_accepts_none(void **state)
 {
     static char *lists[][4] = {
         { "prog", "--flag", NULL },       { "prog", "--flag", "word", NULL },
@@ -232,9 +232,9 @@ int main(void)
         cmocka_unit_test(every_option_form_is_accepted_and_operands_keep_their_order),
         cmocka_unit_test(an_optional_value_may_be_omitted),
         cmocka_unit_test(unknown_options_are_rejected),
-        cmocka_unit_test(a_choice_accepts_only_its_listed_words),
-        cmocka_unit_test(a_command_runs_with_the_arguments_after_it),
-        cmocka_unit_test(a_program_without_operands_rejects_operands),
+        cmocka_unit_test(a_choice_option_accepts_only_its_listed_words),
+        cmocka_unit_test(a_command_is_run_with_the_arguments_that_follow_it),
+        cmocka_unit_test(operands_are_rejected_by_a_program_that_accepts_none),
         cmocka_unit_test(help_version_and_completion_exit_with_0),
         cmocka_unit_test(parsing_stops_at_the_first_operand_on_request),
         cmocka_unit_test(joined_option_tables_behave_like_one_table),

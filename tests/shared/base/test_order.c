@@ -58,7 +58,7 @@ static void strings_are_compared_by_their_bytes(void **state)
     assert_true(by_share_and_name(&largest, &a) < 0);
 }
 
-static void key_and_comparison_functions_determine_the_order(void **state)
+static void an_order_may_combine_a_key_comparison_and_another_order(void **state)
 {
     const struct item near = { 1, 0, 0, "zz" };
     const struct item far = { 2, 0, 0, "aa" };
@@ -89,7 +89,7 @@ int main(void)
         cmocka_unit_test(the_first_different_member_determines_the_order),
         cmocka_unit_test(equal_array_elements_compare_as_zero),
         cmocka_unit_test(strings_are_compared_by_their_bytes),
-        cmocka_unit_test(key_and_comparison_functions_determine_the_order),
+        cmocka_unit_test(an_order_may_combine_a_key_comparison_and_another_order),
         cmocka_unit_test(numbers_and_pointers_are_sorted),
     };
 

@@ -100,7 +100,7 @@ static void booleans_are_0_1_false_or_true_in_any_case(void **state)
     assert_false(ntk_str_is_true(NULL));
 }
 
-static void lists_expand_ranges_within_bounds(void **state)
+static void number_lists_with_ranges_are_parsed_within_bounds(void **state)
 {
     uint32_t values[4];
     size_t count = 4;
@@ -284,7 +284,7 @@ int main(void)
         cmocka_unit_test(sizes_accept_binary_suffixes),
         cmocka_unit_test(numbers_followed_by_other_text_are_rejected),
         cmocka_unit_test(booleans_are_0_1_false_or_true_in_any_case),
-        cmocka_unit_test(lists_expand_ranges_within_bounds),
+        cmocka_unit_test(number_lists_with_ranges_are_parsed_within_bounds),
         cmocka_unit_test(sanitized_copies_replace_non_text_bytes),
         cmocka_unit_test(control_and_invisible_characters_are_unsafe),
         cmocka_unit_test(sanitizing_in_place_keeps_the_length),

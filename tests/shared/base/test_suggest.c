@@ -15,7 +15,7 @@ static void expect(const char *word, const char *text)
     assert_string_equal(ntk_suggest_text(&near), text);
 }
 
-static void a_misspelled_word_gets_a_suggestion(void **state)
+static void the_nearest_name_is_suggested_for_a_misspelled_word(void **state)
 {
     expect("lins", " (did you mean 'lines'?)");        /* a missing letter */
     expect("linees", " (did you mean 'lines'?)");      /* an additional letter */
@@ -25,7 +25,7 @@ static void a_misspelled_word_gets_a_suggestion(void **state)
     expect("ana", " (did you mean 'analyze'?)");       /* a prefix */
 }
 
-static void a_word_unlike_all_others_gets_no_suggestion(void **state)
+static void no_name_is_suggested_for_a_dissimilar_word(void **state)
 {
     expect("foo", "");
     expect("", "");
@@ -33,7 +33,7 @@ static void a_word_unlike_all_others_gets_no_suggestion(void **state)
     expect("diff", " (did you mean 'diff'?)"); /* callers ask only about unknown words */
 }
 
-static void dashes_alone_get_no_suggestion(void **state)
+static void no_name_is_suggested_for_dashes_alone(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("--"); /* the part of "--=value" before '=' */
 
@@ -88,9 +88,9 @@ static void words_and_names_of_any_length_are_handled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_misspelled_word_gets_a_suggestion),
-        cmocka_unit_test(a_word_unlike_all_others_gets_no_suggestion),
-        cmocka_unit_test(dashes_alone_get_no_suggestion),
+        cmocka_unit_test(the_nearest_name_is_suggested_for_a_misspelled_word),
+        cmocka_unit_test(no_name_is_suggested_for_a_dissimilar_word),
+        cmocka_unit_test(no_name_is_suggested_for_dashes_alone),
         cmocka_unit_test(the_first_of_the_nearest_names_is_suggested),
         cmocka_unit_test(a_known_word_matches_a_name_exactly),
         cmocka_unit_test(words_and_names_of_any_length_are_handled),

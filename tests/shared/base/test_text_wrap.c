@@ -31,7 +31,7 @@ static void continuation_lines_are_indented(void **state)
     expect("one two three", 4, 11, "one two\n    three\n");
 }
 
-static void a_word_longer_than_the_width_gets_its_own_line(void **state)
+static void a_word_longer_than_the_width_is_placed_on_its_own_line(void **state)
 {
     (void)state;
     expect("a incomprehensible b", 2, 10, "a\n  incomprehensible\n  b\n");
@@ -47,7 +47,7 @@ static void a_number_is_not_separated_from_its_unit(void **state)
     expect("v6 works", 0, 4, "v6\nworks\n");
 }
 
-static void width_is_measured_in_characters(void **state)
+static void text_width_is_measured_in_characters(void **state)
 {
     (void)state;
     expect("\xc2\xb5 \xc2\xb5 more", 0, 8, "\xc2\xb5 \xc2\xb5 more\n");
@@ -76,9 +76,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_break_at_blanks_before_the_width),
         cmocka_unit_test(continuation_lines_are_indented),
-        cmocka_unit_test(a_word_longer_than_the_width_gets_its_own_line),
+        cmocka_unit_test(a_word_longer_than_the_width_is_placed_on_its_own_line),
         cmocka_unit_test(a_number_is_not_separated_from_its_unit),
-        cmocka_unit_test(width_is_measured_in_characters),
+        cmocka_unit_test(text_width_is_measured_in_characters),
         cmocka_unit_test(the_text_width_is_columns_within_bounds),
     };
 

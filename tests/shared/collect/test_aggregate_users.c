@@ -178,7 +178,7 @@ static void a_user_with_many_events_does_not_displace_events_of_others(void **st
     assert_int_equal(f->snapshot->event_count, 4);
     assert_int_equal(count_events(f, 1), 1);
     assert_int_equal(count_events(f, 2), 1);
-    assert_int_equal(count_events(f, 3), 2); /* the fourth entry goes to the newest */
+    assert_int_equal(count_events(f, 3), 2); /* the fourth entry is that of the newest process */
     assert_int_equal(f->snapshot->events_unlisted, 251 - 4);
     list_events(f, 3, 4);
     list_events(f, 2, 3);

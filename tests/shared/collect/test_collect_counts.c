@@ -92,7 +92,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
 
 /* Method: a process older than the collector with a wrapped ring; then it wraps
  * again. */
-static void events_enabled_later_start_with_those_still_in_the_ring(void **state)
+static void events_enabled_later_include_the_events_still_in_the_ring(void **state)
 {
     struct fixture *f = *state;
     struct observed child = child_start();
@@ -174,7 +174,7 @@ static void a_process_that_reopens_its_runtime_loses_no_counts(void **state)
         ntk_collector_destroy(f->collector);
         f->collector = NULL;
     }
-    /* Many times between two looks, when only a reader that removes segments gets a report. */
+    /* Many times between two polls; only a reader that removes segments reports them. */
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     for (uint32_t i = 1; i <= 5; i++) {
@@ -194,7 +194,7 @@ int main(void)
         TEST(execution_counts_of_all_periods_sum_to_the_total),
         TEST(outcomes_of_an_older_process_are_counted_from_now_on),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
-        TEST(events_enabled_later_start_with_those_still_in_the_ring),
+        TEST(events_enabled_later_include_the_events_still_in_the_ring),
         TEST(a_process_that_ran_between_two_polls_loses_no_counts),
         TEST(a_process_that_reopens_its_runtime_loses_no_counts),
     };

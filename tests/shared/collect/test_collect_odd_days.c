@@ -269,8 +269,7 @@ static void check_store(const char *path, uint64_t completed)
 }
 
 /* Method: the wall clock jumps forward and back by a minute, an hour and half a second; the machine
- * sleeps and hangs, and in one period no time passes. Each snapshot goes where the agent sends
- * it. */
+ * sleeps and hangs, and in one period no time passes. Each snapshot is passed to the outputs of the agent. */
 static void executions_during_clock_jumps_are_stored_and_exported(void **state)
 {
     static const struct {

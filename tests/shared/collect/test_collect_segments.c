@@ -102,7 +102,7 @@ static void a_running_execution_shows_a_busy_core(void **state)
 }
 
 /* Method: two collectors, like the agent and neuron-top; one of them only watches. */
-static void two_collectors_see_the_same_counts(void **state)
+static void two_collectors_report_the_same_counts(void **state)
 {
     struct fixture *f = *state;
     struct fixture other = *f;
@@ -211,8 +211,7 @@ static void a_full_segment_is_reported(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-/* Method: forty processes one after another, half of them killed; everything that each did is
- * reported, in whatever period it falls. */
+/* Method: forty processes one after another, half of them killed; all counts of each process are reported, in any period. */
 static void counts_of_short_lived_processes_are_complete(void **state)
 {
     struct fixture *f = *state;
@@ -243,7 +242,7 @@ int main(void)
         TEST(a_killed_process_is_reported_once_with_its_last_counts),
         TEST(a_collector_that_does_not_clean_up_reports_a_clean_exit),
         TEST(a_running_execution_shows_a_busy_core),
-        TEST(two_collectors_see_the_same_counts),
+        TEST(two_collectors_report_the_same_counts),
         TEST(a_machine_without_devices_reports_only_host_figures),
         TEST(a_file_that_is_not_a_segment_is_reported),
         TEST(a_full_segment_is_reported),

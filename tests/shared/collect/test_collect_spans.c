@@ -75,7 +75,7 @@ static void model_loads_and_sampled_executions_are_spans(void **state)
     child_end(&child, 0);
 }
 
-static void no_rules_produce_no_spans(void **state)
+static void without_span_rules_no_span_is_created(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -217,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
         CASE(model_loads_and_sampled_executions_are_spans),
-        CASE(no_rules_produce_no_spans),
+        CASE(without_span_rules_no_span_is_created),
         CASE(executions_after_a_traceparent_have_it_as_parent_span),
         CASE(the_parent_rule_selects_executions_with_the_sampled_flag),
         CASE(spans_after_lost_records_have_no_parent),

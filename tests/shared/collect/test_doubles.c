@@ -161,7 +161,7 @@ static void assert_period(struct fixture *f, enum ntk_hooks_kind hooks, uint64_t
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_process_is_counted_once_when_built_in_hooks_replace_attached_ones(void **state)
+static void executions_are_counted_once_if_built_in_hooks_replace_attached(void **state)
 {
     struct fixture *f = *state;
 
@@ -206,7 +206,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_process_is_counted_once_when_built_in_hooks_replace_attached_ones),
+        TEST(executions_are_counted_once_if_built_in_hooks_replace_attached),
         TEST(a_process_without_built_in_hooks_is_counted_by_attached_hooks),
     };
 #undef TEST

@@ -419,7 +419,7 @@ static void a_healthy_device_is_unknown_after_its_heartbeat_stops(void **state)
     play(*state, "new", steps);
 }
 
-static void an_initially_still_heartbeat_is_unknown_only_after_minutes(void **state)
+static void a_device_without_any_heartbeat_is_unknown_only_after_five_minutes(void **state)
 {
     static const struct step steps[] = {
         { 290, "", "healthy" },
@@ -696,7 +696,7 @@ int main(void)
         TEST(unhealthy_components_are_reported_until_healthy_for_30_s),
         TEST(an_empty_counter_file_is_reported_as_lost_after_some_seconds),
         TEST(a_healthy_device_is_unknown_after_its_heartbeat_stops),
-        TEST(an_initially_still_heartbeat_is_unknown_only_after_minutes),
+        TEST(a_device_without_any_heartbeat_is_unknown_only_after_five_minutes),
         TEST(reloading_the_driver_clears_faults),
         TEST(driver_statuses_are_faults_until_a_reset_or_completed_work),
         TEST(top_shows_device_faults_at_once_and_core_faults_within_5_s),

@@ -59,7 +59,7 @@ static void a_process_holds_the_cores_of_its_open_devices(void **state)
     ntk_holders_fini(&holders);
 }
 
-/* Method: the kernel knows the number of /dev/null as device 1, and no other. One process has an
+/* Method: the simulated kernel lists only the number of /dev/null, as device 1. One process has an
  * open file with the name of a node, as a user with a private /dev could. */
 static void a_device_node_is_identified_by_its_device_number(void **state)
 {

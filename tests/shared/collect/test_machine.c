@@ -5,7 +5,7 @@
 #include "shared/collect/machine.h"
 #include "tests/support/unit.h"
 
-static void the_machine_type_is_from_the_tree_or_a_process_of_its_family(void **state)
+static void the_machine_type_is_read_from_the_tree_or_a_matching_process(void **state)
 {
     struct ntk_device_info device = { .name = "Trainium2" };
     struct ntk_device_tree tree = { .devices = &device, .device_count = 1 };
@@ -44,7 +44,7 @@ static void a_process_determines_the_machine_type_without_a_device_tree(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_machine_type_is_from_the_tree_or_a_process_of_its_family),
+        cmocka_unit_test(the_machine_type_is_read_from_the_tree_or_a_matching_process),
         cmocka_unit_test(a_process_determines_the_machine_type_without_a_device_tree),
     };
 

@@ -167,7 +167,7 @@ static void cpu_time_memory_command_and_container_of_a_process_are_read(void **s
         fclose(file);
         free(path);
     }
-    /* a name that looks like its own end */
+    /* a name that contains the characters after a name */
     put_stat(f, STAT("evil) R 9 9 (", "900"), 10, 5, 3);
     sample(f);
     put_stat(f, STAT("evil) R 9 9 (", "900"), 60, 15, 4);
@@ -257,7 +257,7 @@ static void process_usage_is_read_only_while_requested(void **state)
 }
 
 /* A process that had exited before it was seen has no folder with an owner. */
-static void the_user_of_an_exited_process_is_reported_too(void **state)
+static void the_user_of_an_exited_process_is_reported(void **state)
 {
     struct fixture *f = *state;
     const struct passwd *root = getpwuid(0);
@@ -320,7 +320,7 @@ int main(void)
         TEST(command_arguments_are_shown_only_on_request),
         TEST(the_cpu_time_of_a_process_counts_from_its_first_sample),
         TEST(process_usage_is_read_only_while_requested),
-        TEST(the_user_of_an_exited_process_is_reported_too),
+        TEST(the_user_of_an_exited_process_is_reported),
         TEST(a_user_without_a_name_is_shown_by_number),
         TEST(a_reused_pid_yields_no_figures),
     };

@@ -327,7 +327,7 @@ static void fault_files_are_opened_only_once(void **state)
     assert_false(is_opened_by_reading(f, parts));
     assert_int_equal(open_leaves(f), count);
 
-    /* A leaf that is replaced or removed is noticed within five reads. */
+    /* A leaf that is replaced or removed is detected within five reads. */
     char *path = test_scratch_path(f->root, DEVICES
                                    "/neuron0/neuron_core1/stats/status/hw_dma_abort_error/total");
     assert_int_equal(unlink(path), 0);
@@ -410,7 +410,7 @@ static void values_from_missing_and_malformed_files_are_absent(void **state)
 
 /* Only one of several equal cores is walked. A core with different folders is walked, too, and
  * values are never swapped. */
-static void a_core_with_different_folders_is_read_correctly(void **state)
+static void a_core_with_a_different_folder_layout_is_read_correctly(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_reading readings[2];
@@ -773,7 +773,7 @@ int main(void)
         TEST(fault_files_are_opened_only_once),
         TEST(fault_files_are_reopened_if_descriptors_are_scarce),
         TEST(values_from_missing_and_malformed_files_are_absent),
-        TEST(a_core_with_different_folders_is_read_correctly),
+        TEST(a_core_with_a_different_folder_layout_is_read_correctly),
         TEST(values_from_missing_and_malformed_files_are_absent),
         TEST(a_refresh_detects_added_and_removed_devices),
         TEST(a_given_tree_is_preferred_over_driver_and_software_machine),

@@ -87,7 +87,7 @@ static void peer_end(struct peer *peer)
     close(peer->listener);
 }
 
-static void every_form_of_an_address_leads_to_the_same_agent(void **state)
+static void every_form_of_an_address_refers_to_the_same_agent(void **state)
 {
     static const struct {
         const char *name, *url;
@@ -118,7 +118,7 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
     assert_int_equal(ntk_hosts_url_make("node1:9000", NTK_HOSTS_RANKS, url, 30, &err), -EINVAL);
 }
 
-/* Those that answer are read whatever the others do; each of the others has a message. */
+/* The responses of hosts that answer are read in every case; each of the others has a message. */
 static void hostile_and_silent_hosts_do_not_block_other_hosts(void **state)
 {
     struct peer peers[] = {
@@ -266,7 +266,7 @@ static void every_host_of_a_large_set_is_queried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
+        cmocka_unit_test(every_form_of_an_address_refers_to_the_same_agent),
         cmocka_unit_test(hostile_and_silent_hosts_do_not_block_other_hosts),
         cmocka_unit_test(a_host_that_does_not_answer_is_abandoned),
         cmocka_unit_test(the_uncertainty_of_a_clock_covers_the_age_of_the_report),

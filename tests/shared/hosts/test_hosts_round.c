@@ -33,7 +33,7 @@ static void periods_missed_by_a_late_caller_are_skipped(void **state)
     assert_true(ntk_hosts_round_is_due(&round, 1850));
 }
 
-static void an_update_arrives_when_every_host_has_answered(void **state)
+static void an_update_is_available_once_every_host_has_answered(void **state)
 {
     struct ntk_hosts_round round = begun(false);
 
@@ -86,7 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_queried_once_per_period),
         cmocka_unit_test(periods_missed_by_a_late_caller_are_skipped),
-        cmocka_unit_test(an_update_arrives_when_every_host_has_answered),
+        cmocka_unit_test(an_update_is_available_once_every_host_has_answered),
         cmocka_unit_test(an_update_waits_for_half_a_period_at_most),
         cmocka_unit_test(the_first_update_waits_for_all_hosts_on_request),
         cmocka_unit_test(no_host_update_is_delivered_before_the_first_query),

@@ -107,7 +107,7 @@ static void idle_time_during_a_blocking_call_has_the_cause_of_the_call(void **st
     assert_int_equal(row(0)->tid, MAIN);
 }
 
-static void a_slice_counts_only_within_the_gap(void **state)
+static void a_thread_slice_counts_only_within_the_gap(void **state)
 {
     records.end_ns = 400 * MS;
     ((struct ntk_host_thread *)ntk_vec_at(&records.threads, 0))->last_ns = 400 * MS;
@@ -339,7 +339,7 @@ static void preemption_during_a_call_does_not_report_its_file(void **state)
     assert_null(row(0)->syscall);
 }
 
-static void a_gap_without_a_submitter_is_assigned_to_the_last_one(void **state)
+static void a_gap_without_a_submitter_is_assigned_to_the_last_submitter(void **state)
 {
     ntk_vec_push(&records.gaps, &(struct ntk_host_gap){ 150 * MS, 200 * MS, CORE, 0 });
     attribute();
@@ -382,7 +382,7 @@ static void idle_causes_sum_to_the_idle_time(void **state)
     assert_int_equal(sum_ns, result.idle_ns);
 }
 
-static void each_step_has_separate_sums(void **state)
+static void each_training_step_has_separate_idle_sums(void **state)
 {
     const char *step = ntk_host_stacks_text(&records.stacks, "step");
 
@@ -403,7 +403,7 @@ static void each_step_has_separate_sums(void **state)
     assert_int_equal(steps_read[1].gap_count, 1);
 }
 
-static void causes_are_sorted_by_time(void **state)
+static void idle_causes_are_sorted_by_time(void **state)
 {
     enum ntk_host_cause order[NTK_HOST_CAUSE_COUNT];
 
@@ -455,7 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(idle_time_of_a_thread_without_slices_is_running_time),
         TEST(idle_time_during_a_blocking_call_has_the_cause_of_the_call),
-        TEST(a_slice_counts_only_within_the_gap),
+        TEST(a_thread_slice_counts_only_within_the_gap),
         TEST(time_after_the_wakeup_is_a_wait_for_the_cpu),
         TEST(quota_and_preemption_are_different_causes),
         TEST(running_time_is_divided_in_proportion_to_samples),
@@ -472,12 +472,12 @@ int main(void)
         TEST(idle_time_without_a_known_submitter_has_an_unknown_cause),
         TEST(idle_time_of_an_unused_core_is_reported_as_unused),
         TEST(preemption_during_a_call_does_not_report_its_file),
-        TEST(a_gap_without_a_submitter_is_assigned_to_the_last_one),
+        TEST(a_gap_without_a_submitter_is_assigned_to_the_last_submitter),
         TEST(time_before_a_thread_existed_is_unknown),
         TEST(overlapping_slices_and_reversed_times_count_once),
         TEST(idle_causes_sum_to_the_idle_time),
-        TEST(each_step_has_separate_sums),
-        TEST(causes_are_sorted_by_time),
+        TEST(each_training_step_has_separate_idle_sums),
+        TEST(idle_causes_are_sorted_by_time),
         TEST(a_call_is_assigned_to_its_caller_outside_the_c_library),
         TEST(python_functions_are_preferred_over_native_ones),
         TEST(control_bytes_in_untrusted_text_are_replaced),

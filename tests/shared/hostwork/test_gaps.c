@@ -233,7 +233,7 @@ static void an_execution_in_progress_at_the_end_is_not_a_gap(void **state)
     }
 }
 
-static void marks_set_by_the_job_are_steps(void **state)
+static void step_marks_set_by_the_job_divide_the_result_into_steps(void **state)
 {
     struct observation *o = *state;
     struct ntk_host_result result;
@@ -384,7 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(gaps_are_the_times_between_executions),
         TEST(an_execution_in_progress_at_the_end_is_not_a_gap),
-        TEST(marks_set_by_the_job_are_steps),
+        TEST(step_marks_set_by_the_job_divide_the_result_into_steps),
         TEST(collective_operations_have_thread_and_time),
         TEST(the_gaps_of_an_exited_process_end_at_its_exit),
         TEST(time_of_lost_executions_is_neither_idle_nor_held),

@@ -169,7 +169,7 @@ static void a_truncated_resolver_response_is_rejected(void **state)
     assert_false(ntk_host_resolve_read(lies, 0, 1, &f->records.stacks, &f->resolved));
 }
 
-static void jit_code_is_named_by_a_map_file(void **state)
+static void functions_in_jit_code_are_named_by_a_perf_map_file(void **state)
 {
     struct ntk_host_modules modules = { 0 };
 
@@ -196,7 +196,7 @@ static void kernel_functions_are_found_by_address(void **state)
     assert_null(ntk_kernel_symbols_take("0000000000000000 T hidden\n"));
 }
 
-static void the_own_process_may_be_traced_and_its_threads_are_listed(void **state)
+static void a_process_may_trace_itself_and_list_its_own_threads(void **state)
 {
     struct fixture *f = *state;
     uint32_t pids[8];
@@ -223,7 +223,7 @@ static bool is_of_module(const struct ntk_host_modules *modules, int fd)
     return false;
 }
 
-static void the_child_keeps_only_module_and_pipe_descriptors(void **state)
+static void the_resolver_child_keeps_only_module_and_pipe_descriptors(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_host_modules *modules = ntk_vec_at(&f->processes, 0);
@@ -311,10 +311,10 @@ int main(void)
         TEST(a_call_stack_without_frame_pointers_is_unwound),
         TEST(addresses_without_a_symbol_show_module_and_offset),
         TEST(a_truncated_resolver_response_is_rejected),
-        TEST(jit_code_is_named_by_a_map_file),
+        TEST(functions_in_jit_code_are_named_by_a_perf_map_file),
         TEST(kernel_functions_are_found_by_address),
-        TEST(the_own_process_may_be_traced_and_its_threads_are_listed),
-        TEST(the_child_keeps_only_module_and_pipe_descriptors),
+        TEST(a_process_may_trace_itself_and_list_its_own_threads),
+        TEST(the_resolver_child_keeps_only_module_and_pipe_descriptors),
         TEST(files_mapped_by_several_processes_are_opened_once),
         TEST(module_files_excluded_by_the_filter_stay_closed),
         TEST(a_fifo_in_place_of_a_map_file_is_not_opened),

@@ -20,7 +20,7 @@ static void a_blocked_read_is_ended_by_a_write(void **state)
     assert_false(ntk_host_is_waker(SYS_wait4, SYS_write));
 }
 
-/* An interrupt borrows the current thread, whatever that thread does. */
+/* An interrupt runs in the context of the current thread, which is unrelated. */
 static void an_interrupt_does_not_count_as_a_waker(void **state)
 {
     assert_false(ntk_host_is_waker(SYS_read, -1));

@@ -125,7 +125,7 @@ static void host_names_safe_from_dns_rebinding_are_accepted(void **state)
     }
 }
 
-static void a_foreign_host_is_rejected_on_every_path(void **state)
+static void a_foreign_host_header_is_rejected_on_every_path(void **state)
 {
     uint16_t port = serve(*state, &(struct ntk_http_guard_options){ .names = "ok.example" });
 
@@ -203,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(host_names_safe_from_dns_rebinding_are_accepted, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_foreign_host_is_rejected_on_every_path, set_up,
+        cmocka_unit_test_setup_teardown(a_foreign_host_header_is_rejected_on_every_path, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_token_is_required_and_the_cookie_replaces_it, set_up,
                                         tear_down),

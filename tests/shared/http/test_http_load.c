@@ -100,7 +100,7 @@ static void *scrape(void *ctx)
     return (void *)(uintptr_t)bytes;
 }
 
-static void a_hundred_concurrent_scrapers_get_complete_pages(void **state)
+static void a_hundred_concurrent_scrapers_receive_complete_pages(void **state)
 {
     pthread_t threads[SCRAPERS];
 
@@ -333,7 +333,7 @@ static int connect_from(const char *address, uint16_t port)
     return fd;
 }
 
-static void a_client_with_wrong_passwords_displaces_no_other_clients(void **state)
+static void clients_with_wrong_passwords_do_not_displace_other_clients(void **state)
 {
     enum { GUESSES = 5 }; /* one at work, two wait, the others are too many */
     char *folder = test_scratch_create();
@@ -377,8 +377,8 @@ static void a_client_with_wrong_passwords_displaces_no_other_clients(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_hundred_concurrent_scrapers_get_complete_pages, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_hundred_concurrent_scrapers_receive_complete_pages,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_delay_no_others, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(clients_that_stop_reading_or_disconnect_delay_no_others,
@@ -387,7 +387,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(slow_queries_beyond_the_queue_are_rejected, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_client_with_wrong_passwords_displaces_no_other_clients,
+        cmocka_unit_test_setup_teardown(clients_with_wrong_passwords_do_not_displace_other_clients,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_passwords_are_rate_limited_and_delay_no_other_clients,
                                         set_up, tear_down),

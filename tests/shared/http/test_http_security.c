@@ -157,7 +157,7 @@ static void a_changed_configuration_file_is_read_again(void **state)
     assert_int_equal(check(f->security, "you", "s3cret"), 0);
 }
 
-static void requests_beyond_the_rate_limit_get_status_429(void **state)
+static void requests_beyond_the_rate_limit_are_answered_with_status_429(void **state)
 {
     struct fixture *f = *state;
     struct test_clock clock;
@@ -222,8 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_password_is_wiped_from_the_stack, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_changed_configuration_file_is_read_again, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(requests_beyond_the_rate_limit_get_status_429, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(requests_beyond_the_rate_limit_are_answered_with_status_429,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(configured_response_headers_are_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_or_invalid_configuration_is_reported, set_up,
                                         tear_down),

@@ -532,7 +532,7 @@ static void assert_page(int fd)
 
 /* Method: all have sent requests before the first one reads; a megabyte fills the socket of
  * each. */
-static void a_hundred_clients_at_once_get_the_whole_page(void **state)
+static void a_hundred_concurrent_clients_receive_the_complete_page(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -664,7 +664,7 @@ int main(void)
         CASE(an_unknown_host_prints_one_message),
         CASE(a_feed_returns_the_last_line_and_all_later_ones),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
-        CASE(a_hundred_clients_at_once_get_the_whole_page),
+        CASE(a_hundred_concurrent_clients_receive_the_complete_page),
         CASE(clients_that_send_single_bytes_delay_no_others),
         CASE(the_oldest_incomplete_request_is_dropped_for_a_complete_one),
     };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: simulated jobs, operation by operation, checked once per second. By seed, something
- * happens to all ranks, to some, to one or to none. The reports are compared with what was
+ * Method: simulated jobs, operation by operation, checked once per second. By seed, a fault affects all ranks, some, one or none. The reports are compared with what was
  * injected. No clock is involved.
  */
 #include "shared/metrics/ranks_change.h"
@@ -58,7 +57,7 @@ static struct job job_make(struct random *random)
     return job;
 }
 
-/* The job, step by step, between two looks. */
+/* The steps of the job between two checks. */
 struct run {
     const struct job *job;
     struct random *random;

@@ -23,7 +23,7 @@ enum fault {
     FAULT_SLOW_CORE, /* of one rank: its executions last longer */
     FAULT_SLOW_HOST, /* of one rank: it waits for data */
     FAULT_JITTER,    /* of all ranks, so none is the cause */
-    FAULT_PAUSE,     /* of one rank, once; over when it is noticed */
+    FAULT_PAUSE,     /* of one rank, once; over by the time of its detection */
     FAULT_HALF,      /* of every second rank, so no single one */
     FAULT_COUNT
 };

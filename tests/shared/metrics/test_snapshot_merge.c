@@ -18,7 +18,7 @@ static void assert_near(double a, double b)
     }
 }
 
-static void counts_and_histograms_are_summed(void **state)
+static void merged_counts_and_histograms_are_summed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -67,7 +67,7 @@ static void counts_and_histograms_are_summed(void **state)
     ntk_snapshot_destroy(newer);
 }
 
-static void shares_are_weighted_by_period_length(void **state)
+static void merged_shares_are_weighted_by_period_length(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -107,7 +107,7 @@ static void merged_core_utilization_is_at_most_one(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void states_are_taken_from_the_newer_snapshot(void **state)
+static void merged_states_are_taken_from_the_newer_snapshot(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -367,7 +367,7 @@ static void work_of_a_rank_listed_twice_is_added_once(void **state)
 }
 
 /* Another rank may use its slot in the segment by then. */
-static void the_work_of_a_rank_that_left_is_not_lost(void **state)
+static void merged_snapshots_keep_the_counts_of_a_rank_that_left(void **state)
 {
     (void)state;
     static const uint64_t keys[2][2] = { { 5, 6 }, { 6, 7 } };
@@ -449,16 +449,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_both_snapshots_are_kept_up_to_the_limit),
         cmocka_unit_test(unwatched_time_accumulates_and_is_copied),
-        cmocka_unit_test(counts_and_histograms_are_summed),
-        cmocka_unit_test(shares_are_weighted_by_period_length),
+        cmocka_unit_test(merged_counts_and_histograms_are_summed),
+        cmocka_unit_test(merged_shares_are_weighted_by_period_length),
         cmocka_unit_test(merged_core_utilization_is_at_most_one),
-        cmocka_unit_test(states_are_taken_from_the_newer_snapshot),
+        cmocka_unit_test(merged_states_are_taken_from_the_newer_snapshot),
         cmocka_unit_test(a_released_core_keeps_its_totals),
         cmocka_unit_test(totals_of_each_process_life_are_kept),
         cmocka_unit_test(a_runtime_in_only_one_snapshot_keeps_its_own_values),
         cmocka_unit_test(merged_lists_remain_valid_after_the_parts_are_freed),
         cmocka_unit_test(work_of_a_rank_listed_twice_is_added_once),
-        cmocka_unit_test(the_work_of_a_rank_that_left_is_not_lost),
+        cmocka_unit_test(merged_snapshots_keep_the_counts_of_a_rank_that_left),
         cmocka_unit_test(idle_time_of_both_snapshots_is_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

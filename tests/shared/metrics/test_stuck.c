@@ -65,7 +65,7 @@ static void the_stuck_limit_follows_from_the_longest_execution(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void an_explicit_limit_applies_to_all_processes(void **state)
+static void an_explicit_stuck_limit_applies_to_all_processes(void **state)
 {
     static const uint64_t cores[][2] = { { 2 * SECOND, 0 },
                                          { 2 * SECOND, 100 * SECOND },
@@ -112,7 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stuck_limit_follows_from_the_longest_execution),
-        cmocka_unit_test(an_explicit_limit_applies_to_all_processes),
+        cmocka_unit_test(an_explicit_stuck_limit_applies_to_all_processes),
         cmocka_unit_test(ranks_that_run_with_others_or_have_exited_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

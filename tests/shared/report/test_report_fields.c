@@ -258,7 +258,7 @@ static struct ntk_snapshot *there_and_back(const struct ntk_snapshot *snapshot)
     return back;
 }
 
-static void every_member_of_a_line_reads_back(void **state)
+static void every_member_of_a_line_is_read_back_unchanged(void **state)
 {
     for (unsigned int i = 0; i < sizeof members / sizeof *members; i++) {
         const struct member *m = &members[i];
@@ -274,7 +274,7 @@ static void every_member_of_a_line_reads_back(void **state)
     }
 }
 
-static void flags_of_known_figures_read_back(void **state)
+static void flags_of_available_figures_are_read_back_unchanged(void **state)
 {
     static const uint32_t core_has[] = { NTK_CORE_HAS_BUSY,     NTK_CORE_HAS_ENGINES,
                                          NTK_CORE_HAS_FLOPS,    NTK_CORE_HAS_EFFECTIVE_FLOPS,
@@ -322,7 +322,7 @@ static void uncounted_error_kinds_remain_unknown(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void pods_read_back_with_all_their_containers(void **state)
+static void pods_are_read_back_with_all_their_containers(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_snapshot *back = there_and_back(snapshot);
@@ -349,10 +349,10 @@ static void pods_read_back_with_all_their_containers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_of_a_line_reads_back),
-        cmocka_unit_test(flags_of_known_figures_read_back),
+        cmocka_unit_test(every_member_of_a_line_is_read_back_unchanged),
+        cmocka_unit_test(flags_of_available_figures_are_read_back_unchanged),
         cmocka_unit_test(uncounted_error_kinds_remain_unknown),
-        cmocka_unit_test(pods_read_back_with_all_their_containers),
+        cmocka_unit_test(pods_are_read_back_with_all_their_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

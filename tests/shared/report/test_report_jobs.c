@@ -71,7 +71,7 @@ static void assert_two_jobs(const struct ntk_snapshot *snapshot)
     assert_int_equal(jobs->rows[1].core_count, 0);
 }
 
-static void jobs_read_back_from_a_report(void **state)
+static void jobs_in_a_report_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -144,7 +144,7 @@ static void invalid_job_list_entries_are_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_read_back_from_a_report),
+        cmocka_unit_test(jobs_in_a_report_are_read_back_unchanged),
         cmocka_unit_test(unrequested_jobs_are_distinguished_from_an_empty_list),
         cmocka_unit_test(merged_snapshots_have_the_jobs_of_the_newer_period),
         cmocka_unit_test(invalid_job_list_entries_are_dropped),

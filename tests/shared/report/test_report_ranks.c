@@ -94,7 +94,7 @@ static struct ntk_snapshot *read_line(const char *line)
     return snapshot;
 }
 
-static void ranks_and_lost_ranks_read_back(void **state)
+static void ranks_and_lost_ranks_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(snapshot, 1);
@@ -122,7 +122,7 @@ static void ranks_and_lost_ranks_read_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void verdicts_on_ranks_read_back(void **state)
+static void verdicts_on_ranks_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     const struct ntk_rank_trouble troubles[] = {
@@ -237,8 +237,8 @@ static void impossible_ranks_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_and_lost_ranks_read_back),
-        cmocka_unit_test(verdicts_on_ranks_read_back),
+        cmocka_unit_test(ranks_and_lost_ranks_are_read_back_unchanged),
+        cmocka_unit_test(verdicts_on_ranks_are_read_back_unchanged),
         cmocka_unit_test(reports_without_ranks_have_no_rank_keys),
         cmocka_unit_test(impossible_ranks_are_omitted),
     };

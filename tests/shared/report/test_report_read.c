@@ -48,7 +48,7 @@ static void assert_same_line(const char *first, const char *second)
     }
 }
 
-static void every_machine_string_reads_back(void **state)
+static void every_machine_string_is_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -72,7 +72,7 @@ static void every_machine_string_reads_back(void **state)
 }
 
 /* Method: random values in every count of a sample; written, read, written: the same bytes. */
-static void a_written_line_reads_back_as_the_same_line(void **state)
+static void a_written_line_is_read_back_as_the_same_line(void **state)
 {
     struct ntk_report_options options = { .timestamps = true };
 
@@ -107,7 +107,7 @@ static void a_written_line_reads_back_as_the_same_line(void **state)
     }
 }
 
-static void values_without_a_vendor_key_read_back(void **state)
+static void values_without_a_vendor_key_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true });
@@ -171,7 +171,7 @@ static void values_without_a_vendor_key_read_back(void **state)
 
 /* Method: 30 of 45 GFLOP of the period ran before the agent started; a rate is about the other
  * 15. */
-static void unwatched_work_reads_back_and_is_excluded_from_rates(void **state)
+static void unwatched_work_is_read_back_and_excluded_from_rates(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
@@ -217,7 +217,7 @@ static void unwatched_work_reads_back_and_is_excluded_from_rates(void **state)
 
 /* Method: an error after 100 rows of the memory log, more than a line has room for. */
 /* The vendor's pid of a daemon is 0; our readers distinguish processes by their own pid. */
-static void a_daemon_has_an_address_and_its_pid_reads_back(void **state)
+static void the_address_and_pid_of_a_daemon_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->runtimes[0].by_address = true;
@@ -355,7 +355,7 @@ static void all_values_of_a_vendor_report_are_read(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void agent_statistics_and_report_times_read_back(void **state)
+static void agent_statistics_and_report_times_are_read_back_unchanged(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->every_ns = 60000000000;
@@ -513,8 +513,7 @@ static void assert_vendor_totals(const char *line)
     json_decref(root);
 }
 
-/* Method: the unknown values of two of three processes are poison in the snapshot; no line has it,
- * and what is read back knows as much as before. */
+/* Method: the unknown values of two of three processes are poison in the snapshot; no line has it, and the same values are unknown after reading back. */
 static void values_unknown_to_hooks_are_absent_after_reading_back(void **state)
 {
     static const struct ntk_report_options forms[] = {
@@ -589,15 +588,15 @@ static void values_unknown_to_hooks_are_absent_after_reading_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_machine_string_reads_back),
-        cmocka_unit_test(a_written_line_reads_back_as_the_same_line),
-        cmocka_unit_test(values_without_a_vendor_key_read_back),
-        cmocka_unit_test(unwatched_work_reads_back_and_is_excluded_from_rates),
-        cmocka_unit_test(a_daemon_has_an_address_and_its_pid_reads_back),
+        cmocka_unit_test(every_machine_string_is_read_back_unchanged),
+        cmocka_unit_test(a_written_line_is_read_back_as_the_same_line),
+        cmocka_unit_test(values_without_a_vendor_key_are_read_back_unchanged),
+        cmocka_unit_test(unwatched_work_is_read_back_and_excluded_from_rates),
+        cmocka_unit_test(the_address_and_pid_of_a_daemon_are_read_back_unchanged),
         cmocka_unit_test(memory_events_are_dropped_first_from_long_reports),
         cmocka_unit_test(invalid_events_are_omitted),
         cmocka_unit_test(all_values_of_a_vendor_report_are_read),
-        cmocka_unit_test(agent_statistics_and_report_times_read_back),
+        cmocka_unit_test(agent_statistics_and_report_times_are_read_back_unchanged),
         cmocka_unit_test(values_of_a_group_with_an_error_are_ignored),
         cmocka_unit_test(an_invalid_report_is_rejected_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),

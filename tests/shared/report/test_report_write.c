@@ -311,7 +311,7 @@ static void assert_known(const json_t *value, char *path, size_t used)
     }
 }
 
-static void the_vendor_form_has_no_additional_keys(void **state)
+static void a_report_in_vendor_format_has_no_extension_keys(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true }, NULL);
@@ -552,7 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_line_equals_the_golden_file),
         cmocka_unit_test(every_vendor_key_has_the_documented_type),
-        cmocka_unit_test(the_vendor_form_has_no_additional_keys),
+        cmocka_unit_test(a_report_in_vendor_format_has_no_extension_keys),
         cmocka_unit_test(a_report_beyond_the_limit_omits_only_the_extension),
         cmocka_unit_test(omitted_parts_are_absent_from_the_whole_report),
         cmocka_unit_test(a_report_group_that_is_not_due_is_absent),

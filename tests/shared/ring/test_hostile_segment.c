@@ -86,7 +86,7 @@ static void spoil(uint64_t offset, uint64_t count)
     }
 }
 
-static void a_valid_segment_opens(void **state)
+static void a_valid_segment_is_opened(void **state)
 {
     assert_int_equal(try_segment(), 0);
 }
@@ -211,7 +211,7 @@ static void a_file_truncated_under_the_reader_reads_as_zeros(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_valid_segment_opens),
+        cmocka_unit_test(a_valid_segment_is_opened),
         cmocka_unit_test(any_value_in_the_segment_header_is_read_safely),
         cmocka_unit_test(any_value_in_the_process_block_is_read_safely),
         cmocka_unit_test(any_value_in_a_segment_table_is_read_safely),

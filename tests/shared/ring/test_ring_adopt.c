@@ -74,7 +74,7 @@ static void an_adopted_mapping_is_read_and_unmapped_with_the_segment(void **stat
     assert_false(is_mapped(mapping));
 }
 
-static void a_file_that_is_not_a_segment_still_belongs_to_the_caller(void **state)
+static void a_rejected_segment_mapping_remains_owned_by_the_caller(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_segment_header *header = (struct ntk_segment_header *)(void *)bytes;
@@ -110,7 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_adopted_mapping_is_read_and_unmapped_with_the_segment,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_not_a_segment_still_belongs_to_the_caller,
+        cmocka_unit_test_setup_teardown(a_rejected_segment_mapping_remains_owned_by_the_caller,
                                         setup, teardown),
     };
 

@@ -246,7 +246,7 @@ static void a_process_in_another_pid_namespace_is_ended_after_two_polls(void **s
     ntk_ring_registry_close(finder);
 }
 
-static void the_segment_of_the_own_process_is_ignored(void **state)
+static void a_registry_ignores_the_segment_of_its_own_process(void **state)
 {
     struct fixture *f = *state;
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -282,7 +282,7 @@ static void histogram_buckets_are_contiguous_and_within_one_percent(void **state
     }
 }
 
-/* A lock identifies the process, whatever its file says. */
+/* A lock identifies the process independent of the file contents. */
 static void a_held_lock_identifies_its_process(void **state)
 {
     struct fixture *f = *state;
@@ -307,8 +307,7 @@ static void a_held_lock_identifies_its_process(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* If a proc folder knows us by another number, it is the host's: the child is found there by its
- * start time and by its number in its own namespace. */
+/* A proc folder in which this process has a different pid is that of the host: the child is found there by its start time and its pid in its own namespace. */
 static void the_host_pid_of_a_process_is_found_in_the_proc_of_the_host(void **state)
 {
     struct fixture *f = *state;
@@ -352,7 +351,7 @@ int main(void)
         TEST(a_process_without_its_first_thread_counts_as_running),
         TEST(a_process_that_died_unseen_is_reported_to_readers_with_totals),
         TEST(a_process_in_another_pid_namespace_is_ended_after_two_polls),
-        TEST(the_segment_of_the_own_process_is_ignored),
+        TEST(a_registry_ignores_the_segment_of_its_own_process),
         TEST(histogram_buckets_are_contiguous_and_within_one_percent),
         TEST(a_held_lock_identifies_its_process),
         TEST(the_host_pid_of_a_process_is_found_in_the_proc_of_the_host),

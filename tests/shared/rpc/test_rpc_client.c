@@ -194,7 +194,7 @@ static struct ntk_rpc_client *client_of(const struct fixture *f, uint32_t timeou
     return client;
 }
 
-static void a_call_returns_the_response(void **state)
+static void an_rpc_call_returns_the_response_of_the_server(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rpc_client *client = client_of(f, 30);
@@ -338,7 +338,7 @@ static void an_early_response_ends_the_stream(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void an_error_in_the_sender_cancels_the_stream(void **state)
+static void an_error_of_the_sending_callback_cancels_the_stream(void **state)
 {
     static struct pieces pieces;
     struct ntk_rpc_client *client = client_of(*state, 30);
@@ -380,13 +380,13 @@ int main(void)
 {
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WITH_SERVER(a_call_returns_the_response),
+        WITH_SERVER(an_rpc_call_returns_the_response_of_the_server),
         WITH_SERVER(every_rpc_error_has_a_message),
         WITH_SERVER(a_missing_peer_is_reported_with_its_address),
         WITH_SERVER(a_call_to_a_silent_or_foreign_server_fails),
         WITH_SERVER(a_streamed_request_arrives_completely),
         WITH_SERVER(an_early_response_ends_the_stream),
-        WITH_SERVER(an_error_in_the_sender_cancels_the_stream),
+        WITH_SERVER(an_error_of_the_sending_callback_cancels_the_stream),
         cmocka_unit_test(common_address_forms_are_accepted),
     };
     /* Keep one user: the last shutdown waits up to 10 s for connections that are still closing. */

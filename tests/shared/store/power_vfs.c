@@ -350,7 +350,7 @@ void power_vfs_restore(size_t cut, unsigned int seed, const char *path)
 
     for (size_t i = 0; i < cut; i++) {
         const struct op *op = ntk_vec_at(&ops, i);
-        /* A deletion happens only after everything that makes it safe was synced. */
+        /* A file is deleted only after the writes that it depends on were synced. */
         if (op->kind == SYNC || op->kind == DELETE) {
             synced[op->file] = i + 1;
         }

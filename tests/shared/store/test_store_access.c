@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void all_queries_of_a_transaction_see_the_same_state(void **state)
+static void all_queries_of_a_transaction_return_the_same_state(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .completed = 7 };
@@ -200,7 +200,7 @@ static void an_open_read_transaction_does_not_block_the_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_queries_of_a_transaction_see_the_same_state, set_up,
+        cmocka_unit_test_setup_teardown(all_queries_of_a_transaction_return_the_same_state, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_public_view_can_be_queried, set_up, tear_down),
         cmocka_unit_test_setup_teardown(public_views_can_be_queried_with_maximum_counts, set_up,

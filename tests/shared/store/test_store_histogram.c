@@ -15,7 +15,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-static void a_blob_reads_back_as_the_same_histogram(void **state)
+static void a_stored_blob_is_read_back_as_the_same_histogram(void **state)
 {
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
@@ -107,7 +107,7 @@ static void periods_accumulate_in_a_blob_and_a_malformed_one_is_reset(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_blob_reads_back_as_the_same_histogram),
+        cmocka_unit_test(a_stored_blob_is_read_back_as_the_same_histogram),
         cmocka_unit_test(periods_accumulate_in_a_blob_and_a_malformed_one_is_reset),
         cmocka_unit_test(damaged_histogram_bytes_are_rejected_or_decoded_safely),
     };

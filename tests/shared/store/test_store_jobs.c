@@ -131,7 +131,7 @@ static struct answer ask(const struct fixture *f, const char *id, const char *us
     return ask_within(f, id, user, -86400, 86400, 100);
 }
 
-/* Job 42, which held cores 4 and 5 from second 30 until its end was noticed at 91. */
+/* Job 42, which held cores 4 and 5 from second 30 until its end was detected at 91. */
 static void assert_known_figures(const struct ntk_store_job *job)
 {
     assert_int_equal(job->from_ns, AT(30));

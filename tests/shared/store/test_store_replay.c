@@ -153,7 +153,7 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     }
 }
 
-static void a_stored_snapshot_reads_back_unchanged(void **state)
+static void a_stored_snapshot_is_read_back_unchanged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -628,7 +628,8 @@ static void the_cost_of_replaying_a_hostile_file_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_stored_snapshot_reads_back_unchanged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stored_snapshot_is_read_back_unchanged, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(device_health_is_stored_when_it_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(replay_shows_each_execution_once_whatever_was_deleted,
                                         set_up, tear_down),

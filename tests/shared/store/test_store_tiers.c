@@ -112,7 +112,7 @@ static void rows_are_complete_after_the_clock_is_set_back(void **state)
     sqlite3_close(db);
 }
 
-static void sums_are_limited_to_the_maximum_instead_of_failing(void **state)
+static void stored_sums_that_overflow_are_limited_to_the_maximum(void **state)
 {
     sqlite3 *db;
 
@@ -144,7 +144,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(rows_are_complete_after_the_clock_is_set_back, set_up,
                                         tear_down),
-        cmocka_unit_test(sums_are_limited_to_the_maximum_instead_of_failing),
+        cmocka_unit_test(stored_sums_that_overflow_are_limited_to_the_maximum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

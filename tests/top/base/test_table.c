@@ -87,7 +87,7 @@ static void rows_can_be_sorted_by_any_column_in_both_orders(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    assert_string_equal(shown(table), "Abdg"); /* texts from a to z, whatever their case */
+    assert_string_equal(shown(table), "Abdg"); /* texts from a to z, ignoring case */
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Gdba");
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
@@ -281,7 +281,7 @@ static void cell_strings_remain_valid_while_many_rows_are_added(void **state)
     }
 }
 
-static void numbers_fit_into_their_columns(void **state)
+static void table_numbers_are_formatted_to_fit_their_columns(void **state)
 {
     static const struct {
         enum ntk_top_format format;
@@ -329,7 +329,7 @@ int main(void)
         TEST(input_boxes_accept_whole_characters_up_to_a_limit),
         TEST(the_column_box_hides_shows_and_sorts_columns),
         TEST(cell_strings_remain_valid_while_many_rows_are_added),
-        TEST(numbers_fit_into_their_columns),
+        TEST(table_numbers_are_formatted_to_fit_their_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

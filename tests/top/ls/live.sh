@@ -162,7 +162,7 @@ wait "$watcher" || fail "--watch exited with $? after the machine disappeared an
 [ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated"
 neuron-bench machine --remove
 
-# Logical cores have the size that the running process reports, whatever the environment of neuron-ls says.
+# Logical cores have the size that the running process reports, independent of the environment of neuron-ls.
 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
     neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!

@@ -241,7 +241,7 @@ static void every_instance_type_is_listed_and_drawn(void **state)
     }
 }
 
-static void every_machine_of_the_catalogue_is_tested(void **state)
+static void the_test_table_lists_every_machine_of_the_catalogue(void **state)
 {
     size_t count = 0;
 
@@ -648,7 +648,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(every_instance_type_is_listed_and_drawn),
-        TEST(every_machine_of_the_catalogue_is_tested),
+        TEST(the_test_table_lists_every_machine_of_the_catalogue),
         TEST(json_output_is_an_array_or_an_object),
         TEST(logical_cores_follow_the_environment),
         TEST(every_pci_id_of_a_device_family_is_recognized),

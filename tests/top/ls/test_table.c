@@ -99,7 +99,7 @@ static void a_busy_device_has_a_row_per_process(void **state)
     }
 }
 
-static void a_single_process_is_listed_without_separators(void **state)
+static void a_single_process_is_listed_without_row_separators(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -255,7 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_busy_device_has_a_row_per_process),
-        TEST(a_single_process_is_listed_without_separators),
+        TEST(a_single_process_is_listed_without_row_separators),
         TEST(the_command_column_is_omitted_if_all_commands_are_unknown),
         TEST(an_unhealthy_device_has_a_health_line),
         TEST(json_output_has_the_processes_of_each_device),

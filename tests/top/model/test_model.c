@@ -454,7 +454,7 @@ static void a_dead_or_stuck_core_is_reported_until_it_completes_work(void **stat
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "ND1 NC1 stuck since 22:12:34");
-    /* The only process that knew that the core is dead has exited. */
+    /* The only process that reported the core as dead has exited. */
     snapshot = snapshot_at(15);
     snapshot->cores[5].outcome[NTK_OUTCOME_TIMED_OUT].period = 1;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
@@ -519,7 +519,8 @@ static void a_killed_application_is_in_the_alert_line_for_a_minute(void **state)
     snapshot = snapshot_at(0);
     snapshot->runtimes[1].ended = true; /* it closed its runtime */
     snapshot->runtimes[0].ended = snapshot->runtimes[0].killed = true;
-    snapshot->runtimes[0].exit.kind = NTK_EXIT_CODE; /* 0: it did not fail, whatever it left open */
+    snapshot->runtimes[0].exit.kind =
+        NTK_EXIT_CODE; /* 0: no failure, even if resources are still open */
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "");
     snapshot = snapshot_at(1);
@@ -536,7 +537,7 @@ static void a_killed_application_is_in_the_alert_line_for_a_minute(void **state)
     assert_int_equal(press(model, '!'), NTK_TOP_REDRAW);
     scene_assert_screen(model, 24, 100, true, "errors_killed_100x24");
     snapshot = snapshot_at(61);
-    snapshot->hardware.device_count = 0; /* only the application knew the machine */
+    snapshot->hardware.device_count = 0; /* only the application reported the machine */
     snapshot->runtime_count = 0;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_non_null(strstr(model->alert, "killed or crashed"));

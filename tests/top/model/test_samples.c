@@ -90,7 +90,7 @@ static void the_samples_page_lists_the_columns(void **state)
     ntk_buf_fini(&page);
 }
 
-static void a_table_has_no_duplicate_names(void **state)
+static void each_sample_table_has_unique_lowercase_column_names(void **state)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
         assert_int_equal(strspn(rows[i].name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
@@ -107,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_samples_page_lists_the_columns),
-        cmocka_unit_test(a_table_has_no_duplicate_names),
+        cmocka_unit_test(each_sample_table_has_unique_lowercase_column_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void the_first_invalid_line_is_reported_and_valid_lines_apply(void **stat
     }
 }
 
-static void every_setting_can_be_saved_and_reads_back(void **state)
+static void every_saved_setting_is_read_back_unchanged(void **state)
 {
     struct ntk_top_settings settings;
 
@@ -220,7 +220,7 @@ static void an_invalid_column_list_is_reported_and_the_default_used(void **state
 
 /* The file itself: created with its folders; a link stays a link; an unreadable path is reported
  * and changes nothing. */
-static void the_settings_file_is_created_and_preserved(void **state)
+static void a_settings_file_is_created_with_folders_and_links_are_kept(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "a/b/neuron-top.conf");
@@ -291,12 +291,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_lines_are_accepted_in_every_common_form),
         cmocka_unit_test(the_first_invalid_line_is_reported_and_valid_lines_apply),
-        cmocka_unit_test(every_setting_can_be_saved_and_reads_back),
+        cmocka_unit_test(every_saved_setting_is_read_back_unchanged),
         cmocka_unit_test(saving_a_setting_changes_only_its_line),
         cmocka_unit_test(columns_and_sort_order_of_a_list_are_saved),
         cmocka_unit_test(every_column_of_a_list_has_a_unique_name),
         cmocka_unit_test(an_invalid_column_list_is_reported_and_the_default_used),
-        cmocka_unit_test(the_settings_file_is_created_and_preserved),
+        cmocka_unit_test(a_settings_file_is_created_with_folders_and_links_are_kept),
         cmocka_unit_test(the_settings_path_follows_the_xdg_rules),
     };
 

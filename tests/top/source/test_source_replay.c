@@ -61,7 +61,7 @@ static void earlier_data_is_reported_without_gaps_in_growing_steps(void **state)
     struct ntk_top_source *source = NULL;
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
-    uint64_t from_ns = SHOWN; /* the reported data now goes back to this time */
+    uint64_t from_ns = SHOWN; /* the reported data now starts at this time */
     uint64_t last_period_ns = SECOND;
     size_t seconds = 0;
     size_t minutes = 0;
@@ -176,7 +176,7 @@ static void a_skipped_period_is_reported_as_earlier_data(void **state)
 }
 
 /* Method: a file without content, and one with tables but no rows. */
-static void every_empty_database_has_the_same_message(void **state)
+static void every_empty_database_is_reported_with_the_same_message(void **state)
 {
     const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     char *folder = test_scratch_create();
@@ -210,7 +210,7 @@ static void every_empty_database_has_the_same_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_empty_database_has_the_same_message),
+        cmocka_unit_test(every_empty_database_is_reported_with_the_same_message),
         cmocka_unit_test(earlier_data_is_reported_without_gaps_in_growing_steps),
         cmocka_unit_test(earlier_data_is_reported_as_needed_and_the_rest_later),
         cmocka_unit_test(a_skipped_period_is_reported_as_earlier_data),

@@ -264,7 +264,7 @@ static void the_help_page_lists_every_key(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_frame_of_full_height_omits_no_row(void **state)
+static void a_frame_with_sufficient_height_shows_every_row(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int rows;
@@ -313,7 +313,7 @@ static void any_terminal_size_has_a_valid_layout(void **state)
 }
 
 /* Method: sizes change as when a user drags a window, with keys and snapshots in between. */
-static void rapid_terminal_resizes_are_handled(void **state)
+static void the_cursor_remains_valid_during_rapid_terminal_resizes(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
     struct ntk_top_model *model = scene_model(&scene);
@@ -388,10 +388,10 @@ int main(void)
         cmocka_unit_test(showing_teraflops_changes_the_numbers_but_not_the_bars),
         cmocka_unit_test(screen_parts_have_different_styles),
         cmocka_unit_test(the_help_page_lists_every_key),
-        cmocka_unit_test(a_frame_of_full_height_omits_no_row),
+        cmocka_unit_test(a_frame_with_sufficient_height_shows_every_row),
         cmocka_unit_test(a_host_that_was_never_reached_is_unreachable_in_every_view),
         cmocka_unit_test(any_terminal_size_has_a_valid_layout),
-        cmocka_unit_test(rapid_terminal_resizes_are_handled),
+        cmocka_unit_test(the_cursor_remains_valid_during_rapid_terminal_resizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

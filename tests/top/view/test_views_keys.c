@@ -44,7 +44,7 @@ static void keys_open_views_and_return_to_the_first_one(void **state)
     }
 }
 
-static void all_keys_are_different(void **state)
+static void all_view_and_action_keys_are_unique(void **state)
 {
     static const int keys[] = {
 #define NTK_TOP_KEY(code, id, argument) code,
@@ -88,7 +88,7 @@ static struct ntk_top_model *open_processes_by_pid(const struct scene *scene)
     return model;
 }
 
-static void the_application_of_a_row_stays_selected(void **state)
+static void an_application_selected_in_one_view_filters_every_view(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_processes_by_pid(&scene);
@@ -401,7 +401,7 @@ static void the_mine_filter_lists_only_entries_of_this_user(void **state)
     }
 }
 
-/* Method: a user without processes: the list says why it is empty. */
+/* Method: a user without processes: the list shows the reason why it is empty. */
 static void the_mine_filter_reports_an_empty_result(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
@@ -466,9 +466,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_open_views_and_return_to_the_first_one),
-        cmocka_unit_test(all_keys_are_different),
+        cmocka_unit_test(all_view_and_action_keys_are_unique),
         cmocka_unit_test(actions_in_a_view_do_not_affect_the_first_screen),
-        cmocka_unit_test(the_application_of_a_row_stays_selected),
+        cmocka_unit_test(an_application_selected_in_one_view_filters_every_view),
         cmocka_unit_test(enter_opens_and_closes_the_page_of_a_row),
         cmocka_unit_test(page_values_are_read_only_while_the_page_is_open),
         cmocka_unit_test(the_cursor_moves_to_the_next_row_if_its_process_exits),

@@ -13,7 +13,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void the_event_log_restarts_when_time_goes_back(void **state)
+static void the_event_log_restarts_if_time_is_set_back(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
@@ -29,7 +29,8 @@ static void the_event_log_restarts_when_time_goes_back(void **state)
     press(model, NTK_SCREEN_KEY_DOWN);
     scene.realtime_ns += 1000000000;
     scene_update(model, &scene);
-    assert_int_equal(ntk_top_table_cursor_get(table)->key, 19); /* ... until the user moves */
+    assert_int_equal(ntk_top_table_cursor_get(table)->key,
+                     19); /* until the user moves the cursor */
     golden(model, 120, 20, "lost");
     press(model, '\\');
     type(model, "error|load$");
@@ -51,7 +52,7 @@ static void the_event_log_restarts_when_time_goes_back(void **state)
 
 /* Method: more events than are kept; a frozen screen gets them later, and its contents do not
  * change. */
-static void the_log_is_limited_and_continues_while_the_screen_is_frozen(void **state)
+static void the_event_log_is_limited_and_grows_while_the_screen_is_frozen(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
@@ -234,8 +235,8 @@ static void repeated_events_share_a_row_until_expanded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_event_log_restarts_when_time_goes_back),
-        cmocka_unit_test(the_log_is_limited_and_continues_while_the_screen_is_frozen),
+        cmocka_unit_test(the_event_log_restarts_if_time_is_set_back),
+        cmocka_unit_test(the_event_log_is_limited_and_grows_while_the_screen_is_frozen),
         cmocka_unit_test(new_errors_are_highlighted_and_old_ones_stay_listed),
         cmocka_unit_test(unknown_ecc_totals_of_a_recording_are_absent_rather_than_zero),
         cmocka_unit_test(the_number_of_listed_errors_is_limited),

@@ -83,7 +83,7 @@ static void a_rank_that_left_the_operation_is_shown_as_passed(void **state)
 }
 
 /* Method: rank 1 is slow for some windows, then none. The past shows it as it was. */
-static void the_rank_that_others_wait_for_is_slow_and_listed_first(void **state)
+static void a_rank_that_delays_the_other_ranks_is_marked_slow_and_listed_first(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
@@ -142,7 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_that_left_the_operation_is_shown_as_passed),
         cmocka_unit_test(a_rank_with_a_slow_verdict_is_shown_as_slow),
-        cmocka_unit_test(the_rank_that_others_wait_for_is_slow_and_listed_first),
+        cmocka_unit_test(a_rank_that_delays_the_other_ranks_is_marked_slow_and_listed_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

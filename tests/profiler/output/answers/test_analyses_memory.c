@@ -81,7 +81,7 @@ static void analyses_from_files_equal_those_from_memory(void **state)
     free(path);
 }
 
-static void brief_analyses_omit_only_the_steps(void **state)
+static void a_brief_analysis_omits_only_the_steps_of_the_critical_path(void **state)
 {
     struct ntff_big big = { .steps = 2000, .cores = 2 };
     struct opened o = { 0 };
@@ -247,7 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(analyses_from_files_equal_those_from_memory),
-        cmocka_unit_test(brief_analyses_omit_only_the_steps),
+        cmocka_unit_test(a_brief_analysis_omits_only_the_steps_of_the_critical_path),
         cmocka_unit_test(waits_in_a_large_capture_have_their_causes),
         cmocka_unit_test(analysis_memory_does_not_grow_with_the_capture),
         cmocka_unit_test(written_output_is_not_kept_in_memory),

@@ -47,7 +47,7 @@ static const struct ntk_rank_summary ranks[3] = {
     { "run_rank_2", { VALUES, values[2] } },
 };
 
-static void each_metric_has_the_capture_with_the_maximum(void **state)
+static void each_rank_metric_is_listed_with_the_capture_of_its_maximum(void **state)
 {
     static const char expected[] =
         "CAPTURE     TIME US  TENSOR %  VECTOR %  SCALAR %  GPSIMD %  SYNC %  DMA %\n"
@@ -92,7 +92,7 @@ static void the_rank_json_has_a_key_for_each_capture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_metric_has_the_capture_with_the_maximum),
+        cmocka_unit_test(each_rank_metric_is_listed_with_the_capture_of_its_maximum),
         cmocka_unit_test(the_rank_json_has_a_key_for_each_capture),
     };
 

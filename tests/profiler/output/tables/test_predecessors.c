@@ -73,7 +73,7 @@ static size_t edges_of(const struct fixture *f)
     return count;
 }
 
-static void every_row_of_a_loop_is_a_predecessor(void **state)
+static void every_table_row_of_a_loop_is_listed_as_predecessor(void **state)
 {
     struct fixture f;
 
@@ -98,7 +98,7 @@ static void predecessors_beyond_the_limit_are_omitted_and_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_of_a_loop_is_a_predecessor),
+        cmocka_unit_test(every_table_row_of_a_loop_is_listed_as_predecessor),
         cmocka_unit_test(predecessors_beyond_the_limit_are_omitted_and_counted),
     };
 

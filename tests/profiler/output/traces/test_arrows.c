@@ -116,7 +116,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void arrows_are_the_same_in_both_directions(void **state)
+static void arrows_found_from_source_and_from_destination_are_equal(void **state)
 {
     struct fixture *f = *state;
     struct ntk_arrows arrows;
@@ -189,7 +189,7 @@ static size_t pair(const struct end *ends, size_t count, struct arrow *found)
     return pairs;
 }
 
-static void perfetto_output_has_the_arrows(void **state)
+static void perfetto_traces_contain_the_expected_dependency_arrows(void **state)
 {
     struct fixture *f = *state;
     struct end ends[2 * ARROWS_MAX];
@@ -245,7 +245,7 @@ static int64_t slice_ns(const json_t *events, size_t before, const json_t *end)
     return 0;
 }
 
-static void chrome_output_has_the_arrows(void **state)
+static void chrome_traces_contain_the_expected_dependency_arrows(void **state)
 {
     struct fixture *f = *state;
     struct end ends[2 * ARROWS_MAX];
@@ -299,11 +299,16 @@ static void arrows_are_absent_unless_requested(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(arrows_are_the_same_in_both_directions, setup, teardown),
-        cmocka_unit_test_setup_teardown(perfetto_output_has_the_arrows, setup, teardown),
-        cmocka_unit_test_setup_teardown(chrome_output_has_the_arrows, setup, teardown),
-        cmocka_unit_test_setup_teardown(perfetto_output_has_the_arrows, setup_whole, teardown),
-        cmocka_unit_test_setup_teardown(chrome_output_has_the_arrows, setup_whole, teardown),
+        cmocka_unit_test_setup_teardown(arrows_found_from_source_and_from_destination_are_equal,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(perfetto_traces_contain_the_expected_dependency_arrows,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_traces_contain_the_expected_dependency_arrows, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(perfetto_traces_contain_the_expected_dependency_arrows,
+                                        setup_whole, teardown),
+        cmocka_unit_test_setup_teardown(chrome_traces_contain_the_expected_dependency_arrows,
+                                        setup_whole, teardown),
         cmocka_unit_test_setup_teardown(arrows_are_absent_unless_requested, setup, teardown),
     };
 

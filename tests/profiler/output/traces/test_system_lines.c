@@ -58,7 +58,7 @@ static void nested_and_consecutive_spans_share_a_lane(void **state)
     assert_string_equal(place.line->name, "neuron_rt Worker 3 NC 1 TID 42");
 }
 
-static void a_partially_overlapping_span_gets_a_separate_lane(void **state)
+static void a_partially_overlapping_span_is_placed_on_a_separate_lane(void **state)
 {
     struct ntk_system_place place;
 
@@ -127,8 +127,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nested_and_consecutive_spans_share_a_lane, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_partially_overlapping_span_gets_a_separate_lane, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_partially_overlapping_span_is_placed_on_a_separate_lane,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_instant_event_occupies_no_time_on_a_lane, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(core_work_has_one_line_per_physical_core, set_up,

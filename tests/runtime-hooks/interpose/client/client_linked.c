@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client that is linked with the runtime. $CLIENT_EARLY: everything happens in a constructor of
- * the program. */
+/* The client that is linked with the runtime. $CLIENT_EARLY: all calls are made in a constructor of the program. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <stdlib.h>

@@ -70,7 +70,7 @@ static void end_check(const struct end *end, enum job_means means)
     assert_true(test_wait_until(is_gone, &waited));
 }
 
-static void jobs_that_exit_inside_a_call_are_counted_until_their_exit(void **state)
+static void executions_of_a_job_killed_inside_a_call_are_counted(void **state)
 {
     /* clang-format off */
     static const struct end ends[] = {
@@ -128,7 +128,7 @@ static void children_that_do_not_use_the_runtime_are_not_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_that_exit_inside_a_call_are_counted_until_their_exit),
+        cmocka_unit_test(executions_of_a_job_killed_inside_a_call_are_counted),
         cmocka_unit_test(executions_are_counted_after_a_thousand_reopens_of_the_runtime),
         cmocka_unit_test(children_that_do_not_use_the_runtime_are_not_counted),
     };

@@ -13,7 +13,7 @@
 #define PLUGIN_PY NTK_TEST_SOURCE "/../client/client_plugin.py"
 
 /* Every way to reach the runtime. */
-static void jobs_are_counted_however_they_link_the_runtime(void **state)
+static void executions_are_counted_however_a_job_links_the_runtime(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -45,7 +45,7 @@ static void jobs_are_counted_however_they_link_the_runtime(void **state)
 }
 
 /* Every release of the runtime. */
-static void jobs_are_counted_on_every_runtime_release(void **state)
+static void executions_are_counted_on_every_runtime_release(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -92,7 +92,7 @@ static void executions_of_every_kind_and_outcome_are_counted(void **state)
 }
 
 /* Everything that can happen to its processes. */
-static void jobs_with_every_process_life_cycle_are_counted(void **state)
+static void executions_are_counted_for_every_process_life_cycle(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -132,7 +132,7 @@ static void executions_that_do_not_return_are_counted(void **state)
 }
 
 /* Every other tool in its processes. */
-static void jobs_with_additional_preloaded_libraries_are_counted(void **state)
+static void executions_are_counted_with_other_preloaded_libraries(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -158,12 +158,12 @@ static void jobs_with_additional_preloaded_libraries_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_are_counted_however_they_link_the_runtime),
-        cmocka_unit_test(jobs_are_counted_on_every_runtime_release),
+        cmocka_unit_test(executions_are_counted_however_a_job_links_the_runtime),
+        cmocka_unit_test(executions_are_counted_on_every_runtime_release),
         cmocka_unit_test(executions_of_every_kind_and_outcome_are_counted),
-        cmocka_unit_test(jobs_with_every_process_life_cycle_are_counted),
+        cmocka_unit_test(executions_are_counted_for_every_process_life_cycle),
         cmocka_unit_test(executions_that_do_not_return_are_counted),
-        cmocka_unit_test(jobs_with_additional_preloaded_libraries_are_counted),
+        cmocka_unit_test(executions_are_counted_with_other_preloaded_libraries),
     };
 
     if (test_is_sanitized()) {

@@ -54,7 +54,7 @@ static int read_one(const char *name, const char *octal_size, char type, struct 
     return ret;
 }
 
-static void written_archives_read_back(void **state)
+static void written_archives_are_read_back_unchanged(void **state)
 {
     char large[100000];
     struct ntk_tar_source members[] = { { "empty", "", 0 },
@@ -338,7 +338,7 @@ static void concatenated_gzip_streams_are_one_archive(void **state)
     free(plain);
 }
 
-static void random_bytes_are_not_an_archive(void **state)
+static void random_bytes_are_rejected_as_an_archive(void **state)
 {
     uint8_t noise[4096];
     struct ntk_tar tar = { 0 };
@@ -355,7 +355,7 @@ static void random_bytes_are_not_an_archive(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_archives_read_back),
+        cmocka_unit_test(written_archives_are_read_back_unchanged),
         cmocka_unit_test(names_that_leave_the_archive_are_rejected),
         cmocka_unit_test(members_that_are_not_files_are_rejected),
         cmocka_unit_test(a_size_beyond_the_archive_is_rejected_before_allocation),
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
         cmocka_unit_test(a_flipped_bit_is_detected),
         cmocka_unit_test(concatenated_gzip_streams_are_one_archive),
-        cmocka_unit_test(random_bytes_are_not_an_archive),
+        cmocka_unit_test(random_bytes_are_rejected_as_an_archive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,7 @@ static void a_truncated_elf_file_is_rejected_or_read_within_its_bounds(void **st
     }
 }
 
-static void a_file_that_ends_inside_its_names_is_rejected(void **state)
+static void an_elf_file_truncated_in_its_string_table_is_rejected(void **state)
 {
     struct sample s = begin(LIBRARY);
 
@@ -338,7 +338,7 @@ static void spoil_definitions_loop(struct sample *s)
     image->p_filesz = image->p_memsz = UINT64_MAX;
 }
 
-static void an_invalid_number_is_rejected(void **state)
+static void an_elf_file_with_an_invalid_number_is_rejected(void **state)
 {
     static void (*const spoils[])(struct sample *) = {
         spoil_phoff,
@@ -387,7 +387,7 @@ static void a_table_of_four_billion_symbols_is_rejected(void **state)
     end(&s);
 }
 
-static void thousands_of_definitions_are_rejected(void **state)
+static void thousands_of_elf_version_definitions_are_rejected(void **state)
 {
     struct sample s = begin(LIBRARY);
     Elf64_Phdr *image;
@@ -427,7 +427,7 @@ static void a_huge_file_takes_no_memory_for_its_claimed_sizes(void **state)
     end(&s);
 }
 
-static void names_and_versions_beyond_their_tables_are_ignored(void **state)
+static void elf_names_and_versions_outside_their_tables_are_ignored(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_export export;
@@ -456,7 +456,7 @@ static void names_and_versions_beyond_their_tables_are_ignored(void **state)
 }
 
 /* The last name of the table is followed by bytes outside the file. */
-static void a_name_ends_at_the_end_of_its_string_table(void **state)
+static void an_elf_name_is_truncated_at_the_end_of_its_string_table(void **state)
 {
     struct sample s = begin(LIBRARY);
     const char *soname;
@@ -497,13 +497,13 @@ int main(void)
         cmocka_unit_test(a_static_program_has_no_loader_and_no_exports),
         cmocka_unit_test(elf_files_of_other_architectures_and_non_elf_files_are_distinguished),
         cmocka_unit_test(a_truncated_elf_file_is_rejected_or_read_within_its_bounds),
-        cmocka_unit_test(a_file_that_ends_inside_its_names_is_rejected),
-        cmocka_unit_test(an_invalid_number_is_rejected),
+        cmocka_unit_test(an_elf_file_truncated_in_its_string_table_is_rejected),
+        cmocka_unit_test(an_elf_file_with_an_invalid_number_is_rejected),
         cmocka_unit_test(a_table_of_four_billion_symbols_is_rejected),
-        cmocka_unit_test(thousands_of_definitions_are_rejected),
+        cmocka_unit_test(thousands_of_elf_version_definitions_are_rejected),
         cmocka_unit_test(a_huge_file_takes_no_memory_for_its_claimed_sizes),
-        cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
-        cmocka_unit_test(a_name_ends_at_the_end_of_its_string_table),
+        cmocka_unit_test(elf_names_and_versions_outside_their_tables_are_ignored),
+        cmocka_unit_test(an_elf_name_is_truncated_at_the_end_of_its_string_table),
         cmocka_unit_test(an_elf_file_with_any_flipped_bit_is_read_or_rejected),
     };
 

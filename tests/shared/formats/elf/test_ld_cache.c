@@ -157,7 +157,7 @@ static void truncated_or_damaged_input_is_rejected_or_bounded(void **state)
     close(image.fd);
 }
 
-static void a_count_of_four_billion_is_rejected(void **state)
+static void an_ld_cache_with_four_billion_entries_is_rejected(void **state)
 {
     struct image image = begin();
     struct ntk_ld_cache cache;
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test(libraries_of_this_machine_are_found_in_order),
         cmocka_unit_test(the_old_format_table_of_the_cache_is_skipped),
         cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_bounded),
-        cmocka_unit_test(a_count_of_four_billion_is_rejected),
+        cmocka_unit_test(an_ld_cache_with_four_billion_entries_is_rejected),
         cmocka_unit_test(the_c_library_is_found_in_the_cache_of_this_machine),
     };
 

@@ -22,7 +22,7 @@ static uint8_t *made(size_t *out_bytes)
     return (uint8_t *)ntk_buf_take(&buf, out_bytes);
 }
 
-static void a_written_model_reads_back(void **state)
+static void a_written_model_is_read_back_unchanged(void **state)
 {
     struct ntk_mlumodel model = { 0 };
     size_t bytes = 0;
@@ -170,7 +170,7 @@ static void invalid_contents_are_rejected_by_the_model_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_written_model_reads_back),
+        cmocka_unit_test(a_written_model_is_read_back_unchanged),
         cmocka_unit_test(bytes_after_the_file_are_ignored),
         cmocka_unit_test(every_truncated_file_is_rejected),
         cmocka_unit_test(a_model_file_with_invalid_sizes_is_rejected),

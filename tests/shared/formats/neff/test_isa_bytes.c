@@ -9,7 +9,7 @@
 #include "tests/shared/formats/neff/isa_fixture.h"
 #include "tests/support/unit.h"
 
-static void encoded_instructions_decode_to_the_same(void **state)
+static void encoded_instructions_are_decoded_to_equal_instructions(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -55,7 +55,7 @@ static void encoded_instructions_decode_to_the_same(void **state)
 
 /* Method: every byte of many instructions is changed; what is still accepted must encode to exactly
  * the changed bytes. */
-static void a_changed_byte_is_rejected_or_changes_the_meaning(void **state)
+static void a_changed_byte_is_rejected_or_decoded_to_another_instruction(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -125,7 +125,7 @@ static void unimplemented_operations_are_reported_as_unsupported(void **state)
     }
 }
 
-static void engines_accept_only_their_operations(void **state)
+static void an_operation_on_an_unsuitable_engine_is_rejected(void **state)
 {
     struct ntk_isa_instr instr = any_instr(ntk_isa_op_info_get(NTK_ISA_OP_NC_MATMUL));
     struct ntk_err err = { 0 };
@@ -155,7 +155,7 @@ static void numbers_names_and_opcodes_of_operations_are_unique(void **state)
     assert_null(ntk_isa_op_info_find("no_such_operation"));
 }
 
-static void known_public_opcode_bytes_are_used(void **state)
+static void opcode_bytes_match_the_publicly_known_values(void **state)
 {
     static const struct {
         enum ntk_isa_op op;
@@ -255,13 +255,13 @@ static void an_invalid_instruction_is_rejected_with_the_reason(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encoded_instructions_decode_to_the_same),
-        cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
+        cmocka_unit_test(encoded_instructions_are_decoded_to_equal_instructions),
+        cmocka_unit_test(a_changed_byte_is_rejected_or_decoded_to_another_instruction),
         cmocka_unit_test(a_program_truncated_inside_an_instruction_is_rejected),
         cmocka_unit_test(unimplemented_operations_are_reported_as_unsupported),
-        cmocka_unit_test(engines_accept_only_their_operations),
+        cmocka_unit_test(an_operation_on_an_unsuitable_engine_is_rejected),
         cmocka_unit_test(numbers_names_and_opcodes_of_operations_are_unique),
-        cmocka_unit_test(known_public_opcode_bytes_are_used),
+        cmocka_unit_test(opcode_bytes_match_the_publicly_known_values),
         cmocka_unit_test(an_encoded_matmul_contains_its_column_count),
         cmocka_unit_test(an_invalid_instruction_is_rejected_with_the_reason),
     };

@@ -10,7 +10,7 @@
 #include "tests/support/unit.h"
 
 /* Method: programs of random valid instructions of every operation, printed and read back. */
-static void a_listing_reads_back_to_the_same_bytes(void **state)
+static void a_listing_is_read_back_to_the_same_bytes(void **state)
 {
     for (int engine = 0; engine < NTK_ISA_ENGINE_COUNT; engine++) {
         for (int round = 0; round < 100; round++) {
@@ -49,7 +49,7 @@ static void a_listing_reads_back_to_the_same_bytes(void **state)
     }
 }
 
-static void every_immediate_reads_back_to_its_bits(void **state)
+static void every_immediate_is_read_back_to_the_same_bits(void **state)
 {
     static const uint32_t edges[] = { 0,          1,          0x80000000, 0xffffffff, 0x7f800000,
                                       0x7fc00001, 0x3f800000, 0x3dcccccd, 0x20800000, 0x5fffffff,
@@ -69,7 +69,7 @@ static void every_immediate_reads_back_to_its_bits(void **state)
     }
 }
 
-static void a_line_error_has_a_message(void **state)
+static void an_invalid_listing_line_is_rejected_with_a_message(void **state)
 {
     static const struct {
         const char *line, *sentence;
@@ -118,7 +118,7 @@ static void a_line_error_has_a_message(void **state)
 }
 
 /* The expected output of a two-pass assembler, counted by hand: a memset has two slots. */
-static void labels_refer_to_instruction_slots(void **state)
+static void branch_labels_refer_to_instruction_slots(void **state)
 {
     static const char text[] = "start: register_move rd=r1 imm0=3\n"
                                "loop:\n"
@@ -186,10 +186,10 @@ static void invalid_labels_are_rejected(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
-        cmocka_unit_test(every_immediate_reads_back_to_its_bits),
-        cmocka_unit_test(a_line_error_has_a_message),
-        cmocka_unit_test(labels_refer_to_instruction_slots),
+        cmocka_unit_test(a_listing_is_read_back_to_the_same_bytes),
+        cmocka_unit_test(every_immediate_is_read_back_to_the_same_bits),
+        cmocka_unit_test(an_invalid_listing_line_is_rejected_with_a_message),
+        cmocka_unit_test(branch_labels_refer_to_instruction_slots),
         cmocka_unit_test(invalid_labels_are_rejected),
     };
 

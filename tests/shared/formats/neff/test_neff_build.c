@@ -88,7 +88,7 @@ static void expect_place(const struct ntk_neff_positions *positions, enum ntk_is
 
 /* Method: one line before a loop, one inside, one in a function that an inner loop calls, one after
  * it, and an instruction without a line at the start and at the end. */
-static void recorded_source_positions_read_back_for_every_slot(void **state)
+static void recorded_source_positions_are_read_back_for_every_slot(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
@@ -155,7 +155,7 @@ static void recorded_source_positions_read_back_for_every_slot(void **state)
     free(bytes);
 }
 
-static void built_files_read_back(void **state)
+static void a_built_neff_is_read_with_the_fields_it_was_built_from(void **state)
 {
     struct ntk_neff_build_options options = { .name = "adder", .target = "cayman" };
     uint8_t *bytes;
@@ -281,7 +281,7 @@ static void a_layer_name_applies_to_instructions_appended_after_it(void **state)
     free(bytes);
 }
 
-static void a_logical_core_of_two_gets_an_idle_second_program(void **state)
+static void a_neff_for_two_physical_cores_has_an_idle_second_program(void **state)
 {
     struct ntk_neff_build_options options = { .lnc = 2 };
     uint8_t *bytes;
@@ -637,7 +637,7 @@ static void the_stored_hash_matches_unless_the_payload_was_changed(void **state)
 }
 
 /* Method: one byte of the stored hash is changed, in files of ours and of a compiler. */
-static void a_changed_hash_of_a_vendor_compiler_is_of_another_kind(void **state)
+static void a_hash_mismatch_in_a_vendor_neff_is_reported_as_another_kind(void **state)
 {
     static const struct {
         struct ntk_neff_build_options options;
@@ -672,11 +672,11 @@ static void a_changed_hash_of_a_vendor_compiler_is_of_another_kind(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_files_read_back),
+        cmocka_unit_test(a_built_neff_is_read_with_the_fields_it_was_built_from),
         cmocka_unit_test(equal_programs_produce_equal_files),
-        cmocka_unit_test(recorded_source_positions_read_back_for_every_slot),
+        cmocka_unit_test(recorded_source_positions_are_read_back_for_every_slot),
         cmocka_unit_test(a_layer_name_applies_to_instructions_appended_after_it),
-        cmocka_unit_test(a_logical_core_of_two_gets_an_idle_second_program),
+        cmocka_unit_test(a_neff_for_two_physical_cores_has_an_idle_second_program),
         cmocka_unit_test(every_semaphore_signal_in_a_long_program_is_consumed),
         cmocka_unit_test(pointer_and_table_variables_refer_to_other_variables),
         cmocka_unit_test(nodes_are_connected_by_tensor_names),
@@ -687,7 +687,7 @@ int main(void)
         cmocka_unit_test(a_tensor_with_two_producers_is_rejected),
         cmocka_unit_test(a_neff_is_written_completely_or_not_at_all),
         cmocka_unit_test(the_stored_hash_matches_unless_the_payload_was_changed),
-        cmocka_unit_test(a_changed_hash_of_a_vendor_compiler_is_of_another_kind),
+        cmocka_unit_test(a_hash_mismatch_in_a_vendor_neff_is_reported_as_another_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void the_first_definition_of_a_constant_determines_its_alignment(void **s
     ground_fini(&ground);
 }
 
-static void constants_without_memory_or_already_present_read_the_same(void **state)
+static void constants_are_read_without_landing_memory_or_if_already_present(void **state)
 {
     struct ground ground = { .refused = "sg00/w.npy", .there = "sg00/raw.bin" };
     struct ntk_neff *neff = NULL;
@@ -306,7 +306,7 @@ static void invalid_sizes_allocate_no_memory(void **state)
 
 /* Method: MD5 of the payload, of the payload without its zero tail, and of neither; the pass that
  * inflates and the one that only hashes must agree. */
-static void the_hash_computed_in_one_pass_is_correct(void **state)
+static void the_hash_computed_while_reading_equals_that_of_a_separate_pass(void **state)
 {
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {
         size_t count;
@@ -335,11 +335,11 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_constants_are_stored_in_memory_of_the_caller),
         cmocka_unit_test(the_first_definition_of_a_constant_determines_its_alignment),
-        cmocka_unit_test(constants_without_memory_or_already_present_read_the_same),
+        cmocka_unit_test(constants_are_read_without_landing_memory_or_if_already_present),
         cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
         cmocka_unit_test(a_file_that_ends_early_is_rejected),
         cmocka_unit_test(invalid_sizes_allocate_no_memory),
-        cmocka_unit_test(the_hash_computed_in_one_pass_is_correct),
+        cmocka_unit_test(the_hash_computed_while_reading_equals_that_of_a_separate_pass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

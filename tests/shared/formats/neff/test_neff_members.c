@@ -230,7 +230,7 @@ static void a_constant_read_in_the_second_pass_is_stored_in_caller_memory(void *
     free(zeros);
 }
 
-static void constants_are_not_loaded_on_request(void **state)
+static void constants_are_skipped_if_requested(void **state)
 {
     struct ntk_neff_open_options options = { .leave_constants = true };
 
@@ -379,7 +379,7 @@ static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
 }
 
 /* Method: code that compresses a thousandfold, with only the last byte not zero. */
-static void engine_code_is_not_loaded_on_request(void **state)
+static void engine_code_is_skipped_if_requested(void **state)
 {
     struct archive a = { .count = 0 };
     char *code = calloc(1, 80 * MIB);
@@ -404,11 +404,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_memory_is_limited_by_the_size_of_the_file),
-        cmocka_unit_test(engine_code_is_not_loaded_on_request),
+        cmocka_unit_test(engine_code_is_skipped_if_requested),
         cmocka_unit_test(unreferenced_members_are_not_loaded_into_memory),
         cmocka_unit_test(referenced_members_are_read_at_any_position),
         cmocka_unit_test(a_constant_read_in_the_second_pass_is_stored_in_caller_memory),
-        cmocka_unit_test(constants_are_not_loaded_on_request),
+        cmocka_unit_test(constants_are_skipped_if_requested),
         cmocka_unit_test(neffs_that_exceed_the_memory_limit_are_rejected),
     };
 

@@ -249,7 +249,7 @@ static void slots_have_source_lines_functions_and_iterations(void **state)
 }
 
 /* The slots of a program without a kernel; the last one has an id that no instruction has. */
-static void files_of_any_kind_are_used_as_source_positions(void **state)
+static void source_positions_may_refer_to_files_of_any_kind(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf entry = { 0 };
@@ -431,7 +431,7 @@ static void the_first_of_two_debug_files_is_used(void **state)
 }
 
 /* The entry with the core's names counts; among equals, the one with its number. */
-static void a_debug_entry_is_selected_by_its_names(void **state)
+static void a_debug_entry_is_selected_by_its_instruction_names(void **state)
 {
     struct fixture *f = *state;
 
@@ -598,13 +598,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(slots_have_source_lines_functions_and_iterations),
-        TEST(files_of_any_kind_are_used_as_source_positions),
+        TEST(source_positions_may_refer_to_files_of_any_kind),
         TEST(source_loops_are_distinguished_by_their_enclosing_frames),
         TEST(damaged_debug_trees_are_reported_with_member_and_offset),
         TEST(debug_tree_nodes_nest_at_most_64_deep),
         TEST(a_debug_tree_beyond_its_memory_limit_is_rejected),
         TEST(the_first_of_two_debug_files_is_used),
-        TEST(a_debug_entry_is_selected_by_its_names),
+        TEST(a_debug_entry_is_selected_by_its_instruction_names),
         TEST(compiler_and_framework_operations_of_an_instruction_are_read),
         TEST(damaged_operation_data_does_not_affect_source_lines),
         TEST(stack_frame_indices_start_at_1),

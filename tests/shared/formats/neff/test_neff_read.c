@@ -154,7 +154,7 @@ static int open_archive(const struct archive *a, struct ntk_neff **out_neff, str
     return ret;
 }
 
-static void every_part_of_a_neff_is_read(void **state)
+static void every_member_of_a_neff_is_read_into_its_fields(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -486,7 +486,7 @@ static void a_transpose_may_move_several_tiles(void **state)
     free(a);
 }
 
-static void groups_with_one_id_have_the_same_length(void **state)
+static void groups_started_by_one_trigger_must_have_the_same_length(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -540,7 +540,7 @@ static void the_tile_of_a_transpose_is_optional(void **state)
     free(a);
 }
 
-static void fp8_keys_that_are_omitted_have_their_usual_values(void **state)
+static void omitted_fp8_keys_have_their_default_values(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     const struct ntk_neff_fp8_config *fp8;
@@ -750,15 +750,15 @@ static void unreadable_files_report_the_reason(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_of_a_neff_is_read),
+        cmocka_unit_test(every_member_of_a_neff_is_read_into_its_fields),
         cmocka_unit_test(an_inconsistent_member_is_rejected_with_the_reason),
         cmocka_unit_test(a_missing_member_is_rejected_unless_it_is_optional),
         cmocka_unit_test(vector_engine_tables_are_read_or_rejected),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_vendor_programs),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(the_tile_of_a_transpose_is_optional),
-        cmocka_unit_test(groups_with_one_id_have_the_same_length),
-        cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
+        cmocka_unit_test(groups_started_by_one_trigger_must_have_the_same_length),
+        cmocka_unit_test(omitted_fp8_keys_have_their_default_values),
         cmocka_unit_test(header_fields_are_at_the_offsets_of_the_vendor_format),
         cmocka_unit_test(unsupported_and_damaged_headers_are_rejected_with_the_reason),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),

@@ -111,7 +111,7 @@ static void a_source_file_is_found_by_the_longest_matching_path_suffix(void **st
     assert_int_equal(ntk_source_text_warnings(f->text)->count, 0);
 }
 
-static void a_source_file_with_too_few_lines_gets_a_warning(void **state)
+static void a_source_file_with_too_few_lines_is_reported_with_a_warning(void **state)
 {
     struct fixture *f = *state;
 
@@ -125,7 +125,7 @@ static void a_source_file_with_too_few_lines_gets_a_warning(void **state)
         "source file '/a/model.py' does not match the NEFF: the file has no line 7");
 }
 
-static void a_source_file_newer_than_the_neff_gets_a_warning(void **state)
+static void a_source_file_newer_than_the_neff_is_reported_with_a_warning(void **state)
 {
     struct fixture *f = *state;
 
@@ -341,8 +341,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_source_file_is_found_by_the_longest_matching_path_suffix),
-        TEST(a_source_file_with_too_few_lines_gets_a_warning),
-        TEST(a_source_file_newer_than_the_neff_gets_a_warning),
+        TEST(a_source_file_with_too_few_lines_is_reported_with_a_warning),
+        TEST(a_source_file_newer_than_the_neff_is_reported_with_a_warning),
         TEST(files_outside_the_source_folders_are_not_read),
         TEST(links_within_the_folder_are_followed),
         TEST(without_source_folders_the_recorded_path_is_read),

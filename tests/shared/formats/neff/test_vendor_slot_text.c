@@ -56,7 +56,7 @@ static void every_instruction_layout_is_printed(void **state)
     ntk_vendor_names_fini(&names);
 }
 
-static void any_instruction_bytes_are_printed_within_a_limit(void **state)
+static void arbitrary_instruction_bytes_are_printed_within_a_length_limit(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_work work;
@@ -152,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction_layout_is_printed),
-        cmocka_unit_test(any_instruction_bytes_are_printed_within_a_limit),
+        cmocka_unit_test(arbitrary_instruction_bytes_are_printed_within_a_length_limit),
         cmocka_unit_test(semaphores_are_named_by_queues_and_functions_by_the_neff),
         cmocka_unit_test(control_bytes_in_names_of_any_length_are_replaced),
         cmocka_unit_test(only_activate_instructions_print_a_function),

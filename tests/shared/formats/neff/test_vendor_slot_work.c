@@ -65,7 +65,7 @@ static void a_casting_transfer_writes_the_size_of_its_destination_type(void **st
     assert_int_equal(work.sbuf_write_bytes, 65536);
 }
 
-static void bytes_of_unknown_operations_are_unknown(void **state)
+static void byte_counts_of_unknown_operations_are_unknown(void **state)
 {
     assert_false(work_of("an unknown opcode").is_known);
     assert_false(work_of("LDWEIGHTS, unknown codes").is_known); /* with an unknown type */
@@ -74,7 +74,7 @@ static void bytes_of_unknown_operations_are_unknown(void **state)
     assert_int_equal(work_of("DRAIN").sbuf_read_bytes, 0);
 }
 
-/* The original tool's sums do not include it, whatever it moves. */
+/* The sums of the original tool never include it. */
 static void operations_omitted_by_the_vendor_tool_move_zero_bytes(void **state)
 {
     struct ntk_vendor_work work = work_of("TENSOR_TENSOR");
@@ -235,7 +235,7 @@ static void address_ranges_extend_from_the_lowest_to_the_highest_byte(void **sta
 
 /* Weights are read from the address backwards, including the element at it; a bias is read; a
  * MATMUL that does not begin a sum continues one. */
-static void documented_differences_from_vendor_address_ranges_apply(void **state)
+static void address_ranges_differ_from_the_vendor_only_as_documented(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
@@ -292,7 +292,7 @@ static void tensor_tensor_and_memset_have_addresses(void **state)
 }
 
 /* Four consecutive rows of 512 bytes in each of 128 partitions. */
-static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
+static void a_transfer_uses_the_same_address_range_in_each_partition(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0xb8, 0x10 };
     struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
@@ -330,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_moved_by_an_instruction_follow_from_its_tiles),
         cmocka_unit_test(a_casting_transfer_writes_the_size_of_its_destination_type),
-        cmocka_unit_test(bytes_of_unknown_operations_are_unknown),
+        cmocka_unit_test(byte_counts_of_unknown_operations_are_unknown),
         cmocka_unit_test(operations_omitted_by_the_vendor_tool_move_zero_bytes),
         cmocka_unit_test(metrics_2_32_count_the_bytes_of_all_partitions),
         cmocka_unit_test(the_second_source_of_an_instruction_is_counted),
@@ -339,9 +339,9 @@ int main(void)
         cmocka_unit_test(an_unknown_opcode_with_a_psum_address_may_use_psum),
         cmocka_unit_test(bytes_for_an_impossible_element_count_are_unknown),
         cmocka_unit_test(address_ranges_extend_from_the_lowest_to_the_highest_byte),
-        cmocka_unit_test(documented_differences_from_vendor_address_ranges_apply),
+        cmocka_unit_test(address_ranges_differ_from_the_vendor_only_as_documented),
         cmocka_unit_test(tensor_tensor_and_memset_have_addresses),
-        cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
+        cmocka_unit_test(a_transfer_uses_the_same_address_range_in_each_partition),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

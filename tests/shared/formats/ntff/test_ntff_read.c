@@ -375,7 +375,7 @@ static void sections_with_invalid_sizes_are_truncated_or_ignored(void **state)
     ntk_buf_fini(&section);
 }
 
-static void a_header_that_is_not_a_message_counts_as_damaged(void **state)
+static void an_ntff_header_that_is_not_a_protobuf_message_counts_as_damaged(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntk_ntff *ntff = NULL;
@@ -556,7 +556,7 @@ int main(void)
         cmocka_unit_test(a_truncated_file_yields_a_message_and_its_intact_part),
         cmocka_unit_test(a_damaged_byte_never_causes_a_read_beyond_the_file),
         cmocka_unit_test(sections_with_invalid_sizes_are_truncated_or_ignored),
-        cmocka_unit_test(a_header_that_is_not_a_message_counts_as_damaged),
+        cmocka_unit_test(an_ntff_header_that_is_not_a_protobuf_message_counts_as_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_exhaust_memory),
         cmocka_unit_test(an_open_error_contains_the_file_name),
         cmocka_unit_test(a_neff_with_a_different_uuid_is_rejected),

@@ -422,7 +422,7 @@ static void numbers_beyond_the_format_limits_are_rejected(void **state)
     assert_null(f->writer);
 }
 
-static void recorded_errors_read_back_up_to_a_limit(void **state)
+static void recorded_errors_are_read_back_up_to_a_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ntff_error error = { NTK_NTFF_ERROR_NUMERICAL, NTK_NTFF_ENGINE_TENSOR, 1, 5000 };
@@ -502,7 +502,7 @@ int main(void)
         TEST(a_full_disk_reports_an_error_and_leaves_no_file),
         TEST(a_missing_output_folder_is_reported_at_the_start),
         TEST(numbers_beyond_the_format_limits_are_rejected),
-        TEST(recorded_errors_read_back_up_to_a_limit),
+        TEST(recorded_errors_are_read_back_up_to_a_limit),
         TEST(wait_cycles_beyond_the_field_width_are_stored_as_its_maximum),
     };
 

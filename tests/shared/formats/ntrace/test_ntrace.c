@@ -228,7 +228,7 @@ static void an_unsupported_version_is_reported(void **state)
     assert_string_equal(text, "lie has an unsupported version 7 (supported: 1)");
 }
 
-static void arbitrary_bytes_are_not_a_trace(void **state)
+static void arbitrary_bytes_are_rejected_as_a_trace(void **state)
 {
     static const char *const foreign[] = { "", "\177ELF\2\1\1", "{\"events\": []}",
                                            "                                    ",
@@ -374,7 +374,7 @@ static void trace_pieces_are_read_one_at_a_time(void **state)
     free(path);
 }
 
-static void communicator_names_read_back_and_invalid_ones_are_rejected(void **state)
+static void communicator_names_are_read_back_and_invalid_names_are_rejected(void **state)
 {
     static const char *const wrong[] = {
         "",
@@ -410,10 +410,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_truncated_trace_yields_its_complete_pieces, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(trace_pieces_are_read_one_at_a_time, setup, teardown),
-        cmocka_unit_test(communicator_names_read_back_and_invalid_ones_are_rejected),
+        cmocka_unit_test(communicator_names_are_read_back_and_invalid_names_are_rejected),
         cmocka_unit_test(unknown_columns_and_invalid_numbers_are_rejected),
         cmocka_unit_test(an_unsupported_version_is_reported),
-        cmocka_unit_test(arbitrary_bytes_are_not_a_trace),
+        cmocka_unit_test(arbitrary_bytes_are_rejected_as_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
         cmocka_unit_test(messages_that_expand_beyond_the_memory_limit_are_rejected),
         cmocka_unit_test_setup_teardown(pieces_written_before_the_disk_was_full_are_readable, setup,

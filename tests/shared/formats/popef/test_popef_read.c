@@ -435,7 +435,7 @@ static void lists_with_invalid_lengths_allocate_no_memory(void **state)
     assert_int_equal(parse(bytes, count, NULL), 0);
 }
 
-static void an_unknown_type_is_skipped_and_listed(void **state)
+static void a_blob_of_unknown_type_is_skipped_and_listed(void **state)
 {
     struct ntk_buf info = { 0 };
     struct ntk_buf file = { 0 };
@@ -486,7 +486,7 @@ static void names_are_unique_among_all_files(void **state)
     }
 }
 
-static void a_reader_combines_several_files(void **state)
+static void a_popef_reader_combines_blobs_of_several_files(void **state)
 {
     struct popef_reader *reader = NULL;
     uint8_t bytes[VECTOR_COUNT][VECTOR_BYTES_MAX];
@@ -725,9 +725,9 @@ int main(void)
         cmocka_unit_test(an_executable_without_a_name_is_rejected),
         cmocka_unit_test(names_may_contain_anything_except_a_nul),
         cmocka_unit_test(lists_with_invalid_lengths_allocate_no_memory),
-        cmocka_unit_test(an_unknown_type_is_skipped_and_listed),
+        cmocka_unit_test(a_blob_of_unknown_type_is_skipped_and_listed),
         cmocka_unit_test(names_are_unique_among_all_files),
-        cmocka_unit_test(a_reader_combines_several_files),
+        cmocka_unit_test(a_popef_reader_combines_blobs_of_several_files),
         cmocka_unit_test(an_empty_file_has_no_blobs),
         cmocka_unit_test(compressed_data_yields_only_the_declared_bytes),
         cmocka_unit_test(damaged_compressed_data_is_an_error_or_the_same_bytes),

@@ -185,14 +185,14 @@ static void a_large_executable_comes_back(bool compress)
     free(path);
 }
 
-static void executables_read_back_plain_and_compressed(void **state)
+static void plain_and_compressed_executables_are_read_back_unchanged(void **state)
 {
     (void)state;
     a_large_executable_comes_back(false);
     a_large_executable_comes_back(true);
 }
 
-static void appending_keeps_the_existing_contents(void **state)
+static void appending_to_a_popef_file_keeps_its_existing_contents(void **state)
 {
     char *path = path_of("append.popef");
     uint8_t all[VECTOR_COUNT * VECTOR_BYTES_MAX];
@@ -536,8 +536,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_popef_bytes_equal_the_test_vectors),
-        cmocka_unit_test(executables_read_back_plain_and_compressed),
-        cmocka_unit_test(appending_keeps_the_existing_contents),
+        cmocka_unit_test(plain_and_compressed_executables_are_read_back_unchanged),
+        cmocka_unit_test(appending_to_a_popef_file_keeps_its_existing_contents),
         cmocka_unit_test(creating_a_blob_writer_closes_the_previous_one),
         cmocka_unit_test(a_blob_with_data_of_the_wrong_size_is_removed),
         cmocka_unit_test(writers_reject_missing_and_duplicate_names),
