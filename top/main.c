@@ -217,6 +217,7 @@ static void start_model(struct ntk_top_run *run)
     ntk_top_model_set_view(run->model, view);
     run->model->settings = arg_batch ? NULL : &run->settings;
     run->model->is_report = arg_stdin || host_list.count > 0 || arg_from;
+    run->model->is_recording = arg_from != NULL;
 }
 
 /*

@@ -184,6 +184,7 @@ struct ntk_top_model {
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
     bool is_report;                    /* snapshots list only the cores that are in use */
+    bool is_recording;                 /* snapshots come from a database */
     bool is_partial;                   /* there may be applications that the source cannot read */
     char notice[NTK_TOP_NOTICE_BYTES]; /* the reason for missing data, "" if there is none */
     char alert[NTK_TOP_NOTICE_BYTES];  /* current faults, "" if there are none */

@@ -27,6 +27,7 @@ struct ntk_top_view {
     bool shows_time;   /* about cores: software cores are labelled */
     bool is_owned;     /* rows belong to processes, and can be limited to those of one user */
     const char *empty; /* shown without rows; NULL: the reason for missing applications */
+    const char *empty_recording; /* the same for a database; NULL: as else */
     /* Called with every new snapshot of the model, shown or not: for histories. 0 or -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);
     /* Writes the rows of the selected tab. 0 or -ENOMEM. */

@@ -24,6 +24,8 @@
  * minute or an hour. */
 #define PERIOD_MIN_NS (500 * NTK_NS_PER_MS)
 #define PERIOD_MAX_NS (2 * NTK_NS_PER_SECOND)
+/* The note names a wanted moment that is further away from the shown one. */
+#define NEAR_NS (60 * NTK_NS_PER_SECOND)
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
 #define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* the span of graphs */
 
@@ -41,8 +43,10 @@ struct replay_source {
     uint64_t past_until_ns; /* everything before this time was reported */
     int speed_shift;        /* 2^n times as fast; negative: slower */
     bool is_paused;
-    bool is_new;   /* time_ns was not returned yet */
-    bool is_ended; /* nothing follows time_ns */
+    bool is_new;        /* time_ns was not returned yet */
+    bool is_ended;      /* nothing follows time_ns */
+    uint64_t wanted_ns; /* --at until the first moment is read; 0 none */
+    bool is_off;        /* nothing is recorded at --at; until a key is pressed */
     char note[NTK_ERR_TEXT_BYTES];
 };
 
@@ -84,10 +88,11 @@ static void write_note(struct replay_source *source)
         (void)snprintf(speed, sizeof speed, ", %s%d x", source->speed_shift < 0 ? "1/" : "",
                        1 << abs(source->speed_shift));
     }
-    (void)snprintf(source->note, sizeof source->note, "recorded at %s%s%s%s", text, period, speed,
+    (void)snprintf(source->note, sizeof source->note, "recorded at %s%s%s%s%s", text, period, speed,
                    source->is_ended    ? ", end of the recording"
                    : source->is_paused ? ", paused"
-                                       : "");
+                                       : "",
+                   source->is_off ? "; nothing is recorded at the time of --at" : "");
 }
 
 /* Shows the moment; the note names it. */
@@ -207,6 +212,11 @@ static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
         return ret;
     }
     source->period_ns = (*out_snapshot)->period_ns;
+    if (source->wanted_ns > 0) {
+        source->is_off = source->wanted_ns > source->time_ns + NEAR_NS ||
+                         source->wanted_ns + source->period_ns + NEAR_NS < source->time_ns;
+        source->wanted_ns = 0;
+    }
     if (ntk_store_reader_next(source->reader, source->time_ns, &next_ns, NULL) < 0) {
         source->is_ended = true;
     } else if (!source->is_paused) {
@@ -237,6 +247,7 @@ static void replay_control(struct ntk_top_source *base, enum ntk_top_control con
     uint64_t time_ns;
     bool is_found = false;
 
+    source->is_off = false;
     switch (control) {
     case NTK_TOP_CONTROL_PAUSE:
         source->is_paused = !source->is_paused;
@@ -299,6 +310,7 @@ static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_e
         ntk_store_reader_before(source->reader, at_ns, &time_ns, NULL) < 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the database is empty");
     }
+    source->wanted_ns = at_ns;
     go_to(source, time_ns);
     return 0;
 }

@@ -173,6 +173,9 @@ static const char *empty_text(const struct ntk_top_model *model, const struct nt
         model->snapshot->runtime_count > 0) {
         return "none of these belongs to you (u: all users)";
     }
+    if (model->is_recording && view->empty_recording) {
+        return view->empty_recording;
+    }
     return view->empty ? view->empty : ntk_top_view_no_application(model);
 }
 
