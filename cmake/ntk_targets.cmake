@@ -150,14 +150,21 @@ endfunction()
 
 # A systemd unit. @bindir@ in it becomes the folder of the programs at installation.
 function(ntk_install_unit unit)
+    ntk_install_with_prefix(${unit} lib/systemd/system @bindir@ /bin)
+endfunction()
+
+# Installs a text file in a folder below the prefix, in which a word is replaced by a path below the prefix.
+function(ntk_install_with_prefix file folder word path)
+    get_filename_component(name ${file} NAME)
+    get_filename_component(source ${file} ABSOLUTE)
     install(CODE "
-        file(READ \"${CMAKE_CURRENT_SOURCE_DIR}/${unit}\" unit)
-        string(REPLACE @bindir@ \"\${CMAKE_INSTALL_PREFIX}/bin\" unit \"\${unit}\")
-        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")
+        file(READ \"${source}\" text)
+        string(REPLACE \"${word}\" \"\${CMAKE_INSTALL_PREFIX}${path}\" text \"\${text}\")
+        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
         file(MAKE_DIRECTORY \"\${folder}\")
-        file(WRITE \"\${folder}/${unit}\" \"\${unit}\")
-        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/${unit}\")
-        message(STATUS \"Installing: \${folder}/${unit}\")")
+        file(WRITE \"\${folder}/${name}\" \"\${text}\")
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/${folder}/${name}\")
+        message(STATUS \"Installing: \${folder}/${name}\")")
 endfunction()
 
 # <build>/share/man/man1/NAME.1: the template with the options of the program's table.

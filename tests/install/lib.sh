@@ -53,6 +53,13 @@ has_tools() {
         [ -s "$1/share/neuron-toolkit/slurm/neuron-slurm-common.sh" ] || fail "$1 lacks prolog or epilog of Slurm"
     [ -s "$1/share/doc/neuron-toolkit/operate.md" ] && [ -s "$1/share/neuron-toolkit/prometheus/neuron.rules.yml" ] ||
         fail "$1 lacks documents or rules"
+    # Files that name others of the installation name them below its prefix.
+    for file in $(sed -nE "s#.*runbook_url: file://$2/([^\#]*).*#\1#p" "$1"/share/neuron-toolkit/prometheus/*.rules.yml) \
+        $(sed -nE "s#^[A-Za-z]*log=$2/(.*)#\1#p" "$1/share/neuron-toolkit/slurm/slurm.conf"); do
+        [ -s "$1/$file" ] || fail "$1 lacks $file, which its rules or slurm.conf name"
+    done
+    [ "$2" = /usr ] || ! grep -rl -e /usr/share/neuron-toolkit -e /usr/share/doc/neuron-toolkit "$1/share/neuron-toolkit" ||
+        fail "a file of $1 has the paths of the package"
     has_units "$1" "$2" 'neuron-monitor.service=neuron-monitor .* $NEURON_MONITOR_OPTIONS'
     local user
     user=$(sed -n 's/^User=//p' "$1/lib/systemd/system/neuron-monitor.service")
