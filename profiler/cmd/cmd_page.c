@@ -712,6 +712,9 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
         .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL,
     };
     int ret = ntk_timeline_html_write(timeline, &wanted, &extent, &err);
+    if (ret == 0 && strcmp(options->output, "-") == 0 && ferror(stdout)) {
+        return 0; /* the reader stopped: nothing was omitted for lack of space */
+    }
     if (ret == 0 && !extent.has_slices) {
         char text[NTK_UNITS_TEXT_BYTES];
         uint64_t ns =

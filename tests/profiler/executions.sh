@@ -42,8 +42,14 @@ for example in mlp attention conv; do
         all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice
     says printed 'The capture has 3 executions: figures are of all of them together'
+    ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
+    says printed 'In a capture of several executions, gains are too small'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
     grep -Eq '^Executions +3, figures are of all' printed || complain "$example: the brief summary lacks the number of executions"
+    for order in --by=stall --loops; do
+        ends 0 neuron-profile lines -s "$three" -n e.neff $order
+        says printed 'The capture has 3 executions: '
+    done
     ends 0 neuron-profile query -s "$three" --csv "SELECT message FROM Warning"
     says printed 'The capture has 3 executions; metrics are of all of them together.'
     # Executions of a part are unknown.

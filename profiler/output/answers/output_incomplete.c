@@ -2,6 +2,7 @@
 /* output_incomplete - incomplete.h as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
 
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 
 /* Only single changes of semaphores can be derived (lost_changes.h), not a whole kind. */
@@ -14,6 +15,17 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
            : lacks == NTK_LACK_EVENTS ? "they are derived where their makers are known"
                                       : "of these, only semaphore changes are derived, where their "
                                         "makers are known";
+}
+
+void ntk_output_several_text(const struct ntk_trace *trace, struct ntk_buf *out)
+{
+    uint64_t count = ntk_executions_count(trace);
+
+    if (count > 1) {
+        ntk_buf_add_format(out,
+                           "The capture has %llu executions: figures are of all of them together\n",
+                           (unsigned long long)count);
+    }
 }
 
 void ntk_output_incomplete_text(const struct ntk_program *program, unsigned needs,

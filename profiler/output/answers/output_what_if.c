@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
@@ -16,6 +17,14 @@
     "The estimate keeps the order of instructions and transfers on each engine and the time" \
     " that no dependency explains, and does not know waits across cores, contention for"     \
     " memory or changes of the program"
+#define SEVERAL                                                                               \
+    ". In a capture of several executions, gains are too small: an execution does not start " \
+    "earlier when the one before becomes shorter"
+
+static const char *limits_text(const struct ntk_program *program)
+{
+    return ntk_executions_count(program->trace) > 1 ? LIMITS SEVERAL : LIMITS;
+}
 
 /* "tensor 61%, dma 30%" */
 static void path_cell(struct ntk_text_table *table, const struct ntk_what_if_row *row)
@@ -155,7 +164,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
     if (what_if->is_standard) {
         ntk_buf_add_text(out, "--what-if CHANGES estimates other changes\n");
     }
-    ntk_buf_add_text(out, LIMITS "\n");
+    ntk_buf_add_format(out, "%s\n", limits_text(program));
 }
 
 static void items_json(const struct ntk_program *program, const struct ntk_what_if_row *row,
@@ -233,6 +242,6 @@ void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk
     ntk_json_array_end(json);
     ntk_json_key_u64(json, "unknown_waits", what_if->unknown_wait_count);
     ntk_json_key_u64(json, "unknown_transfers", what_if->unknown_transfer_count);
-    ntk_json_key_text(json, "limits", LIMITS);
+    ntk_json_key_text(json, "limits", limits_text(program));
     ntk_json_object_end(json);
 }
