@@ -153,7 +153,7 @@ static void without_a_terminal_an_error_suggests_batch_mode(void **state)
     test_run_fini(&r);
 }
 
-static void a_full_disk_is_reported_once(void **state)
+static void a_full_disk_for_the_output_of_top_is_reported_once(void **state)
 {
     struct fixture *f = *state;
     const char *argv[] = { "/bin/sh", "-c", "exec \"$NTK_BIN_DIR/neuron-top\" --once >/dev/full",
@@ -210,7 +210,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(help_and_version_are_printed_on_stdout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_terminal_an_error_suggests_batch_mode, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_for_the_output_of_top_is_reported_once, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_closed_reader_or_a_signal_ends_top_cleanly, set_up,
                                         tear_down),
     };

@@ -50,7 +50,7 @@ static void an_empty_job_file_has_no_jobs(void **state)
     assert_int_equal(file.count, 0);
 }
 
-static void a_last_line_without_a_line_break_is_marked(void **state)
+static void a_job_file_without_a_final_line_break_is_marked_as_incomplete(void **state)
 {
     assert_int_equal(read_text("42\n4"), 0);
     assert_true(file.is_unended);
@@ -126,7 +126,7 @@ int main(void)
         cmocka_unit_test(each_line_of_a_job_file_has_one_job_id),
         cmocka_unit_test(lines_with_a_key_describe_the_preceding_job),
         cmocka_unit_test(an_empty_job_file_has_no_jobs),
-        cmocka_unit_test(a_last_line_without_a_line_break_is_marked),
+        cmocka_unit_test(a_job_file_without_a_final_line_break_is_marked_as_incomplete),
         cmocka_unit_test(an_invalid_job_file_is_rejected_with_the_line_number),
         cmocka_unit_test(job_attributes_are_truncated_and_sanitized),
         cmocka_unit_test(job_file_names_are_device_and_core_numbers),

@@ -34,7 +34,7 @@ static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snap
 
 /* Rank 0 exists and was reported, rank 1 was lost, rank 2 exited after it, no process reports rank
  * 3. */
-static void the_trouble_of_a_broken_communicator_starts_when_it_breaks(void **state)
+static void a_broken_communicator_is_reported_since_its_first_lost_rank(void **state)
 {
     static const uint64_t ages[] = { 0, 50, 45, 50 };
     static const char *const causes[] = { "", "lost", "gone", "unseen" };
@@ -185,7 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_batch_job_of_ranks_is_kept_after_their_exit),
         cmocka_unit_test(a_requested_rank_process_belongs_to_the_user_of_the_communicator),
-        cmocka_unit_test(the_trouble_of_a_broken_communicator_starts_when_it_breaks),
+        cmocka_unit_test(a_broken_communicator_is_reported_since_its_first_lost_rank),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

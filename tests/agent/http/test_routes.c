@@ -211,7 +211,7 @@ static void invalid_parameters_return_400_with_a_message(void **state)
     }
 }
 
-static void names_that_were_never_stored_return_404(void **state)
+static void queries_for_names_that_were_never_stored_return_404(void **state)
 {
     const struct fixture *f = *state;
     static const char *const names[] = { "x", "'%20OR%201=1--", "%22", "%ff%fe", "a%0ab" };
@@ -259,7 +259,7 @@ static void every_api_query_returns_an_array(void **state)
     json_decref(json);
 }
 
-static void history_without_a_database_returns_404_with_the_option(void **state)
+static void without_a_database_a_history_query_returns_404_and_names_option_db(void **state)
 {
     struct fixture *f = *state;
 
@@ -379,10 +379,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_foreign_host_name_is_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(invalid_parameters_return_400_with_a_message, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(names_that_were_never_stored_return_404, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(queries_for_names_that_were_never_stored_return_404, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(every_api_query_returns_an_array, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(history_without_a_database_returns_404_with_the_option,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            without_a_database_a_history_query_returns_404_and_names_option_db, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_live_stream_has_the_complete_reports, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_ranks_route_returns_the_requested_ranks, set_up,

@@ -124,7 +124,7 @@ static json_t *ask_last_row(const char *question, const char *path)
 
 /* The agent starts after 5 executions on each of two cores, and sees 2 on each per second, for
  * three seconds. */
-static void executions_before_the_agent_are_reported(void **state)
+static void executions_before_the_start_of_the_agent_are_reported(void **state)
 {
     static const char *const questions[] = { "latency", "executions", "processes" };
     const struct fixture *f = *state;
@@ -216,7 +216,7 @@ static void counts_of_abandoned_executions_are_marked(void **state)
     free(path);
 }
 
-static void unreported_memory_is_a_dash_and_estimates_have_a_tilde(void **state)
+static void unreported_memory_is_printed_as_a_dash_and_estimates_with_a_tilde(void **state)
 {
     char *path = store_mixed(*state, "mixed.db");
 
@@ -542,7 +542,7 @@ static void every_metric_is_listed_and_queryable(void **state)
 }
 
 /* The record of a fault has no class, because the failed execution has a row, too. */
-static void an_error_without_a_class_is_a_fault_or_has_its_outcome(void **state)
+static void an_error_without_a_class_is_reported_as_fault_or_by_its_outcome(void **state)
 {
     static const struct {
         uint32_t status;
@@ -752,8 +752,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_below_one_are_not_rounded_to_zero),
         cmocka_unit_test(the_default_query_output_is_a_table),
-        cmocka_unit_test(executions_before_the_agent_are_reported),
-        cmocka_unit_test(unreported_memory_is_a_dash_and_estimates_have_a_tilde),
+        cmocka_unit_test(executions_before_the_start_of_the_agent_are_reported),
+        cmocka_unit_test(unreported_memory_is_printed_as_a_dash_and_estimates_with_a_tilde),
         cmocka_unit_test(uncounted_executions_are_marked_and_not_shown_as_zero),
         cmocka_unit_test(counts_of_abandoned_executions_are_marked),
         cmocka_unit_test(an_unknown_model_name_is_shown_as_a_dash),
@@ -766,7 +766,7 @@ int main(void)
         cmocka_unit_test(every_metric_is_listed_and_queryable),
         cmocka_unit_test(control_bytes_in_stored_strings_are_replaced),
         cmocka_unit_test(table_headings_are_unique),
-        cmocka_unit_test(an_error_without_a_class_is_a_fault_or_has_its_outcome),
+        cmocka_unit_test(an_error_without_a_class_is_reported_as_fault_or_by_its_outcome),
         cmocka_unit_test(metric_names_in_output_are_never_truncated),
         cmocka_unit_test(a_column_without_values_is_omitted),
         cmocka_unit_test(rates_of_a_process_cover_only_its_running_time),

@@ -72,7 +72,7 @@ static size_t ask(const struct fixture *f, const char *const *options, json_t **
     return row_count;
 }
 
-static void last_covers_the_same_time_whatever_the_jitter_of_the_rows(void **state)
+static void option_last_covers_the_same_rows_for_any_row_jitter(void **state)
 {
     static const int64_t jitter_ns[] = { -400000, -1, 0, 1, 50000, 3000000 };
 
@@ -93,7 +93,7 @@ static void last_covers_the_same_time_whatever_the_jitter_of_the_rows(void **sta
     }
 }
 
-static void the_window_begins_with_the_data_although_a_row_of_an_hour_begins_earlier(void **state)
+static void the_query_window_begins_with_the_first_second_row_not_the_hour_row(void **state)
 {
     uint64_t times_ns[300];
     json_t *row;
@@ -115,11 +115,10 @@ static void the_window_begins_with_the_data_although_a_row_of_an_hour_begins_ear
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(last_covers_the_same_time_whatever_the_jitter_of_the_rows,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(option_last_covers_the_same_rows_for_any_row_jitter, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(
-            the_window_begins_with_the_data_although_a_row_of_an_hour_begins_earlier, set_up,
-            tear_down),
+            the_query_window_begins_with_the_first_second_row_not_the_hour_row, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,7 +248,7 @@ static void a_report_group_that_is_not_due_adds_no_values(void **state)
 }
 
 /* Method: in the second report of a step there is only the second user's process. */
-static void a_tag_belongs_to_its_first_user_for_the_whole_step(void **state)
+static void an_application_tag_belongs_to_its_first_user_for_the_whole_step(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -364,7 +364,7 @@ int main(void)
         cmocka_unit_test(processes_of_two_users_with_one_tag_are_never_summed),
         cmocka_unit_test(the_last_counts_of_an_exited_process_are_included),
         cmocka_unit_test(a_report_group_that_is_not_due_adds_no_values),
-        cmocka_unit_test(a_tag_belongs_to_its_first_user_for_the_whole_step),
+        cmocka_unit_test(an_application_tag_belongs_to_its_first_user_for_the_whole_step),
         cmocka_unit_test(uncounted_executions_have_no_metric),
         cmocka_unit_test(machine_cpu_use_is_one_value_without_idle_time),
         cmocka_unit_test(the_flops_metric_contains_effective_flops),

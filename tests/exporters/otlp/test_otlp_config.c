@@ -54,7 +54,7 @@ static void otlp_defaults_match_the_standard(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void the_signal_path_is_added_to_a_base_url_only(void **state)
+static void the_otlp_signal_path_is_appended_only_to_a_base_url(void **state)
 {
 #define BASE "OTEL_EXPORTER_OTLP_ENDPOINT"
 #define WHOLE "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
@@ -343,7 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(otlp_defaults_match_the_standard),
-        cmocka_unit_test(the_signal_path_is_added_to_a_base_url_only),
+        cmocka_unit_test(the_otlp_signal_path_is_appended_only_to_a_base_url),
         cmocka_unit_test(each_otlp_signal_has_a_separate_address_and_variables),
         cmocka_unit_test(a_single_otlp_signal_can_be_disabled),
         cmocka_unit_test(otlp_lists_are_decoded_and_signal_variables_take_precedence),

@@ -90,7 +90,7 @@ static void a_signal_failure_is_reported_after_other_signals_are_drained(void **
     free(logs);
 }
 
-static void queued_data_in_spools_is_not_lost(void **state)
+static void queued_data_in_a_spool_is_not_counted_as_lost_at_exit(void **state)
 {
     struct ntk_err err = { 0 };
     void *otlp = create(test_scratch_folder);
@@ -213,7 +213,7 @@ int main(void)
     (void)signal(SIGXFSZ, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_failure_is_reported_after_other_signals_are_drained),
-        cmocka_unit_test(queued_data_in_spools_is_not_lost),
+        cmocka_unit_test(queued_data_in_a_spool_is_not_counted_as_lost_at_exit),
         cmocka_unit_test(log_records_delayed_by_a_full_disk_are_not_lost),
         cmocka_unit_test(records_dropped_during_a_full_disk_are_counted_once),
         cmocka_unit_test(log_records_still_delayed_at_exit_are_counted_as_lost),

@@ -473,7 +473,7 @@ static void many_points_are_split_into_several_requests(void **state)
     assert_true(f->point_count < 100 && f->request_count == 1);
 }
 
-static void encoding_returns_the_error_of_the_receiver(void **state)
+static void otlp_encoding_returns_the_error_of_the_receiver(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -530,7 +530,7 @@ int main(void)
         CASE(otlp_names_translate_to_the_prometheus_names),
         CASE(user_resource_attributes_take_precedence),
         CASE(many_points_are_split_into_several_requests),
-        CASE(encoding_returns_the_error_of_the_receiver),
+        CASE(otlp_encoding_returns_the_error_of_the_receiver),
         CASE(malformed_otlp_responses_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -458,7 +458,7 @@ static void retry_pauses_grow_to_a_limit(void **state)
     assert_pause(f, 10 * NTK_NS_PER_SECOND);
 }
 
-static void the_peer_can_lengthen_a_pause(void **state)
+static void a_peer_can_lengthen_a_retry_pause(void **state)
 {
     struct fixture *f = *state;
 
@@ -470,7 +470,7 @@ static void the_peer_can_lengthen_a_pause(void **state)
 }
 
 /* A peer that asks for a shorter pause than the outbox planned does not shorten it. */
-static void the_peer_cannot_shorten_a_pause(void **state)
+static void a_peer_cannot_shorten_a_retry_pause(void **state)
 {
     struct fixture *f = *state;
 
@@ -533,8 +533,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_message_accepted_during_shutdown_is_not_sent_again,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retry_pauses_grow_to_a_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_peer_can_lengthen_a_pause, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_peer_cannot_shorten_a_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_peer_can_lengthen_a_retry_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_peer_cannot_shorten_a_retry_pause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shutdown_waits_for_the_peer_until_the_limit, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_message_beyond_the_size_limit_is_counted_as_lost, set_up,

@@ -250,7 +250,7 @@ static void mfu_is_absent_for_an_unknown_chip(void **state)
 }
 
 /* A slot of an unknown encoding: its memory accesses and its operation are unknown. */
-static void effects_of_unknown_instructions_are_absent(void **state)
+static void memory_counters_are_absent_with_an_unknown_instruction(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { [0] = 0x77, [1] = 0x10 };
     struct hand_trace h;
@@ -315,7 +315,7 @@ int main(void)
         cmocka_unit_test(transfers_are_pending_from_their_instruction_to_their_last_packet),
         cmocka_unit_test(device_memory_counters_are_absent_if_packets_are_unknown),
         cmocka_unit_test(mfu_is_absent_for_an_unknown_chip),
-        cmocka_unit_test(effects_of_unknown_instructions_are_absent),
+        cmocka_unit_test(memory_counters_are_absent_with_an_unknown_instruction),
         cmocka_unit_test(a_truncated_capture_has_no_counter_sums),
         cmocka_unit_test(an_idle_core_has_no_counter_values),
         cmocka_unit_test(each_counter_has_a_name_a_unit_and_a_meaning),

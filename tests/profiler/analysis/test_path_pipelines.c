@@ -100,7 +100,7 @@ static void a_full_product_stream_is_bound_by_products(void **state)
  * ACT ends while the third product is still recorded as running: it drains. Per period of 862 ns:
  * three products start 188 ns apart and the last ends 350 ns after its start (726), 4 ns later ACT
  * works 122 ns, 2 ns later the weights load, 8 ns later the next product starts. */
-static void a_gap_inside_a_drain_belongs_to_its_cause(void **state)
+static void a_gap_inside_a_drain_is_attributed_to_its_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -389,7 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_product_stream_is_bound_by_products),
-        cmocka_unit_test(a_gap_inside_a_drain_belongs_to_its_cause),
+        cmocka_unit_test(a_gap_inside_a_drain_is_attributed_to_its_cause),
         cmocka_unit_test(a_stream_of_single_columns_is_bound_by_weight_loads),
         cmocka_unit_test(time_of_weights_loaded_between_products_is_separate),
         cmocka_unit_test(a_drain_waits_for_the_preceding_product),

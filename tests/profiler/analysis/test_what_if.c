@@ -132,7 +132,7 @@ static void removing_transposes_keeps_products(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_wait_satisfied_by_a_change_no_longer_blocks_its_engine(void **state)
+static void a_wait_removed_by_a_what_if_change_no_longer_blocks_its_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -421,7 +421,7 @@ int main(void)
         cmocka_unit_test(two_alternating_engines_each_account_for_half_of_the_time),
         cmocka_unit_test(if_an_engine_is_sped_up_another_engine_becomes_the_bottleneck),
         cmocka_unit_test(removing_transposes_keeps_products),
-        cmocka_unit_test(a_wait_satisfied_by_a_change_no_longer_blocks_its_engine),
+        cmocka_unit_test(a_wait_removed_by_a_what_if_change_no_longer_blocks_its_engine),
         cmocka_unit_test(a_hidden_dependency_limits_a_faster_engine),
         cmocka_unit_test(the_slower_of_two_cores_determines_the_time),
         cmocka_unit_test(a_wait_for_a_much_earlier_instruction_is_kept),

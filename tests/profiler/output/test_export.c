@@ -144,7 +144,7 @@ static int stop_at_third(void *ctx, const void *row)
 }
 
 /* A full disk must not cause a million write calls. */
-static void writing_stops_at_the_first_failure(void **state)
+static void an_export_stops_at_the_first_failed_write(void **state)
 {
     struct ntff_big big = { .steps = 100, .cores = 2 };
     struct capture c;
@@ -230,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_record_is_exported_as_one_row),
         cmocka_unit_test(the_dma_rate_sums_to_the_bytes_moved),
-        cmocka_unit_test(writing_stops_at_the_first_failure),
+        cmocka_unit_test(an_export_stops_at_the_first_failed_write),
         cmocka_unit_test(an_export_uses_less_memory_than_the_capture),
     };
 

@@ -141,7 +141,7 @@ static void a_scan_of_a_mapped_list_releases_earlier_pages(void **state)
     fclose(file);
 }
 
-static void a_walk_over_an_empty_list_has_no_steps(void **state)
+static void a_walk_over_an_empty_list_visits_no_span(void **state)
 {
     struct ntk_trace_core core = { .is_mapped.packets = true };
     struct ntk_trace trace = { .core_count = 1, .cores = &core };
@@ -160,7 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_visits_every_span_once_in_time_order),
         cmocka_unit_test(a_scan_of_a_mapped_list_releases_earlier_pages),
-        cmocka_unit_test(a_walk_over_an_empty_list_has_no_steps),
+        cmocka_unit_test(a_walk_over_an_empty_list_visits_no_span),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void *run_job(void *arg)
     return NULL;
 }
 
-static void threads_that_share_a_program_get_equal_timelines_and_results(void **state)
+static void threads_that_share_a_program_receive_equal_timelines_and_results(void **state)
 {
     struct engine_fixture *f = *state;
     enum { THREADS = 4 };
@@ -303,7 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(the_timeline_is_the_same_in_twenty_runs),
-        RUN_TEST(threads_that_share_a_program_get_equal_timelines_and_results),
+        RUN_TEST(threads_that_share_a_program_receive_equal_timelines_and_results),
         RUN_TEST(the_memory_of_a_reset_core_is_zero),
         RUN_TEST(slowdown_factors_change_only_the_durations),
         RUN_TEST(device_print_sends_the_tensor_to_its_listener),

@@ -34,7 +34,7 @@ static int child_starts_and_stops(struct observed *child, void *ctx)
     return 0;
 }
 
-static void starts_stops_and_switches_are_counted_and_recorded(void **state)
+static void model_starts_stops_and_switches_are_counted_and_recorded(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_starts_and_stops, NULL);
@@ -149,7 +149,7 @@ static void transfers_errors_profiles_and_marks_are_recorded_with_strings(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(starts_stops_and_switches_are_counted_and_recorded),
+        HOOKS_TEST(model_starts_stops_and_switches_are_counted_and_recorded),
         HOOKS_TEST(transfers_errors_profiles_and_marks_are_recorded_with_strings),
     };
 

@@ -209,7 +209,7 @@ static void files_that_are_not_runtimes_are_skipped(void **state)
     free(text);
 }
 
-static void the_search_skips_the_hooks_library(void **state)
+static void the_runtime_search_skips_the_hooks_library(void **state)
 {
     const char *second = link_to(vendor, "second");
 
@@ -222,7 +222,7 @@ static void the_search_skips_the_hooks_library(void **state)
     assert_string_equal(found(hooks, list("@hooks:@hooks_copy")), of_machine());
 }
 
-static void a_search_without_a_runtime_finds_nothing(void **state)
+static void a_search_without_a_match_returns_the_runtime_of_the_machine(void **state)
 {
     (void)state;
     assert_string_equal(found("/no/such/file", list("@nowhere")), of_machine());
@@ -254,8 +254,8 @@ int main(void)
         cmocka_unit_test(library_folders_may_be_relative_to_the_origin),
         cmocka_unit_test(an_empty_folder_in_the_list_is_the_working_folder),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
-        cmocka_unit_test(the_search_skips_the_hooks_library),
-        cmocka_unit_test(a_search_without_a_runtime_finds_nothing),
+        cmocka_unit_test(the_runtime_search_skips_the_hooks_library),
+        cmocka_unit_test(a_search_without_a_match_returns_the_runtime_of_the_machine),
         cmocka_unit_test(a_loaded_runtime_is_preferred_over_one_in_the_search_path),
     };
 

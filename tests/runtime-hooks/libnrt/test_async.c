@@ -262,7 +262,7 @@ static void errors_of_implicit_executions_are_reported_by_callback(void **state)
     seen_fini(&seen);
 }
 
-static void closing_waits_for_callbacks_that_may_call_the_library(void **state)
+static void nrt_close_waits_for_callbacks_that_may_call_the_library(void **state)
 {
     struct loaded loaded;
     struct seen seen;
@@ -517,7 +517,7 @@ static void *stress_thread(void *ctx)
     return (void *)bad;
 }
 
-static void threads_schedule_transfer_and_query_concurrently(void **state)
+static void concurrent_asynchronous_calls_of_several_threads_succeed(void **state)
 {
     pthread_t threads[STRESS_THREADS];
     struct loaded loaded;
@@ -596,13 +596,13 @@ int main(void)
         TEST(implicit_executions_call_back_in_order_and_fail_if_the_queue_is_full),
         TEST(reports_count_executions_that_the_queues_rejected),
         TEST(errors_of_implicit_executions_are_reported_by_callback),
-        TEST(closing_waits_for_callbacks_that_may_call_the_library),
+        TEST(nrt_close_waits_for_callbacks_that_may_call_the_library),
         TEST(implicit_executions_require_the_environment_variable),
         TEST(asynchronous_calls_of_version_2_track_errors),
         TEST(asynchronous_calls_of_version_3_write_statuses_and_signal_eventfds),
         TEST(asynchronous_symbols_have_two_versions_with_3_0_as_default),
         TEST(closing_completes_queued_work_and_old_handles_are_rejected),
-        TEST(threads_schedule_transfer_and_query_concurrently),
+        TEST(concurrent_asynchronous_calls_of_several_threads_succeed),
         TEST(calls_of_the_collectives_library_have_no_effect),
     };
 

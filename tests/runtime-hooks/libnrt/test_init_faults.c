@@ -190,7 +190,7 @@ static int open_within(void *ctx)
     return 0;
 }
 
-static void the_job_survives_any_file_size_limit(void **state)
+static void a_job_runs_under_any_file_size_limit(void **state)
 {
     static rlim_t limits[] = {
         0, 100, 5000, 200000, 1 << 20, 6 << 20, 7 << 20, 40 << 20, 64 << 20
@@ -212,7 +212,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(nrt_init_returns_after_any_failed_system_call),
         TEST(nrt_close_returns_after_any_failed_system_call),
-        TEST(the_job_survives_any_file_size_limit),
+        TEST(a_job_runs_under_any_file_size_limit),
         TEST(files_of_a_process_killed_in_nrt_init_are_removed_at_the_next_start),
     };
 

@@ -160,7 +160,7 @@ static int observed_process(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void another_running_process_can_be_read(void **state)
+static void nds_values_of_another_running_process_can_be_read(void **state)
 {
     nds_instance_t *inst = NULL;
     nds_obj_handle_t *models = NULL;
@@ -355,7 +355,7 @@ static void a_process_that_reads_its_own_segment_keeps_the_liveness_lock(void **
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void objects_are_visible_between_commit_and_deletion(void **state)
+static void nds_objects_are_visible_between_commit_and_deletion(void **state)
 {
     nds_obj_handle_t *models = NULL;
     nds_instance_t *inst = NULL;
@@ -495,8 +495,8 @@ static void invalid_nds_arguments_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(another_running_process_can_be_read, runtime_setup,
-                                        runtime_teardown),
+        cmocka_unit_test_setup_teardown(nds_values_of_another_running_process_can_be_read,
+                                        runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(a_process_reads_its_runtime_counters_and_its_own_changes,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(
@@ -504,7 +504,7 @@ int main(void)
             runtime_teardown),
         cmocka_unit_test_setup_teardown(the_physical_cores_of_a_logical_core_are_distinguished,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(objects_are_visible_between_commit_and_deletion,
+        cmocka_unit_test_setup_teardown(nds_objects_are_visible_between_commit_and_deletion,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(a_thousand_objects_are_created_and_deleted, runtime_setup,
                                         runtime_teardown),

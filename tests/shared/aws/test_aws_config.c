@@ -49,7 +49,7 @@ static void section_names_follow_the_rules_of_the_file_kind(void **state)
     assert_value(config, NTK_AWS_FILE_CREDENTIALS, "profile a b", NTK_AWS_REGION, "ab");
 }
 
-static void blanks_comments_and_nested_lines_are_not_values(void **state)
+static void blanks_comments_and_nested_aws_settings_are_ignored(void **state)
 {
     static const char text[] = "\xef\xbb\xbf# first\r\n\r\n [ default ] ; why not\r\n"
                                "aws_access_key_id\t=  AKID \r\n"
@@ -162,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(section_names_follow_the_rules_of_the_file_kind),
-        cmocka_unit_test(blanks_comments_and_nested_lines_are_not_values),
+        cmocka_unit_test(blanks_comments_and_nested_aws_settings_are_ignored),
         cmocka_unit_test(sections_with_one_name_are_merged),
         cmocka_unit_test(invalid_lines_are_rejected_with_their_line_number),
         cmocka_unit_test(huge_and_binary_files_are_rejected),

@@ -10,7 +10,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/unit.h"
 
-static void words_are_split_as_a_shell_would(void **state)
+static void command_words_are_split_by_the_quoting_rules_of_a_shell(void **state)
 {
     static const struct {
         const char *command;
@@ -135,7 +135,7 @@ static void commands_that_close_the_pipe_and_continue_are_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_split_as_a_shell_would),
+        cmocka_unit_test(command_words_are_split_by_the_quoting_rules_of_a_shell),
         cmocka_unit_test(output_and_exit_status_of_a_command_are_reported),
         cmocka_unit_test(commands_that_do_not_exit_are_killed),
         cmocka_unit_test(commands_that_close_the_pipe_and_continue_are_killed),

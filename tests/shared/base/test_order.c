@@ -24,7 +24,7 @@ NTK_ORDER(by_length_and_core, struct item, NTK_BY(by_length, name) NTK_THEN(by_c
 NTK_ORDER_POINTERS(pointers_by_start, struct item, NTK_UP(start));
 NTK_ORDER_NUMBERS(smallest_first, uint64_t);
 
-static void the_first_different_member_determines_the_order(void **state)
+static void the_first_different_struct_member_determines_the_order(void **state)
 {
     struct item items[] = { { 2, 5, 0, "" }, { 1, 5, 0, "" }, { 2, 9, 0, "" }, { 1, 9, 0, "" } };
 
@@ -86,7 +86,7 @@ static void numbers_and_pointers_are_sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_different_member_determines_the_order),
+        cmocka_unit_test(the_first_different_struct_member_determines_the_order),
         cmocka_unit_test(equal_array_elements_compare_as_zero),
         cmocka_unit_test(strings_are_compared_by_their_bytes),
         cmocka_unit_test(an_order_may_combine_a_key_comparison_and_another_order),

@@ -71,7 +71,7 @@ static void a_proto_file_includes_each_dependency_once(void **state)
 
 /* Method: each prefix, and each byte changed in turn. A result that is still valid may be
  * accepted. */
-static void truncated_or_damaged_input_is_rejected_or_read(void **state)
+static void truncated_or_damaged_descriptors_are_rejected_or_read(void **state)
 {
     uint8_t *copy = malloc(ntk_rpc_descriptors_bytes);
     struct ntk_err err;
@@ -110,7 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_that_defines_a_symbol_is_found),
         cmocka_unit_test(a_proto_file_includes_each_dependency_once),
-        cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_read),
+        cmocka_unit_test(truncated_or_damaged_descriptors_are_rejected_or_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

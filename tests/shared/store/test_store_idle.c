@@ -107,7 +107,7 @@ static void idle_causes_in_a_window_sum_to_its_idle_time(void **state)
     }
 }
 
-static void each_step_has_separate_idle_causes(void **state)
+static void each_training_step_has_separate_idle_causes(void **state)
 {
     const struct fixture *f = *state;
 
@@ -139,7 +139,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(idle_causes_in_a_window_sum_to_its_idle_time, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(each_step_has_separate_idle_causes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_training_step_has_separate_idle_causes, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(unrelated_processes_are_omitted, set_up, tear_down),
     };
 

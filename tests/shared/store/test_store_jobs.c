@@ -258,7 +258,7 @@ static void job_figures_use_minutes_after_seconds_were_deleted(void **state)
     assert_true(answer.jobs[0].is_coarse);
 }
 
-static void a_restarted_agent_continues_a_job(void **state)
+static void a_restarted_agent_continues_the_stored_row_of_a_job(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -424,7 +424,7 @@ int main(void)
         TEST(held_and_used_core_time_of_a_job_is_summed),
         TEST(jobs_are_selected_by_user_and_time_window),
         TEST(job_figures_use_minutes_after_seconds_were_deleted),
-        TEST(a_restarted_agent_continues_a_job),
+        TEST(a_restarted_agent_continues_the_stored_row_of_a_job),
         TEST(a_requeued_job_is_one_job_with_two_runs),
         TEST(core_time_of_a_temporarily_missing_job_is_counted_once),
         TEST(job_rows_are_kept_long_after_the_job_ended),

@@ -402,7 +402,7 @@ static void replay_steps_across_gaps_and_coarser_tiers(void **state)
 }
 
 /* Method: the seconds end between full seconds, so the first one left begins in a deleted minute. */
-static void replay_shows_each_execution_once_whatever_was_deleted(void **state)
+static void replay_counts_each_execution_once_for_any_deleted_seconds(void **state)
 {
     static const uint64_t deleted_seconds[] = { 0, 30, 60, 61, 119, 120, 150 };
 
@@ -631,7 +631,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stored_snapshot_is_read_back_unchanged, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(device_health_is_stored_when_it_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(replay_shows_each_execution_once_whatever_was_deleted,
+        cmocka_unit_test_setup_teardown(replay_counts_each_execution_once_for_any_deleted_seconds,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(replay_steps_across_gaps_and_coarser_tiers, set_up,
                                         tear_down),

@@ -40,7 +40,7 @@ static void zero_is_drawn_as_a_line_and_absent_values_as_a_gap(void **state)
     assert_drawn(1, 8, false, values, "__   _#\n");
 }
 
-static void values_beyond_the_scale_are_drawn_at_its_end(void **state)
+static void graph_values_beyond_the_scale_are_drawn_at_its_end(void **state)
 {
     static const float values[] = { 1e30f, INFINITY, -5, -INFINITY };
 
@@ -48,7 +48,7 @@ static void values_beyond_the_scale_are_drawn_at_its_end(void **state)
 }
 
 /* Method: few rows are coloured by value, many by height. */
-static void graph_colours_depend_on_the_height(void **state)
+static void graph_colours_follow_the_value_or_the_height_of_the_row(void **state)
 {
     static const float values[] = { 0, 0, 8, 8 };
     struct ntk_screen *screen = NULL;
@@ -88,8 +88,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graph_columns_are_filled_from_the_bottom),
         cmocka_unit_test(zero_is_drawn_as_a_line_and_absent_values_as_a_gap),
-        cmocka_unit_test(values_beyond_the_scale_are_drawn_at_its_end),
-        cmocka_unit_test(graph_colours_depend_on_the_height),
+        cmocka_unit_test(graph_values_beyond_the_scale_are_drawn_at_its_end),
+        cmocka_unit_test(graph_colours_follow_the_value_or_the_height_of_the_row),
         cmocka_unit_test(graph_scales_end_at_round_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

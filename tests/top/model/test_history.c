@@ -48,7 +48,7 @@ static void unmeasured_time_is_a_gap_rather_than_zero(void **state)
 
 /* Method: a slot of the finest ring may hold a value of the shown moment, of one ring length before
  * it, or of after it. */
-static void earlier_values_are_added_before_the_shown_time(void **state)
+static void earlier_values_do_not_overwrite_values_nearer_to_the_shown_time(void **state)
 {
     struct ntk_top_history history = { 0 };
     const uint64_t shown = START + 5000 * SECOND;
@@ -103,7 +103,7 @@ static void a_sample_is_divided_over_history_slots_by_time(void **state)
 }
 
 /* Method: a minute is added, then its second half again with other numbers, as if walking back. */
-static void values_already_seen_are_not_added_again(void **state)
+static void values_already_in_the_history_are_not_added_again(void **state)
 {
     struct ntk_top_history history = { 0 };
 
@@ -189,11 +189,11 @@ static void samples_with_invalid_times_are_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(earlier_values_are_added_before_the_shown_time),
+        cmocka_unit_test(earlier_values_do_not_overwrite_values_nearer_to_the_shown_time),
         cmocka_unit_test(unmeasured_time_is_a_gap_rather_than_zero),
         cmocka_unit_test(the_graph_does_not_depend_on_the_refresh_rate),
         cmocka_unit_test(a_sample_is_divided_over_history_slots_by_time),
-        cmocka_unit_test(values_already_seen_are_not_added_again),
+        cmocka_unit_test(values_already_in_the_history_are_not_added_again),
         cmocka_unit_test(completed_graph_intervals_do_not_change),
         cmocka_unit_test(the_history_covers_exactly_a_day),
         cmocka_unit_test(samples_with_invalid_times_are_ignored),

@@ -326,7 +326,7 @@ static void assert_idle_in_all_views(struct ntk_top_model *model, uint32_t core,
 }
 
 /* A report from another machine, with only the cores in use. */
-static void cores_missing_from_a_report_are_idle(void **state)
+static void cores_missing_from_a_report_are_shown_as_idle(void **state)
 {
     struct ntk_snapshot *report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
     struct ntk_top_model *model = NULL;
@@ -682,7 +682,7 @@ int main(void)
         cmocka_unit_test(a_reused_pid_is_a_different_application),
         cmocka_unit_test(logical_core_busy_time_is_a_mean_and_flops_are_a_sum),
         cmocka_unit_test(absent_values_are_distinguished_from_zero),
-        cmocka_unit_test(cores_missing_from_a_report_are_idle),
+        cmocka_unit_test(cores_missing_from_a_report_are_shown_as_idle),
         cmocka_unit_test(a_held_idle_core_shows_its_idle_time),
         cmocka_unit_test(a_dead_or_stuck_core_is_reported_until_it_completes_work),
         cmocka_unit_test(every_viewer_shows_the_same_failure_time_of_a_core),

@@ -13,7 +13,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void keys_open_views_and_return_to_the_first_one(void **state)
+static void a_view_key_opens_its_view_and_returns_to_the_first_view(void **state)
 {
     static const enum ntk_top_view_id firsts[] = { NTK_TOP_VIEW_OVERVIEW, NTK_TOP_VIEW_TREE };
 
@@ -465,7 +465,7 @@ static void the_tag_column_is_shown_while_a_process_has_a_tag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_open_views_and_return_to_the_first_one),
+        cmocka_unit_test(a_view_key_opens_its_view_and_returns_to_the_first_view),
         cmocka_unit_test(all_view_and_action_keys_are_unique),
         cmocka_unit_test(actions_in_a_view_do_not_affect_the_first_screen),
         cmocka_unit_test(an_application_selected_in_one_view_filters_every_view),

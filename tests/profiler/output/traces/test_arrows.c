@@ -278,7 +278,7 @@ static void chrome_traces_contain_the_expected_dependency_arrows(void **state)
 }
 
 /* Without the option, the trace has no arrows. */
-static void arrows_are_absent_unless_requested(void **state)
+static void dependency_arrows_are_absent_unless_requested(void **state)
 {
     static const char *const formats[] = { "perfetto", "chrome" };
     static const char *const marks[] = { "\xf9\x02", "\"ph\":\"s\"" }; /* the tag of flow_ids */
@@ -309,7 +309,8 @@ int main(void)
                                         setup_whole, teardown),
         cmocka_unit_test_setup_teardown(chrome_traces_contain_the_expected_dependency_arrows,
                                         setup_whole, teardown),
-        cmocka_unit_test_setup_teardown(arrows_are_absent_unless_requested, setup, teardown),
+        cmocka_unit_test_setup_teardown(dependency_arrows_are_absent_unless_requested, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,7 +264,7 @@ static void bytes_after_the_gzip_stream_are_ignored(void **state)
 /* Method: each byte of an archive of incompressible data, so that deflate itself cannot object, is
  * changed by one bit. A bit without a meaning (deflate pads to bytes) may change as long as the
  * content does not. */
-static void a_flipped_bit_is_detected(void **state)
+static void a_flipped_bit_in_an_archive_is_detected(void **state)
 {
     uint8_t noise[3000];
     struct ntk_tar_source member = { "member", noise, sizeof noise };
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(a_truncated_archive_is_rejected_or_has_all_members),
         cmocka_unit_test(an_archive_read_in_pieces_yields_the_same_members),
         cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
-        cmocka_unit_test(a_flipped_bit_is_detected),
+        cmocka_unit_test(a_flipped_bit_in_an_archive_is_detected),
         cmocka_unit_test(concatenated_gzip_streams_are_one_archive),
         cmocka_unit_test(random_bytes_are_rejected_as_an_archive),
     };

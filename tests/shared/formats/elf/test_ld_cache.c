@@ -130,7 +130,7 @@ static void walk(const struct ntk_ld_cache *cache)
     }
 }
 
-static void truncated_or_damaged_input_is_rejected_or_bounded(void **state)
+static void a_truncated_or_damaged_ld_cache_is_rejected_or_read_within_bounds(void **state)
 {
     struct image image = begin();
     struct ntk_ld_cache cache;
@@ -191,7 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_of_this_machine_are_found_in_order),
         cmocka_unit_test(the_old_format_table_of_the_cache_is_skipped),
-        cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_bounded),
+        cmocka_unit_test(a_truncated_or_damaged_ld_cache_is_rejected_or_read_within_bounds),
         cmocka_unit_test(an_ld_cache_with_four_billion_entries_is_rejected),
         cmocka_unit_test(the_c_library_is_found_in_the_cache_of_this_machine),
     };

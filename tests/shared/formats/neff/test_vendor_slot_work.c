@@ -168,7 +168,7 @@ static void operations_follow_the_tile_and_are_weighted_by_type(void **state)
 }
 
 /* Only an address in the accumulation buffer counts for an unknown opcode; a float does not. */
-static void an_unknown_opcode_with_a_psum_address_may_use_psum(void **state)
+static void an_unknown_opcode_with_a_psum_address_is_marked_as_using_psum(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };
     struct ntk_vendor_work work;
@@ -336,7 +336,7 @@ int main(void)
         cmocka_unit_test(the_second_source_of_an_instruction_is_counted),
         cmocka_unit_test(elements_of_a_byte_type_count_as_one_byte),
         cmocka_unit_test(operations_follow_the_tile_and_are_weighted_by_type),
-        cmocka_unit_test(an_unknown_opcode_with_a_psum_address_may_use_psum),
+        cmocka_unit_test(an_unknown_opcode_with_a_psum_address_is_marked_as_using_psum),
         cmocka_unit_test(bytes_for_an_impossible_element_count_are_unknown),
         cmocka_unit_test(address_ranges_extend_from_the_lowest_to_the_highest_byte),
         cmocka_unit_test(address_ranges_differ_from_the_vendor_only_as_documented),
