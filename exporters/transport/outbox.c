@@ -279,7 +279,8 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
 
     if (answer->result == NTK_OUTBOX_REFUSED) {
         if (!outbox->said_refused) {
-            ntk_log_warn(name, "rejected and dropped: %s", answer->text);
+            ntk_log_warn(name, "rejected and dropped %llu %s: %s",
+                         (unsigned long long)answer->item_count, items_name(outbox), answer->text);
         }
         outbox->said_refused = true;
     } else if (answer->result == NTK_OUTBOX_RETRY && !outbox->said_failing) {
@@ -292,6 +293,10 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         outbox->is_catching_up = true;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
+        if (!answer->text[0] && outbox->said_refused) {
+            ntk_log_warn(name, "accepted again; %llu %s rejected so far",
+                         (unsigned long long)outbox->counts.refused_items, items_name(outbox));
+        }
         if (answer->text[0] && !outbox->said_refused) {
             ntk_log_warn(name, "%llu %s of a message were rejected, the rest were accepted: %s",
                          (unsigned long long)answer->refused_items, items_name(outbox),

@@ -102,7 +102,8 @@ rm bad/taken && echo 'take refuse take' >bad/plan
 feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "unexpected output: $(cat bad/log)"
-grep -q 'rejected and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
+grep -q 'rejected and dropped [1-9][0-9]* metrics: status 400, InvalidParameterValueException' refused.err &&
+    grep -q 'accepted again; [1-9][0-9]* metrics rejected so far' refused.err || fail "see refused.err"
 # The clock of the service is an hour ahead, then an hour behind.
 for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew
@@ -185,7 +186,7 @@ kill "$last" # now it does not wait for the peer
 wait "$last" || true # everything is in the folder, whether in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
 cw --spool mixed <base.jsonl 2>mixed.err || fail "unexpected exit code $?"
-grep -q 'rejected and dropped: the spool contains data from a different exporter' mixed.err || fail "see mixed.err"
+grep -q 'rejected and dropped [0-9]* metrics: the spool contains data from a different exporter' mixed.err || fail "see mixed.err"
 clean bad
 
 # Lines for an agent: to standard output, a file that is moved away, datagrams, and connections that close.
