@@ -13,6 +13,7 @@
 #include "runtime-hooks/hooks/hooks.h"
 #include "runtime-hooks/ring/ring_writer.h"
 #include "shared/abi/paths.h"
+#include "shared/abi/raw_clock.h"
 #include "shared/abi/segment_abi.h"
 
 /* Bits of hooks_mask. */
@@ -130,13 +131,22 @@ void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now);
 void hooks_comm_program_end(uint32_t slot, uint64_t now, uint32_t status);
 void hooks_comm_program_cancel(uint32_t slot, uint64_t now);
 
-/* ---- times, and one record ---- */
+/* ---- times, models, and one record ---- */
 
 static inline uint64_t hooks_scale(uint64_t value, uint64_t factor)
 {
     __extension__ typedef unsigned __int128 wide;
 
     return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
+}
+
+static inline uint64_t hooks_now(void)
+{
+    if (hooks_unlikely(hooks.given_ns != 0)) {
+        return hooks.given_ns;
+    }
+    /* With zeroed state, this is CLOCK_MONOTONIC in nanoseconds. */
+    return ntk_raw_clock_now(hooks.clock_kind);
 }
 
 /* A span of ticks in nanoseconds, at least 0, because other CPUs may have measured the two ends. */
@@ -165,6 +175,24 @@ static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_
 
 /* Updates the time since which executions fail on the core, after an execution ended there. */
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
+
+static inline uint32_t hooks_model_slot(struct ntk_hooks_model_ref model)
+{
+    return model.slot_plus_one - 1u; /* NTK_SEGMENT_MODELS or more: no slot */
+}
+
+static inline struct ntk_segment_model *hooks_model_entry(struct ntk_hooks_model_ref model)
+{
+    return hooks_model_slot(model) < NTK_SEGMENT_MODELS
+               ? &hooks.segment.models[hooks_model_slot(model)]
+               : NULL;
+}
+
+/* The id to record: models beyond the table count as model 0. */
+static inline uint32_t hooks_model_id(struct ntk_hooks_model_ref model)
+{
+    return model.slot_plus_one != 0 ? model.id : 0;
+}
 
 /* meta is NTK_SLOT_META() with thread 0: the ring sets the thread. */
 static inline void hooks_record(uint64_t meta, uint64_t start_ticks, uint64_t word_0,
