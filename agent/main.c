@@ -385,10 +385,6 @@ static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
 {
     uint64_t period_ns = arg_period_ns;
 
-    if (period_ns && period_ns < NTK_MONITOR_PERIOD_MIN_NS) {
-        ntk_log_warn("config", "--period is too short; using the shortest period, 100ms");
-        period_ns = NTK_MONITOR_PERIOD_MIN_NS;
-    }
     if (!arg_config) {
         ntk_monitor_config_default(config, period_ns  ? period_ns
                                            : arg_once ? ONCE_PERIOD_NS
@@ -437,8 +433,9 @@ static int check_options(void)
     if (lonely) {
         return ntk_opt_usage_error(&program, "%s", lonely);
     }
-    if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
-        return ntk_opt_usage_error(&program, "--period must be at most one day");
+    if (arg_period_ns &&
+        (arg_period_ns < NTK_MONITOR_PERIOD_MIN_NS || arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS)) {
+        return ntk_opt_usage_error(&program, "--period must be between 100ms and one day");
     }
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
         return ntk_opt_usage_error(&program, "--k8s-period must be at least one second");

@@ -80,6 +80,44 @@ static int take_core(size_t column_count, const char *const *names, const char *
     return 0;
 }
 
+static int compare_cores(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Adds the cores of a process that are not in the list yet. */
+static int take_process(const struct ntk_store_process *process, void *ctx)
+{
+    struct core_list *list = ctx;
+    char *at = (char *)(uintptr_t)(process->cores ? process->cores : "");
+
+    while (*at && list->count < CORES_MAX) {
+        uint32_t core = (uint32_t)strtoul(at, &at, 10);
+
+        if (!bsearch(&core, list->cores, list->count, sizeof core, compare_cores)) {
+            list->cores[list->count++] = core;
+            qsort(list->cores, list->count, sizeof core, compare_cores);
+        }
+        at += *at == ',';
+    }
+    return 0;
+}
+
+/* All cores that were ever in use or, with a process or user, those of the selected processes. */
+static int list_cores(const struct ntk_query *query, struct core_list *list, struct ntk_err *err)
+{
+    list->count = 0;
+    if (query->filter.process || query->filter.user) {
+        return ntk_store_reader_processes(query->reader, &query->filter, &query->window,
+                                          take_process, list, err);
+    }
+    return ntk_store_reader_query(
+        query->reader, "SELECT DISTINCT core FROM core_total ORDER BY core", take_core, list, err);
+}
+
 int ntk_query_answer_cores(const struct ntk_query *query, struct ntk_query_table *table,
                            struct ntk_err *err)
 {
@@ -95,10 +133,7 @@ int ntk_query_answer_cores(const struct ntk_query *query, struct ntk_query_table
         }
     }
     if (!query->filter.has_core) {
-        list.count = 0;
-        ret = ntk_store_reader_query(query->reader,
-                                     "SELECT DISTINCT core FROM core_total ORDER BY core",
-                                     take_core, &list, err);
+        ret = list_cores(query, &list, err);
     }
     for (size_t i = 0; ret == 0 && i < list.count; i++) {
         ret = add_core(query, list.cores[i], table, err);

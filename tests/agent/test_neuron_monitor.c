@@ -69,7 +69,10 @@ static void usage_errors_print_one_line_and_exit_with_2(void **state)
     expect(*state, "--period", "soon", 2,
            "neuron-monitor: invalid value 'soon' for --period: expected a time such as 500ms, 2s "
            "or 1m30s\n" TRY);
-    expect(*state, "--period", "25h", 2, "neuron-monitor: --period must be at most one day\n" TRY);
+    expect(*state, "--period", "25h", 2,
+           "neuron-monitor: --period must be between 100ms and one day\n" TRY);
+    expect(*state, "--period", "99ms", 2,
+           "neuron-monitor: --period must be between 100ms and one day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
            "neuron-monitor: --http-host requires --http or a listening exporter\n" TRY);
     /* An option without any effect is an error. */

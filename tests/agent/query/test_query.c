@@ -190,6 +190,26 @@ static char *store_mixed(const struct fixture *f, const char *name)
     return path;
 }
 
+/* Each of three processes has its own core. */
+static void cores_of_a_process_are_those_that_it_held(void **state)
+{
+    static const char *const tags[] = { "ours", "preloaded", "attached" };
+    char *path = store_mixed(*state, "cores.db");
+    unsigned int seen = 0;
+
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        struct test_run run = RUN("cores", "--json", "--db", path, "--process", tags[i]);
+        json_t *rows = json_loads(run.out, 0, NULL);
+
+        assert_int_equal(json_array_size(rows), 1);
+        seen |= 1u << json_integer_value(json_object_get(json_array_get(rows, 0), "core"));
+        json_decref(rows);
+        test_run_fini(&run);
+    }
+    assert_int_equal(__builtin_popcount(seen), 3);
+    free(path);
+}
+
 static void counts_of_abandoned_executions_are_marked(void **state)
 {
     static const char *const questions[] = { "executions", "processes" };
@@ -755,6 +775,7 @@ int main(void)
         cmocka_unit_test(executions_before_the_start_of_the_agent_are_reported),
         cmocka_unit_test(unreported_memory_is_printed_as_a_dash_and_estimates_with_a_tilde),
         cmocka_unit_test(uncounted_executions_are_marked_and_not_shown_as_zero),
+        cmocka_unit_test(cores_of_a_process_are_those_that_it_held),
         cmocka_unit_test(counts_of_abandoned_executions_are_marked),
         cmocka_unit_test(an_unknown_model_name_is_shown_as_a_dash),
         cmocka_unit_test(memory_of_a_process_that_exited_before_it_was_seen_is_unknown),
