@@ -1,4 +1,4 @@
-# reproducible.sh BUILD - a second build of the same commit, in another folder and at another time, gives the same
+# reproducible.sh BUILD - a second build of the same commit, in another folder and at another time, produces identical
 # packages.
 build=$1
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,4 @@
-# versions.sh - a library that is too old counts as missing, and one message gives the reason.
+# versions.sh - a library that is too old counts as missing, and one message states the reason.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs pkg-config cc
 

@@ -10,7 +10,7 @@ refused() { # NEFF
     [ ! -e refused.ntff ] || complain "$1: a capture was written"
 }
 
-# A NEFF of ours that looks like a vendor's: its engine code lacks the mark of the open encoding.
+# A NEFF of ours that is treated as a vendor's, because its engine code lacks the mark of the open encoding.
 neuron-packager example mlp -o ours.neff >printed 2>err || fail 'no example'
 neuron-packager unpack -o unpacked ours.neff >printed 2>err || fail 'not unpacked'
 sed -i 's/"nsx"/"vendor"/' unpacked/sg00/*.json

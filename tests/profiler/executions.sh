@@ -23,7 +23,7 @@ for example in mlp attention conv; do
     cp printed diff.json
     says err 'AFTER: a capture has 3 executions'
     judge '$three.execution_count == 3 and ($one | has("execution_count") | not)' "$example: the number of executions"
-    # The path goes through each execution: three times the time of each resource and layer.
+    # The path covers each execution: three times the time of each resource and layer.
     judge 'def shares(a): a | map({key: .name, value: .path_ns}) | from_entries;
         all("resources", "layers"; . as $part | shares($one."critical-path"[$part]) as $x | shares($three."critical-path"[$part]) as $y |
             all($x | keys[]; . as $name | $x[$name] < 10 or near($y[$name]; 3 * $x[$name])))' "$example: the critical path of three executions"

@@ -331,7 +331,7 @@ static void check_what_if_row(const struct ntk_what_if_row *row)
     }
 }
 
-/* Without a change the length is the measured one; a faster part never makes it longer. */
+/* Without a change the length is the measured one; a faster part never increases it. */
 static void check_what_if(const struct hand_trace *h, const struct hand_answers *a)
 {
     struct ntk_what_if what_if;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hand_trace - a hand-made trace, so that a test knows every answer by construction.
+ * hand_trace - a hand-made trace, so that every answer is known by construction.
  *
  *   struct hand_trace h;
  *   hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);              // one core, 1000 ns

@@ -18,7 +18,7 @@ is_without() { screen >without && [ -s without ] && ! greps -e "$1" without && e
 lacks() { wait_for is_without "$2"; }
 # The first screen is the vendor's, unless layout=overview.
 # start scene columns rows [VAR=value...]: the exit status of the program appears at the end of the original screen.
-# With own_settings=yes it has private settings, whatever an earlier run stored.
+# With own_settings=yes it has private settings instead of those of an earlier run.
 starts=0
 start() {
     local scene=$1 columns=$2 rows=$3

@@ -66,7 +66,7 @@ in_text() {
 }
 wait_for in_text
 
-# An invalid list gives one message.
+# An invalid list is reported with one message.
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?

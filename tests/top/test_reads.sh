@@ -1,5 +1,6 @@
 # test_reads - latencies and CPU times are read from the first view on that shows them: they appear at once although
-# refreshes are rare, are still there after another view, and a moment before them gives the reason for its dashes.
+# refreshes are rare, are still there after another view, and for an earlier moment the view shows the reason for its
+# dashes.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs tmux neuron-top neuron-bench neuron-packager
 export LC_ALL=C.UTF-8 TERM=xterm-256color NEURON_SOFT_INSTANCE=trn1.2xlarge OPENBLAS_NUM_THREADS=1

@@ -114,7 +114,7 @@ moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space
 wait_for shows paused
-# A recording plays until it is paused, and a step of a minute may not reach an end: the test goes to both ends.
+# A recording plays until it is paused, and a step of a minute may not reach an end: the test moves to both ends.
 first=$(neuron-top --from history.db --once | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p')
 moved() { [ "$(moment)" != "$first" ] && [ -n "$(moment)" ] && echo yes; }
 is_first() { [ "$(moment)" = "$first" ] && echo yes; }

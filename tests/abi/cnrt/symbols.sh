@@ -1,7 +1,7 @@
 #!/bin/bash
 # What libcnrt.so exports: every function that a header of any generation declares, under the name its macros give
-# it, and what libcnml.so needs from it; nothing else. docs/cnrt-status.md lists the same functions for each
-# generation.
+# it, the functions that libcnml.so needs from it, and no others. docs/cnrt-status.md lists the same functions for
+# each generation.
 set -u
 library=$1
 headers=$2

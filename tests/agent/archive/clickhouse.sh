@@ -1,5 +1,5 @@
 #!/bin/bash
-# clickhouse - every recipe of docs/recipes gives the same answer in ClickHouse, on an archive in a folder and in a
+# clickhouse - every recipe of docs/recipes returns the same result in ClickHouse, on an archive in a folder and in a
 # bucket, as in DuckDB: also with awkward names of hosts and clusters, files of an older agent, sums above 64 bits, and
 # tables without files. The engine is chdb, which ./dev does not install, because it is large: docs/recipes/README.md.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# recipes - every recipe of docs/recipes gives the same answer in DuckDB, on the archive of two machines, and in
+# recipes - every recipe of docs/recipes returns the same result in DuckDB, on the archive of two machines, and in
 # SQLite, on the database of one of them. The page shows these answers; `recipes.sh --update` writes it and the
 # tables of Athena, ClickHouse, Trino and Spark.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"

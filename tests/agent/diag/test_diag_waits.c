@@ -39,7 +39,7 @@ static void ignore(int number)
     (void)number;
 }
 
-/* The parent waits for a message or for its limit; a signal makes it check the clock again. */
+/* The parent waits for a message or for its limit; after a signal it checks the clock again. */
 static void parent_looks(unsigned int times)
 {
     unsigned int from = atomic_load(&shared->reads);

@@ -328,7 +328,7 @@ static void an_unknown_model_name_is_shown_as_a_dash(void **state)
     free(path);
 }
 
-/* Its memory was never observed. That nothing is left of it now does not make a peak of zero. */
+/* Its memory was never observed, so the peak is unknown, although its memory is freed by now. */
 static void memory_of_a_process_that_exited_before_it_was_seen_is_unknown(void **state)
 {
     const struct fixture *f = *state;

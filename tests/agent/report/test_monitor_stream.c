@@ -113,8 +113,7 @@ static void a_slow_reader_of_a_socket_loses_only_whole_lines(void **state)
     close(fds[1]);
 }
 
-/* Method: no reader; when the writer exits, the pipe contains complete lines, whatever their
- * length. */
+/* Method: no reader; when the writer exits, the pipe contains complete lines of any length. */
 static void a_pipe_contains_only_whole_lines_after_the_writer_exits(void **state)
 {
     static const size_t lengths[] = { 100, 4095, 4096, 4097, 5000, 30000, 65536, 65537, 200000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* old_libc - a preloaded library that makes a program see the C library of Debian 11. */
+/* old_libc - a preloaded library that simulates the C library of Debian 11 for a program. */
 __attribute__((visibility("default"))) const char *gnu_get_libc_version(void);
 
 const char *gnu_get_libc_version(void)

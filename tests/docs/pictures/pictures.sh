@@ -1,6 +1,6 @@
 #!/bin/bash
 # pictures - docs/neuron-top.png is a screen of neuron-top while two jobs run on software cores. --update takes it
-# again; without it, the screen must still show the same parts. tests/docs/tutorials makes the picture of the
+# again; without it, the screen must still show the same parts. tests/docs/tutorials creates the picture of the
 # profiler's page.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs tmux jq python3

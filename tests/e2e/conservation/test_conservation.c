@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Databases hold exactly what processes execute, per process, whichever processes and agents are
- * killed and when. The processes count their executions in memory that no agent knows. */
+ * killed and when. The processes count their executions in memory that no agent reads. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -57,8 +57,8 @@ neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
 [ $code = 0 ] || fail "the hang of another job was counted"
 stop
 
-# The agent detects it by itself and reports it once; over HTTP it also knows the killed rank, which no other process
-# does.
+# The agent detects it by itself and reports it once; over HTTP it also reports the killed rank, which no other
+# process reports.
 port() { sed -n 's/.*listening on port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
 watch() {
@@ -196,7 +196,7 @@ slow_link=
 stop
 # An execution that does not end, in a process that is not a rank: listed by its core, here and by an agent, until
 # the process is gone.
-rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the killed ranks
+rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still reports the killed ranks
 neuron-packager example conv -s 4 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
 lone=$!

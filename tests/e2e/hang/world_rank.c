@@ -40,7 +40,7 @@ static void work(unsigned long ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* Whether the fault happens now; *out_word is its name. */
+/* Returns whether the fault starts at this step; *out_word is its name. */
 static int strikes(const char *fault, unsigned long step, const char *word)
 {
     size_t length = strlen(word);

@@ -5,7 +5,7 @@
 prolog=$NTK_SOURCE_DIR/agent/slurm/neuron-slurm-task-prolog
 unset "${!SLURM@}" NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES
 
-# tells CODE CORES SENTENCE VARIABLE=VALUE...: in a step, unless a variable says otherwise.
+# tells CODE CORES SENTENCE VARIABLE=VALUE...: in a step, unless a variable is set differently.
 tells() {
     local want=$1 cores=$2 sentence=$3 code=0
     shift 3

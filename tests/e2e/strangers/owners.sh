@@ -40,7 +40,7 @@ wait_for hangs "hangs arrived elsewhere"
 world 1002 2>/dev/null
 wait_for hangs "goes_on arrived arrived, hangs arrived elsewhere"
 
-# A process is trusted only about cores that it holds, and claims of processes never take a node out of service. Here
+# Reports of a process count only for cores that it holds, and never take a node out of service. Here
 # two users share a hooks folder; each has a software machine, and the agent judges root's.
 mkdir -m 1777 "$memory/all"
 chmod 755 "$memory"

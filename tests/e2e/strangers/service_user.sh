@@ -44,7 +44,7 @@ is_empty() { [ "$(find "$1" -name '[0-9]*-[0-9]*' | wc -l)" = 0 ] && echo yes; }
 runs 1001 first
 runs 1001 second
 wait_for is_empty /dev/shm/neuron-1001
-# In a folder of all users, in which another user left a file that looks like the mark of an agent.
+# In a folder of all users, in which another user created a file with the name of an agent's mark.
 mkdir -m 1777 /dev/shm/new
 as_user $stranger sh -c 'printf 1 >/dev/shm/new/.reader.lock'
 mv /dev/shm/new /dev/shm/neuron
@@ -61,7 +61,7 @@ source_of_hang() { # USER: prints why the agent did not answer, or null
 [ "$(stat -c %u /run/neuron-monitor/agent.sock)" = $service ] || fail "the socket belongs to another user"
 [ "$(source_of_hang 0)" = "" ] || fail "root is not answered: $(cat hang.json)"
 source_of_hang 1001 | greps 'it responds only to root and its own user' || fail "data of users is shown to another user: $(cat hang.json)"
-# A folder that was not created by the service manager is not trusted.
+# A folder that was not created by the service manager is not used.
 chown 0:0 /run/neuron-monitor
 source_of_hang 1001 | greps 'agent.sock is not a socket owned by root, the service or this user' || fail "the socket of another user is trusted: $(cat hang.json)"
 chown $service:$service /run/neuron-monitor

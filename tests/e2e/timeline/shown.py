@@ -224,7 +224,7 @@ def check_bubbles(page, bubbles):
 
 
 def check_what_if(page, what_if):
-    """The tab lists the estimates of analyze, and estimates other changes; otherwise, it gives the reason."""
+    """The tab lists the estimates of analyze and estimates further changes, or shows the reason why it cannot."""
     browser = page.browser
     browser.evaluate("document.querySelector('#tab-what-if').click()")
     browser.wait_for("document.querySelector('.pane-what-if table') !== null")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# sql - queries on the page give the answers of `neuron-profile query`, can read nothing else, can be stopped
-# whatever they compute, and delay no other request. With a browser, also the tab.
+# sql - queries on the page return the rows of `neuron-profile query`, can read no other data, can be stopped at any
+# time, and delay no other request. With a browser, also the tab.
 . "$(dirname "$0")/../lib.sh"
 needs python3
 neuron-packager example attention -o attention.neff

@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeline - a real browser shows the timeline of a capture and of a large generated trace: the page shows what the
-# programs print, every gesture and key does what the help says, and nothing violates the content policy. Pictures
-# are saved in $NTK_SCREENSHOTS if it is set.
+# programs print, every gesture and key has the effect described in the help, and nothing violates the content policy.
+# Pictures are saved in $NTK_SCREENSHOTS if it is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq

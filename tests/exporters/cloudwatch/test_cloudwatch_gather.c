@@ -271,7 +271,7 @@ static void an_application_tag_belongs_to_its_first_user_for_the_whole_step(void
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Zeros would look like an idle application. */
+/* Zeros would mean an idle application. */
 static void uncounted_executions_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };

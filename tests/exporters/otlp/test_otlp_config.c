@@ -93,7 +93,7 @@ static void each_otlp_signal_has_a_separate_address_and_variables(void **state)
     } rows[] = {
         { NTK_OTLP_LOGS, { { NULL, NULL } }, NULL, "http://localhost:4318/v1/logs", 10000 },
         { NTK_OTLP_TRACES, { { BASE, "http://c/a/" } }, NULL, "http://c/a/v1/traces", 10000 },
-        /* the path of another signal gives way */
+        /* the path of another signal is not used */
         { NTK_OTLP_TRACES,
           { { NULL, NULL } },
           "http://c/v1/metrics?a=b",

@@ -81,7 +81,7 @@ static int keep(struct ntk_buf *request, uint64_t point_count, void *ctx, struct
     return f->code;
 }
 
-/* Takes ownership of the snapshot, gives it the time, and encodes it. */
+/* Takes ownership of the snapshot, sets its time, and encodes it. */
 static void push(struct fixture *f, struct ntk_snapshot *snapshot, uint64_t second)
 {
     struct ntk_err err = { 0 };

@@ -73,7 +73,7 @@ static void print_records(const struct ntk_trace *trace)
     }
 }
 
-/* The steps of the critical path are contiguous, whatever the times are. */
+/* The steps of the critical path are contiguous for any times. */
 static void analyse(const struct ntk_trace *trace)
 {
     struct ntk_analyses *analyses = NULL;

@@ -10,7 +10,7 @@
 
 /* Spans are in order, do not end before they begin, and are within their parents. */
 void span_check_order(const struct ntk_system_trace *trace);
-/* The parts of a time add up to it, whatever the file contains. */
+/* The parts of a time sum to it for any content of the file. */
 void span_check_analyses(const struct ntk_system_trace *trace);
 
 #endif

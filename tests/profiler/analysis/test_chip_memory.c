@@ -225,7 +225,7 @@ static void a_dma_trigger_starts_the_groups_of_its_queue_instance(void **state)
     done(&h, &a);
 }
 
-/* With a single element the step of a dimension does not matter, whatever its value. Lengths with a
+/* With a single element the step of a dimension has no effect. Lengths with a
  * sum that overflows count as the whole partition. */
 static void steps_and_lengths_of_a_hostile_neff_do_not_overflow(void **state)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made pipelines, each limited by a single cause. The comment of each gives the cause
- * and the reason; the path must agree to the picosecond.
+ * Method: hand-made pipelines, each limited by a single cause. The comment of each states the cause and the reason; the path must agree to the picosecond.
  */
 #include <stdlib.h>
 #include <string.h>

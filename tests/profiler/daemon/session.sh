@@ -29,7 +29,7 @@ profile() {
     [ -z "$2" ] || grep -qF -- "$2" out err || fail "${*:3}: unexpected output"
 }
 
-# Names of operations become file names, with + for /; the program that stops a session knows only the file.
+# Names of operations become file names, with + for /; the program that stops a session receives only the file name.
 mkdir captures
 file="captures/net+layer one-$model-0.ntff"
 profile 0 '' start-session -s "$file" -a "$socket" "$model"

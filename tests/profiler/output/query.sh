@@ -11,7 +11,7 @@ neuron-profile view -d folder --output-format sqlite --output-file folder.sqlite
 export SQLITE_TMPDIR=$PWD/spill
 mkdir spill
 
-# ask SOURCE-OPTION SOURCE DATABASE SQL: both give the same answer, as CSV with names.
+# ask SOURCE-OPTION SOURCE DATABASE SQL: both return the same rows, as CSV with column names.
 ask() {
     local count
     neuron-profile query "$1" "$2" --csv "$4" >ours 2>err || fail "$4: unexpected output"

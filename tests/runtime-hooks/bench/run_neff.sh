@@ -104,7 +104,7 @@ code 2 "$bench" exec adder.neff --rate -1
 code 1 "$bench" exec nowhere.neff
 [ "$(wc -l <err)" = 1 ] || complain "expected one line"
 code 1 "$bench" exec ones
-# The reason for a rejection is above the message, whatever else the log contains.
+# The reason for a rejection is printed above the message, even if the log has other lines.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
 grep -q 'cut to here' err && complain "information for support, although the file is invalid"
 tail -n 2 err | head -n 1 | grep 'NRT:nrt_load .*not a NEFF' >/dev/null || complain "the message lacks the reason"

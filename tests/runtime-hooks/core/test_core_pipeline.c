@@ -361,7 +361,7 @@ static void a_pipeline_with_mismatched_subgraphs_is_rejected(void **state)
     free(neff);
 }
 
-/* Method: the second subgraph reads x too, and gives it a larger size than the first one does. */
+/* Method: the second subgraph reads x too, with a larger size than the first one. */
 static void a_tensor_with_two_sizes_in_a_pipeline_is_rejected(void **state)
 {
     static const char *const changes[][3] = {

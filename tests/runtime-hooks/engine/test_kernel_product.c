@@ -119,7 +119,7 @@ static void every_product_element_is_summed_in_depth_order(void **state)
     }
 }
 
-/* Converting a whole matrix of float16 gives the same result as row by row. */
+/* A whole matrix of float16 is converted to the same values as its separate rows. */
 static void packed_float16_rows_equal_rows_converted_one_at_a_time(void **state)
 {
     static uint16_t halves[DEPTH][COLUMNS];

@@ -39,7 +39,7 @@ PYTHON
 export PYTHONPATH=$python PYTHONDONTWRITEBYTECODE=1
 skip_sanitized
 
-# No runtime, and disabled hooks: nothing happens.
+# Without a runtime, and with disabled hooks: marks have no effect.
 ./marking_c && ./marking_cpp && python3 marking.py || fail "the job fails without hooks"
 NEURON_HOOKS=0 ./marking_c "$NTK_LIB_DIR/libnrt.so.1" || fail "the job fails with disabled hooks"
 

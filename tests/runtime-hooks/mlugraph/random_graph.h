@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* random_graph - numbered graphs of operators: a seed gives the same graph everywhere. */
+/* random_graph - numbered graphs of operators: a seed yields the same graph on every machine. */
 #ifndef NTK_TESTS_MLUGRAPH_RANDOM_GRAPH_H
 #define NTK_TESTS_MLUGRAPH_RANDOM_GRAPH_H
 

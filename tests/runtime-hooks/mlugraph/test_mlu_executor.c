@@ -165,7 +165,7 @@ static void fused_segments_output_the_same_values_as_separate_operators(void **s
         assert_same_heads(&imperative, &cpu, seed);
         fused += (uint32_t)symbolic.segments.count;
 
-        /* The second time nothing is compiled, and another input gives another output. */
+        /* The second time nothing is compiled, and a different input yields a different output. */
         struct mlu_array other;
         assert_int_equal(mlu_array_copy(&other, random.args[0], NULL), 0);
         mlu_array_set(&other, 0, 3);

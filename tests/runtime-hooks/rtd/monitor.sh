@@ -1,6 +1,6 @@
 #!/bin/bash
 # monitor - a running daemon as seen by observers: report, database, /metrics and neuron-top name it by its address,
-# count the answers to its clients, and record when models start and stop and when it comes and goes.
+# count the answers to its clients, and record when models and the daemon start and stop.
 . "$(dirname "$0")/daemon.sh"
 needs jq curl
 mkdir model

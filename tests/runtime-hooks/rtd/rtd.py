@@ -312,7 +312,7 @@ def most_in_progress(c, model, ifmap, ninfer, is_seen):
 
 
 def a_nan_input_is_a_numerical_error(c):
-    """NaN in the input gives NaN in the output, with the status code for it."""
+    """NaN in the input results in NaN in the output, with the status code for it."""
     nans = b'\0\0\xc0\x7f' * (128 * 512)
     model = c.load(TURNS).h_nn
     answer = c.infer(h_nn=model, ifmap=[io('x', nans)])
@@ -346,7 +346,7 @@ def reports_contain_a_loaded_model(c):
 
 
 def every_call_fails_without_cores(c):
-    """Every answer is the same, and gives the reason."""
+    """Every answer is the same, and states the reason."""
     for answer in (c.create_eg(nc_count=1), c.list_egs(), c.infer(), c.infer_post(), c.start(), c.shm_map(path='/x')):
         expect('code', answer.status.code, 6)
         expect('says why', len(answer.status.details) > 0, True)

@@ -32,7 +32,7 @@ start
 client rtd model model_states_allow_only_valid_calls
 stop
 
-# Without cores it stays, and gives the reason.
+# Without cores it continues to run and reports the reason.
 NEURON_SOFT_INSTANCE=none start
 client rtd model every_call_fails_without_cores
 stop

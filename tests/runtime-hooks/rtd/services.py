@@ -277,7 +277,7 @@ def reflection_describes_every_service(c):
         expect('official files', {name for name in known if '/' not in name},
                {'nmgr_stream_service.proto', 'common.proto', 'nerr.proto', 'nmetric.proto', 'nmgr.proto', 'nmgr_service.proto', 'nmgr_session_service.proto',
                 'openneuron_rtd.proto'})
-        # A client that knows only its arguments can make a call.
+        # A client with only the arguments of a method can make a call.
         version_reply = message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName('nrt.get_version_response'))
         answer = c.channel.unary_unary('/nrt.nmgr_v1/get_version', lambda b: b, version_reply.FromString)(b'')
         expect('version', answer.runtime_version.full_version, '1.6.24.0')

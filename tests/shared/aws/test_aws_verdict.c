@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: judges answers as services give them. */
+/* Method: judges real responses of services. */
 #include "shared/aws/aws_verdict.h"
 
 #include <stdio.h>

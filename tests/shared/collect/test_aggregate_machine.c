@@ -170,7 +170,7 @@ static void cpu_shares_are_computed_from_the_ticks_of_the_period(void **state)
     ntk_aggregate_process_usage(f->aggregate, 0, 900, 300, 10);
     finish(f);
     assert_int_equal(f->snapshot->system.context_switches, 0);
-    /* one reading gives no difference: memory is known, CPU time is not */
+    /* a single reading has no difference: memory is known, CPU time is not */
     assert_int_equal(f->snapshot->runtimes[0].has & (NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS),
                      NTK_RUNTIME_HAS_RSS);
     assert_string_equal(f->snapshot->runtimes[0].cpu_error, "");

@@ -42,7 +42,7 @@ static void counts_per_period_sum_to_the_total(void **state)
 }
 
 /* Method: the counter of executions changes before its histogram, and a period ends in between;
- * then nothing else happens. */
+ * no further call follows. */
 static void a_histogram_updated_after_its_counter_is_not_lost(void **state)
 {
     struct fixture *f = *state;

@@ -131,7 +131,7 @@ static void all_readers_report_the_same_start_of_core_failures(void **state)
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     child_tell(&child, COMMAND_EXECUTE, 1);
-    child_tell(&child, COMMAND_FAIL, 1); /* numerical errors do not make a core dead */
+    child_tell(&child, COMMAND_FAIL, 1); /* a core with numerical errors is not dead */
     poll_collector(f);
     assert_int_equal(f->snapshot->runtimes[0].cores[0].failing_since_ns, 0);
     before_ns = f->snapshot->realtime_ns;

@@ -177,7 +177,7 @@ static void a_wall_clock_jump_does_not_change_the_period_length(void **state)
     finish(&child);
 }
 
-/* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, makes it leap. */
+/* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, advances it by a step. */
 static void executions_are_counted_once_when_the_machine_sleeps(void **state)
 {
     struct fixture *f = *state;
@@ -392,8 +392,7 @@ struct backlog {
     size_t descriptors;
 };
 
-/* A fast machine creates more guests per second than a user may make a reader open; the rest
- * waits. */
+/* A fast machine creates more guests per second than the limit of segments that a reader opens for a user; the rest waits. */
 static int is_caught_up(void *ctx)
 {
     struct backlog *backlog = ctx;

@@ -56,7 +56,7 @@ static void files_that_are_not_segments_are_ignored_and_reported(void **state)
     ntk_ring_registry_close(registry);
 }
 
-/* Method: the folder has not changed for an hour, so only the file makes a poll scan it. */
+/* Method: the folder has not changed for an hour, so a poll scans it only because of the file. */
 static void an_ignored_file_is_reported_in_every_poll(void **state)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },

@@ -118,7 +118,7 @@ agent_listed() { neuron-ls -a | greps "| $agent *| neuron-monitor" && echo yes; 
 wait_for agent_listed
 kill "$agent"
 
-# Many at once give the same answer.
+# Many concurrent calls print the same output.
 neuron-ls -j >one
 many=()
 for i in {1..24}; do
@@ -176,7 +176,7 @@ wait "$bench" 2>/dev/null || true
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json | jq -e '.logical_neuroncore_config == 2' >/dev/null ||
     fail "the size of logical cores comes from a process that exited"
 
-# Unreadable files are reported. Root may read everything, unless it gives up that capability.
+# Unreadable files are reported. Root may read everything, unless it drops that capability.
 unprivileged() { "$@"; }
 if [ "$(id -u)" = 0 ]; then
     unprivileged() { setpriv --bounding-set=-dac_override,-dac_read_search "$@"; }

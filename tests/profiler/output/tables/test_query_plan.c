@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: planned statements, as the text that remains for SQLite, and statements that are not
- * planned. tests/profiler/output/query.sh checks that both ways give the same answers.
+ * planned. tests/profiler/output/query.sh checks that both ways return the same rows.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The stand-in for the vendor's runtime behaves like one: each variant exports what it should, contains none of our
-# hooks, makes no segment, and its device tree counts like a driver's.
+# The stand-in for the vendor's runtime behaves like one: each variant exports its list of symbols, contains none of
+# our hooks, creates no segment, and its device tree counts like a driver's.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq nm objdump

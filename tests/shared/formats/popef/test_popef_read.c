@@ -581,8 +581,8 @@ static void compressed_data_yields_only_the_declared_bytes(void **state)
             int64_t expected;
         } cases[] = {
             { 3000, 0, 0, 3000 },
-            { 2999, 0, 0, -POPEF_ERROR_COMPRESSION }, /* gives more */
-            { 3001, 0, 0, -POPEF_ERROR_COMPRESSION }, /* gives less */
+            { 2999, 0, 0, -POPEF_ERROR_COMPRESSION }, /* inflates to more bytes */
+            { 3001, 0, 0, -POPEF_ERROR_COMPRESSION }, /* inflates to fewer bytes */
             { 0, 0, 0, -POPEF_ERROR_COMPRESSION },
             { INT64_MAX, 0, 0, -POPEF_ERROR_COMPRESSION },
             { 3000, 1, 0, -POPEF_ERROR_COMPRESSION }, /* half a checksum */
