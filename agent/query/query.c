@@ -227,6 +227,10 @@ static int answer(const struct ntk_query_question *question, struct ntk_err *err
                                     : arg_json ? NTK_QUERY_FORM_JSON
                                                : NTK_QUERY_FORM_TABLE,
                                     err);
+        if (ret == 0 && question->empty && !arg_csv && !arg_json &&
+            ntk_query_table_row_count(&table) == 0) {
+            ntk_log_warn("", "%s", question->empty);
+        }
     }
     ntk_query_table_fini(&table);
     ntk_store_reader_close(query.reader);

@@ -60,6 +60,7 @@ struct ntk_query_question {
     uint32_t options;  /* options that apply; for 'series' the metric decides */
     int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
                   struct ntk_err *err);
+    const char *empty; /* what an answer without rows means; NULL: the headings say enough */
 };
 /* A NULL name ends the list. */
 extern const struct ntk_query_question ntk_query_questions[];

@@ -526,7 +526,7 @@ static void an_option_that_does_not_apply_to_the_query_is_rejected(void **state)
             *option++ = *value++ = '\0';
         }
         struct test_run run =
-            RUN(question, "--db", f->path, rows[i].option, rows[i].value, option, value);
+            RUN(question, "--csv", "--db", f->path, rows[i].option, rows[i].value, option, value);
         snprintf(expected, sizeof expected, "neuron-monitor query: %s\n" TRY,
                  rows[i].sentence ? rows[i].sentence : "");
         assert_string_equal(run.err, rows[i].sentence ? expected : "");

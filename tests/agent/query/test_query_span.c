@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The window of a query: where the stored data begins, and what --last covers. */
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,35 @@ static void the_query_window_begins_with_the_first_second_row_not_the_hour_row(v
     json_decref(row);
 }
 
+static void an_answer_without_rows_has_a_reason_on_stderr(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const rows[][2] = {
+        { "idle", "no causes in the window: the agent records them with --idle" },
+        { "ranks", "no process was a rank of a communicator in the window" },
+        { "verdicts", "no rank hung, broke or was slow in the window" },
+    };
+
+    store(f, (const uint64_t[]){ T0 }, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const table[] = {
+            "neuron-monitor", "query", rows[i][0], "--db", f->path, NULL
+        };
+        const char *const json[] = { "neuron-monitor", "query",  rows[i][0], "--db",
+                                     f->path,          "--json", NULL };
+        struct test_run run = test_run_program(table, NULL);
+        char expected[160];
+
+        (void)snprintf(expected, sizeof expected, "neuron-monitor query: %s\n", rows[i][1]);
+        assert_string_equal(run.err, expected);
+        assert_int_equal(run.exit_code, 0);
+        test_run_fini(&run);
+        run = test_run_program(json, NULL);
+        assert_string_equal(run.err, "");
+        test_run_fini(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +149,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             the_query_window_begins_with_the_first_second_row_not_the_hour_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_without_rows_has_a_reason_on_stderr, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
