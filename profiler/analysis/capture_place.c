@@ -94,6 +94,19 @@ static uint64_t start_of_execution(const struct ntk_system_trace *trace, uint64_
     return 0;
 }
 
+static bool is_of(const struct ntk_system_trace *trace, uint32_t pid)
+{
+    return trace->info && trace->info->process_id == pid && !trace->is_vendor;
+}
+
+/* Whether the trace is in or below the folder of the capture. */
+static bool is_near(const char *path, const struct ntk_system_trace *trace)
+{
+    size_t bytes = (size_t)(ntk_str_base_name(path) - path);
+
+    return strncmp(trace->folder, path, bytes) == 0;
+}
+
 bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *const *traces,
                            size_t count, struct ntk_capture_triggered *out_capture)
 {
@@ -107,11 +120,16 @@ bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *cons
     }
     *out_capture =
         (struct ntk_capture_triggered){ .pid = pid, .execution = execution, .nc = UINT32_MAX };
+    /* Processes of several machines may have one number. */
+    bool has_near = false;
+    for (size_t i = 0; i < count; i++) {
+        has_near = has_near || (is_of(traces[i], pid) && is_near(path, traces[i]));
+    }
     for (size_t i = 0; i < count && out_capture->start_ns == 0; i++) {
-        const NtkNtracePb__Info *info = traces[i]->info;
+        if (is_of(traces[i], pid) && (!has_near || is_near(path, traces[i]))) {
+            uint32_t first = traces[i]->info->first_core;
 
-        if (info && info->process_id == pid && !traces[i]->is_vendor) {
-            out_capture->nc = core >= info->first_core ? core - info->first_core : UINT32_MAX;
+            out_capture->nc = core >= first ? core - first : UINT32_MAX;
             out_capture->start_ns = start_of_execution(traces[i], execution);
         }
     }

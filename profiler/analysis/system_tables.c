@@ -219,6 +219,7 @@ static void execution_add(struct ntk_system_execution *execution,
             execution->has_clock = ntk_system_span_has_clock(span);
             execution->device_core = span->device_core;
         }
+        execution->run_ns = ns > execution->run_ns ? ns : execution->run_ns;
         break;
     case STEP_COUNT:
         break;

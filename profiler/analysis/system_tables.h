@@ -37,6 +37,9 @@ struct ntk_system_execution {
     uint64_t wait_ns;           /* until the core finished */
     uint64_t after_ns;
     uint64_t device_ns; /* on the clock of the core: its longest physical core, with all steps */
+    /* The longest run as the trace has it: as long as device_ns, but if the clock of the core did
+     * not advance, as in a failed execution, as long as the host saw it. */
+    uint64_t run_ns;
     uint64_t device_start_ns; /* on the clock of the core */
     uint64_t sync_host_ns;    /* host time at that moment */
     uint32_t device_core;     /* of the run that starts then; NTK_SYSTEM_NO_CORE */

@@ -172,6 +172,12 @@ static bool has_phases(const struct ntk_system_tables *tables)
     return false;
 }
 
+/* The same time as in analyze executions. */
+static uint64_t device_ns(const struct ntk_system_execution *execution)
+{
+    return execution->device_ns ? execution->device_ns : execution->run_ns;
+}
+
 static void executions_put(const struct ntk_system_view *view, size_t count_max,
                            struct ntk_buf *out)
 {
@@ -202,7 +208,7 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
             ntk_text_table_us(&table, execution->wait_ns, execution->wait_ns > 0);
             ntk_text_table_us(&table, execution->after_ns, execution->after_ns > 0);
         }
-        ntk_text_table_us(&table, execution->device_ns, execution->device_core_count > 0);
+        ntk_text_table_us(&table, device_ns(execution), execution->device_core_count > 0);
     }
     ntk_buf_add_text(out,
                      tables->execution_count == 0
@@ -394,7 +400,7 @@ static void executions_json(const struct ntk_system_tables *tables, struct ntk_j
         key_if(json, "queue_ns", execution->queue_ns, execution->queue_ns > 0);
         key_if(json, "wait_ns", execution->wait_ns, execution->wait_ns > 0);
         key_if(json, "after_ns", execution->after_ns, execution->after_ns > 0);
-        key_if(json, "device_ns", execution->device_ns, execution->device_core_count > 0);
+        key_if(json, "device_ns", device_ns(execution), execution->device_core_count > 0);
         ntk_json_key_u64(json, "device_core_count", execution->device_core_count);
         key_if(json, "nc_timestamp_ns", execution->device_start_ns,
                execution->has_clock || (!tables->is_vendor && execution->device_core_count > 0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: one execution and hand-made sync points; checks where the window of a capture is
  * placed. */
+#include <stdio.h>
 #include <string.h>
 
 #include "profiler/analysis/capture_place.h"
@@ -156,6 +157,47 @@ static void without_sync_points_the_device_run_determines_the_offset(void **stat
     assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1, NULL), 0);
 }
 
+/* Process 7 of two machines: core 3 is its second. Method: the traces in both orders, and a capture
+ * in either folder. */
+static void a_triggered_capture_belongs_to_the_process_of_its_own_machine(void **state)
+{
+    static const char *const machines[] = { "out/a", "out/b" };
+    NtkNtracePb__Info info = NTK_NTRACE_PB__INFO__INIT;
+    struct ntk_system_span spans[2] = { 0 };
+    struct ntk_system_trace traces[2] = { 0 };
+    char folders[2][32];
+    struct ntk_capture_triggered found;
+
+    (void)state;
+    info.process_id = 7;
+    info.first_core = 2;
+    for (size_t m = 0; m < 2; m++) {
+        (void)snprintf(folders[m], sizeof folders[m], "%s/i-local_pid_7/now", machines[m]);
+        spans[m] = (struct ntk_system_span){ .type = "nc_exec_running",
+                                             .exec_id = 20,
+                                             .start_ns = HOST + 1000 * m };
+        traces[m] = (struct ntk_system_trace){
+            .folder = folders[m], .info = &info, .spans = &spans[m], .span_count = 1
+        };
+    }
+    for (size_t m = 0; m < 4; m++) {
+        const struct ntk_system_trace *const order[] = { &traces[m / 2], &traces[1 - m / 2] };
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/pid_7_nc_3_exec_20.ntff", machines[m % 2]);
+        assert_true(ntk_capture_triggered(path, order, 2, &found));
+        assert_int_equal(found.pid, 7);
+        assert_int_equal(found.execution, 20);
+        assert_int_equal(found.nc, 1);
+        assert_int_equal(found.start_ns, HOST + 1000 * (m % 2));
+    }
+    const struct ntk_system_trace *const elsewhere[] = { &traces[0] };
+    assert_true(ntk_capture_triggered("moved/pid_7_nc_3_exec_20.ntff", elsewhere, 1, &found));
+    assert_int_equal(found.start_ns, HOST);
+    assert_true(ntk_capture_triggered("moved/pid_8_nc_3_exec_20.ntff", elsewhere, 1, &found));
+    assert_true(found.start_ns == 0 && found.nc == UINT32_MAX);
+    assert_false(ntk_capture_triggered("moved/profile.ntff", elsewhere, 1, &found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +208,7 @@ int main(void)
         cmocka_unit_test(sync_points_with_a_large_difference_are_not_interpolated),
         cmocka_unit_test(sync_points_before_and_after_a_reset_are_separate),
         cmocka_unit_test(without_sync_points_the_device_run_determines_the_offset),
+        cmocka_unit_test(a_triggered_capture_belongs_to_the_process_of_its_own_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

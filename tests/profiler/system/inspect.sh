@@ -173,6 +173,19 @@ grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || compl
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: unexpected exit code $?"
 grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
+# ---- a failed execution: the clock of its core did not advance; all outputs have one time for it ----
+(
+    export NEURON_SOFT_FAULT=device-error:at=2 NEURON_HOOKS_DIR=$scratch/faulty
+    mkdir -m 700 faulty
+    neuron-packager example conv -s 4 -o failing.neff >/dev/null 2>err || complain "cannot create the NEFF of a failed execution"
+    neuron-profile inspect -o failed -- neuron-bench exec failing.neff --count 2 >/dev/null 2>err
+    neuron-profile view -d failed --output-format summary-json >view.json 2>err || complain "a failed execution: view: $(cat err)"
+    neuron-profile analyze -d failed --json executions >analyze.json 2>err || complain "a failed execution: analyze: $(cat err)"
+    jq -es '[.[0].sessions[0].executions[] | [.exec_id, .device_ns]] as $x | [.[1].executions[] | [.exec_id, .device_ns]] as $y |
+        ($x | length) == 2 and $x == $y and all($x[]; .[1] > 0)' view.json analyze.json >/dev/null ||
+        complain "a failed execution has two times: $(jq -c '[.sessions[0].executions[].device_ns]' view.json) $(jq -c '[.executions[].device_ns]' analyze.json)"
+)
+
 # ---- wrong usage, and signals to the command itself ----
 code() { # WANTED PATTERN ARGUMENT...
     local wanted=$1 pattern=$2
