@@ -330,7 +330,7 @@ static void the_consumer_of_a_pipeline_waits_for_its_drain(void **state)
 
 /* A long operation of 500 ns with short ones of another opcode inside it; the last of them ends 20
  * ns after it. */
-static void time_of_instructions_inside_a_long_instruction_counts_as_its_time(void **state)
+static void overlapping_short_instructions_are_attributed_to_the_long_one(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -398,7 +398,7 @@ int main(void)
         cmocka_unit_test(an_engine_overlapped_by_a_slower_one_is_not_on_the_critical_path),
         cmocka_unit_test(small_instructions_are_bound_by_their_issue),
         cmocka_unit_test(the_consumer_of_a_pipeline_waits_for_its_drain),
-        cmocka_unit_test(time_of_instructions_inside_a_long_instruction_counts_as_its_time),
+        cmocka_unit_test(overlapping_short_instructions_are_attributed_to_the_long_one),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
         cmocka_unit_test(path_parts_still_sum_to_the_total_with_invalid_records),
     };

@@ -47,7 +47,7 @@ static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, 
 
 /* Method: the calls took 0.9 s, 0.4 of it on the core, and returned 3 times; the driver has counted
  * 5. */
-static void core_use_comes_from_the_driver_and_results_from_the_calls(void **state)
+static void core_utilization_is_read_from_the_driver_and_results_from_calls(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -103,7 +103,7 @@ static void core_use_comes_from_the_driver_and_results_from_the_calls(void **sta
                      NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_EXECUTIONS);
 }
 
-static void without_a_driver_counter_busy_time_comes_from_calls_and_is_marked(void **state)
+static void without_driver_counters_busy_time_is_derived_from_calls_and_marked(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -428,8 +428,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(core_use_comes_from_the_driver_and_results_from_the_calls),
-        TEST(without_a_driver_counter_busy_time_comes_from_calls_and_is_marked),
+        TEST(core_utilization_is_read_from_the_driver_and_results_from_calls),
+        TEST(without_driver_counters_busy_time_is_derived_from_calls_and_marked),
         TEST(driver_counts_shared_by_two_processes_are_assigned_to_neither),
         TEST(execution_counts_become_partial_if_counting_is_abandoned),
         TEST(unobserved_executions_are_absent_rather_than_zero),

@@ -104,7 +104,7 @@ static void the_first_period_is_stored_at_once_and_others_with_the_next_commit(v
 
 /* Method: the input fits into memory, so that only the commit fails, repeatedly; more periods than
  * can wait separately. */
-static void a_store_closes_while_the_disk_stays_full(void **state)
+static void a_store_can_be_closed_while_the_disk_is_full(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -271,7 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(samples_are_kept_while_the_disk_is_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             the_first_period_is_stored_at_once_and_others_with_the_next_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
+        cmocka_unit_test_setup_teardown(a_store_can_be_closed_while_the_disk_is_full, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_overflowing_queue_merges_its_oldest_periods, set_up,
                                         tear_down),
