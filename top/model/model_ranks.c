@@ -108,7 +108,10 @@ static void fill(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_RANKS_OPERATION] = ntk_top_cell_text(ntk_top_table_text(
         table, "%s %s", sample->in_flight > 0 ? "in" : "left",
         sample->operation < NTK_COLLECTIVE_COUNT ? ntk_collective_names[sample->operation] : "?"));
-    cells[NTK_TOP_RANKS_SINCE] = ntk_top_cell_if(sample->sequence > 0, (double)sample->state_ns);
+    /* The operation of a lost rank never ends. */
+    cells[NTK_TOP_RANKS_SINCE] =
+        ntk_top_cell_if(sample->sequence > 0,
+                        (double)sample->state_ns + (row->is_lost ? (double)row->lost_for_ns : 0));
     if (!row->is_lost && period_ns > 0 && operations > 0) {
         double share = 100 * (double)sample->wait_ns.period / period_ns;
 

@@ -82,6 +82,35 @@ static void a_rank_that_left_the_operation_is_shown_as_passed(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: the process of rank 1 was killed two minutes ago, after 5 s in its operation. */
+static void the_time_since_a_lost_rank_entered_its_operation_goes_on(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
+    struct ntk_snapshot *snapshot = second(1, 2, true);
+    struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(snapshot, 1);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_RANKS];
+
+    (void)state;
+    *lost = (struct ntk_lost_rank){ .pid = snapshot->runtimes[1].pid,
+                                    .tag = snapshot->runtimes[1].tag,
+                                    .command = snapshot->runtimes[1].command,
+                                    .lost_for_ns = 120 * SECOND,
+                                    .rank = snapshot->runtimes[1].ranks[0] };
+    lost->rank.in_flight = 1;
+    lost->rank.state_ns = 5 * SECOND;
+    snapshot->runtimes[1].rank_count = 0;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    for (size_t i = 0; i < table->order.count; i++) {
+        const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+        const char *rank = ntk_top_table_cell_get(table, row, NTK_TOP_RANKS_RANK)->text;
+
+        assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_RANKS_SINCE)->value ==
+                    (strcmp(rank, "1/2") == 0 ? 125e9 : 1e6));
+    }
+    assert_int_equal(table->order.count, 2);
+    ntk_top_model_destroy(model);
+}
+
 /* Method: rank 1 is slow for some windows, then none. The past shows it as it was. */
 static void a_rank_that_delays_the_other_ranks_is_marked_slow_and_listed_first(void **state)
 {
@@ -141,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_that_left_the_operation_is_shown_as_passed),
+        cmocka_unit_test(the_time_since_a_lost_rank_entered_its_operation_goes_on),
         cmocka_unit_test(a_rank_with_a_slow_verdict_is_shown_as_slow),
         cmocka_unit_test(a_rank_that_delays_the_other_ranks_is_marked_slow_and_listed_first),
     };
