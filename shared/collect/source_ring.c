@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source_ring - passes shared/ring's readings of the segments of observed processes to the
  * aggregate. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -479,6 +480,11 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
         (struct ntk_collector_unreadable){ poll.unreadable, poll.unreadable_users };
     memcpy(source->note, poll.ignored_reason, sizeof source->note);
     source->note[sizeof source->note - 1] = '\0';
+    if (poll.unreadable > 0) { /* the reason names only one of their files */
+        (void)snprintf(source->note, sizeof source->note,
+                       "permission denied for %" PRIu32 " application%s: run as root",
+                       poll.unreadable, poll.unreadable > 1 ? "s" : "");
+    }
     for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
         struct ntk_runtime_reading reading;

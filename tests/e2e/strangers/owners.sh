@@ -119,6 +119,8 @@ setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job 
 greps "no process of job 'same' found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied" text || fail "no message about a process that is not visible: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
+setpriv --reuid 65534 --regid 65534 --clear-groups neuron-top --once -d 200ms --layout overview >text 2>err || fail "neuron-top fails: $(cat err)"
+grep -q '^permission denied for [1-9][0-9]* applications\?: run as root' text || fail "neuron-top does not say what it cannot read: $(cat text)"
 code=0
 setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_HOOKS_DIR neuron-monitor hang >text || code=$?
 [ $code = 3 ] && greps '^permission denied for processes of 2 other users' text || fail "other users' folders: unexpected exit code $code: $(cat text)"
