@@ -134,7 +134,7 @@ static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_a
         ntk_hang_write_json(&view, &out->text);
     } else {
         ntk_hang_write_text(&view, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out->text);
-        ntk_hang_write_source(hosts, &out->text);
+        ntk_hang_write_source(hosts, NTK_HANG_SOURCE_OWN, &out->text);
     }
     out->found = has_trouble();
     out->saw_nothing = ranks.rows.count == 0 && stuck.running == 0;

@@ -63,12 +63,15 @@ size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count);
  * of memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
-/* Writes "source: ..." for this machine, for users; nothing for others. */
-void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
-/* Writes the same in the object of a host, as "source". */
+/* What hang and slow read themselves if no agent answers. */
+#define NTK_HANG_SOURCE_OWN "shared memory of the processes"
+/* Writes "source: ..." for this machine, for users; nothing for others. "own": what the command
+ * reads itself. */
+void ntk_hang_write_source(const struct ntk_host *hosts, const char *own, struct ntk_buf *out);
 /* Returns true if processes of other users could not be read: an empty view is then not
  * conclusive. */
 bool ntk_hang_has_unreadable(const struct ntk_host *host);
+/* Writes the source in the object of a host, as "source". */
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
 /* Prints to stdout; returns the exit code, with a message on failure. */
 int ntk_hang_print(const struct ntk_buf *out);

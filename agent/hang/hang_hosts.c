@@ -40,14 +40,14 @@ int ntk_hang_print(const struct ntk_buf *out)
     return ntk_fs_print(out, &err) < 0 ? ntk_log_failure(NULL, &err) : EXIT_SUCCESS;
 }
 
-void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out)
+void ntk_hang_write_source(const struct ntk_host *hosts, const char *own, struct ntk_buf *out)
 {
     if (hosts[0].name[0]) {
         return;
     }
-    ntk_buf_add_text(out, hosts[0].is_segments ? "source: shared memory of the processes ("
-                                               : "source: the agent on this machine");
+    ntk_buf_add_format(out, "source: %s", hosts[0].is_segments ? own : "the agent on this machine");
     if (hosts[0].is_segments) {
+        ntk_buf_add_text(out, " (");
         ntk_buf_add_clean(out,
                           hosts[0].no_agent[0] ? hosts[0].no_agent : "the agent was not queried");
         ntk_buf_add_char(out, ')');

@@ -110,7 +110,7 @@ static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_a
         ntk_slow_write_json(&pace, hosts, count, &out->text);
     } else {
         ntk_slow_write_text(&pace, hosts, arg_all, &out->text);
-        ntk_hang_write_source(hosts, &out->text);
+        ntk_hang_write_source(hosts, NTK_HANG_SOURCE_OWN, &out->text);
     }
     out->found = pace.verdicts.count > 0 && first->slow != NULL;
     out->saw_nothing = pace.verdicts.count == 0;

@@ -149,7 +149,7 @@ static int print(const struct ntk_host *hosts, size_t count)
         ntk_health_write_json(hosts, count, &out);
     } else {
         ntk_health_write_text(hosts, count, &out);
-        ntk_hang_write_source(hosts, &out);
+        ntk_hang_write_source(hosts, "the devices and processes of this machine", &out);
     }
     int ret = ntk_hang_print(&out);
     ntk_buf_fini(&out);

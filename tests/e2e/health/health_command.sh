@@ -29,6 +29,8 @@ neuron-bench machine >/dev/null
 health 0 --for 10ms
 greps '^this machine is healthy$' <text || fail "unexpected output: $(cat text)"
 [ "$(grep -cE ' healthy +- .* none$' text)" = 6 ] || fail "a local check does not show since when: $(cat text)"
+greps '^source: the devices and processes of this machine (no agent is running on this machine)$' <text ||
+    fail "unexpected source: $(cat text)"
 health 0 --for 10ms --npd
 [ "$(cat text)" = 'no Neuron errors' ] || fail "unexpected output: $(cat text)"
 code=0
