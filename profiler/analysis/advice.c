@@ -125,14 +125,19 @@ static void judge_throttling(struct ntk_advice_list *list)
     }
 }
 
+/* Without a gain: rules that limit what the others can say. They are the first ones of the enum. */
+static bool comes_first(enum ntk_advice_rule rule)
+{
+    return rule == NTK_ADVICE_ERRORS || rule == NTK_ADVICE_INCOMPLETE;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct ntk_advice_item *x = a;
     const struct ntk_advice_item *y = b;
 
-    if (x->rule != y->rule &&
-        (x->rule == NTK_ADVICE_INCOMPLETE || y->rule == NTK_ADVICE_INCOMPLETE)) {
-        return x->rule == NTK_ADVICE_INCOMPLETE ? -1 : 1;
+    if (x->rule != y->rule && (comes_first(x->rule) || comes_first(y->rule))) {
+        return (int)x->rule - (int)y->rule;
     }
     double x_gain = x->has_gain ? x->gain : -1;
     double y_gain = y->has_gain ? y->gain : -1;
@@ -170,6 +175,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
     if (!input->program->trace->has_total || list.total_ps <= 0) {
         return -ENODATA;
     }
+    ntk_advice_errors(&list);
     ntk_advice_incomplete(&list, &known);
     if (known.path) {
         ntk_advice_path(&list);

@@ -50,7 +50,7 @@ struct ntk_advice_item {
 struct ntk_advice {
     double total_ps; /* the execution */
     size_t count;
-    struct ntk_advice_item *items; /* by descending estimated gain; items without one come last */
+    struct ntk_advice_item *items; /* errors, incomplete, the rest by descending gain */
 };
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);

@@ -79,7 +79,8 @@ bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
 /* Transposes, as a share of all operations of the tensor engine; 0: unknown. */
 double ntk_advice_transpose_ratio(const struct ntk_advice_list *list);
 
-/* Called first: reports which records the capture lacks, and removes from known the figures that
+void ntk_advice_errors(struct ntk_advice_list *list);
+/* Called before the rest: reports which records the capture lacks, and removes from known the figures that
  * need them. */
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known);
 /* The path comes first, because others need its parts. Each adds the advice of its rules. */

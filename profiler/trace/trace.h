@@ -128,7 +128,6 @@ struct ntk_trace {
         bool instructions, packets, events;
     } is_cut;             /* of any core, or the file lists no core at all */
     bool has_collectives; /* there are collectives core records, which are not supported yet */
-    uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
     /* Set if only a window or some cores are shown: time 0 is the start of the window, the total

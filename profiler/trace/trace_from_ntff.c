@@ -171,9 +171,6 @@ static void count_records(struct ntk_trace_build *build)
             if (section->block == NTK_NTFF_BLOCK_CC && section->record_count) {
                 trace->has_collectives = true;
             }
-            if (is_core && section->type == NTK_NTFF_SECTION_ERROR) {
-                trace->error_records += section->record_count;
-            }
         }
     }
 }

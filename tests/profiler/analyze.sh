@@ -330,6 +330,21 @@ grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why 
 analyze 0 -s a.ntff roofline
 grep -q '^Layers: TIME is the part of the critical path' printed && grep -q '^Regions: TIME is all time that' printed ||
     complain "roofline does not say how layers and regions differ"
+# An execution with errors: they come before all advice about its speed.
+for failing in "nan 2 Scalar of core 0 at [0-9.]* us, pc 1 .nan.c:[0-9]*.: NaN written" "oob 1 DMA of core 0 at [0-9.]* us: out of bounds" \
+    "deadlock 1 Vector of core 0 at [0-9.]* us, pc 2 .deadlock.c:[0-9]*.: waits for an event that is never signaled"; do
+    read -r name count first <<<"$failing"
+    neuron-packager example "$name" -o "$name.neff" >/dev/null 2>err || complain "cannot create example $name"
+    neuron-profile capture -n "$name.neff" -s "$name.ntff" >/dev/null 2>err
+    analyze 0 -s "$name.ntff" -n "$name.neff" --json advice
+    holds ".advice[0] | .id == \"errors\" and .value == $count and (has(\"estimated_gain_ns\") | not) and (.text | test(\"$first\"))"
+    holds '[.advice[] | select(.id == "errors")] | length == 1'
+    judge
+    ends 0 neuron-profile view -s "$name.ntff" -n "$name.neff" --brief
+    grep -A1 '^Findings' printed | grep -q "the device recorded $count error" || complain "$name: the brief summary lacks the errors"
+done
+analyze 0 -s nan.ntff --to 100ns --json advice
+holds 'all(.advice[]; .id != "errors")'
 analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff
