@@ -11,8 +11,8 @@
  * Inputs of a fusion operator are in order of (reading operator, input), its outputs in order of
  * (producing operator, output), each once.
  *
- * Owner: the caller provides the storage, zeroed before a bind; _fini frees the content. Threads:
- *        one.
+ * Owner:   the caller provides the storage, zeroed before a bind; _fini frees the content.
+ * Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
