@@ -167,6 +167,19 @@ function(ntk_install_with_prefix file folder word path)
         message(STATUS \"Installing: \${folder}/${name}\")")
 endfunction()
 
+# Installed pages lie alone: of a link to a file of the source tree, only the text stays.
+function(ntk_install_unlink_sources folder)
+    set(changes "s#\\]\\(\\.\\./CHANGELOG\\.md#](CHANGELOG.md#g; s#\\]\\(docs/#](#g")
+    set(link "\\[([^]]*)\\]")
+    install(CODE "
+        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
+        file(GLOB pages \"\${folder}/*.md\")
+        execute_process(COMMAND sed -i -E [==[${changes}]==] \${pages} COMMAND_ERROR_IS_FATAL ANY)
+        execute_process(COMMAND sed -i -E [==[s#${link}\\(\\.\\./[^)]*\\)#\\1#g]==] \${pages} COMMAND_ERROR_IS_FATAL ANY)
+        file(GLOB pages \"\${folder}/*/*.md\")
+        execute_process(COMMAND sed -i -E [==[s#${link}\\(\\.\\./\\.\\./[^)]*\\)#\\1#g]==] \${pages} COMMAND_ERROR_IS_FATAL ANY)")
+endfunction()
+
 # <build>/share/man/man1/NAME.1: the template with the options of the program's table.
 function(ntk_install_man name template)
     set(made ${CMAKE_BINARY_DIR}/share/man/man1/${name}.1)

@@ -53,6 +53,11 @@ has_tools() {
         [ -s "$1/share/neuron-toolkit/slurm/neuron-slurm-common.sh" ] || fail "$1 lacks prolog or epilog of Slurm"
     [ -s "$1/share/doc/neuron-toolkit/operate.md" ] && [ -s "$1/share/neuron-toolkit/prometheus/neuron.rules.yml" ] ||
         fail "$1 lacks documents or rules"
+    (cd "$1/share/doc/neuron-toolkit" && grep -roE --include='*.md' '\]\([^):# ]+' . | sed 's/:\](/ /' | grep -v ' https*$') >links
+    while read -r page link; do
+        [ -e "$1/share/doc/neuron-toolkit/${page%/*}/$link" ] || fail "$page of $1 links to $link, which is not installed"
+    done <links
+    [ "$(wc -l <links)" -gt 100 ] || fail "the pages of $1 have too few links"
     # Files that name others of the installation name them below its prefix.
     for file in $(sed -nE "s#.*runbook_url: file://$2/([^\#]*).*#\1#p" "$1"/share/neuron-toolkit/prometheus/*.rules.yml) \
         $(sed -nE "s#^[A-Za-z]*log=$2/(.*)#\1#p" "$1/share/neuron-toolkit/slurm/slurm.conf"); do
