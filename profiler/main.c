@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-profile - one program, a subcommand for each job. */
+/* neuron-profile - main program with one subcommand for each task. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* activity_over_time - takes spans in time order and adds the uncovered part of each to the
+/* activity_over_time - takes spans in order of time and adds the uncovered part of each to the
  * pieces that it crosses. */
 #include "profiler/analysis/activity_over_time.h"
 
@@ -12,11 +12,11 @@
 
 struct row {
     struct ntk_activity_row result;
-    int64_t until_ps; /* counted so far */
+    int64_t until_ps; /* end of the counted time */
     int64_t busy_ps;
 };
 
-/* The part of the span that no earlier one of the row covered. */
+/* Adds the part of the span that is not covered by earlier spans of the row. */
 static void add(struct row *row, int64_t total_ps, size_t piece_count, int64_t start_ps,
                 int64_t end_ps)
 {
@@ -37,12 +37,12 @@ static void add(struct row *row, int64_t total_ps, size_t piece_count, int64_t s
         if (from >= (double)end_ps) {
             break;
         }
-        /* Rounding may put a start on an edge into the previous piece. */
+        /* Rounding may move a start at an edge to the previous piece. */
         row->result.pieces[p] += to > from ? (float)((to - from) / piece_ps) : 0;
     }
 }
 
-/* Rows of the engines of all cores, then those of the queues. */
+/* Names the rows: engines of all cores, then queues. */
 static void name_rows(struct row *rows, size_t row_count, const struct ntk_trace *trace,
                       const struct ntk_queue_names *names, float *storage, size_t piece_count)
 {
@@ -64,7 +64,7 @@ static void name_rows(struct row *rows, size_t row_count, const struct ntk_trace
     }
 }
 
-/* Pieces are in the order of the file. */
+/* Orders rows as in the file. */
 NTK_ORDER(compare, struct ntk_activity_row, NTK_UP(core) NTK_UP(engine) NTK_UP(pieces));
 
 static void walk_spans(const struct ntk_trace *trace, const struct ntk_queue_names *names,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * activity_over_time - when did each engine and each DMA queue work? Splits the execution into
- * equal pieces and computes the busy share of each.
+ * activity_over_time - computes when each engine and each DMA queue worked: splits the execution
+ * into equal pieces and computes the busy share of each piece.
  *
- * Busy as in engine_activity.h; a queue is busy while any DMA engine moves one of its packets.
+ * Engines are busy as in engine_activity.h; a queue is busy while any DMA engine moves one of its
+ * packets.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA if the capture does not record how long the execution
- * took.
+ * Returns -ENOMEM, or -ENODATA if the capture does not record the length of the execution.
  *
- * Owner:   the result is the caller's storage; ntk_activity_over_time_fini() frees what it points
- *          to.
+ * Owner:   the caller provides the storage of the result; ntk_activity_over_time_fini() frees its
+ *          content.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H
 #define NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H
@@ -18,18 +18,18 @@
 
 struct ntk_activity_row {
     size_t core;       /* index in the trace */
-    uint8_t engine;    /* NTK_NTFF_ENGINE_AXI: a DMA queue */
-    const char *name;  /* of a queue, from the file; NULL: rings without a name */
-    uint8_t dma_class; /* of those */
-    double busy_ratio; /* of the execution */
-    float *pieces;     /* piece_count of them, 0 to 1 */
+    uint8_t engine;    /* NTK_NTFF_ENGINE_AXI for a DMA queue */
+    const char *name;  /* name of a queue in the file; NULL for rings without a name */
+    uint8_t dma_class; /* class of rings without a name */
+    double busy_ratio; /* share of the execution */
+    float *pieces;     /* piece_count values from 0 to 1 */
 };
 
 struct ntk_activity_over_time {
     int64_t total_ps;
     size_t piece_count;
     size_t row_count;
-    struct ntk_activity_row *rows; /* by core: engines, then queues; idle ones are omitted */
+    struct ntk_activity_row *rows; /* by core: engines, then queues; idle rows are omitted */
     float *storage;
 };
 

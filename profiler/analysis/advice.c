@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice - the rules of advice.def, and the order of the findings. */
+/* advice - applies the rules of advice.def, and orders the findings. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>
@@ -151,7 +151,7 @@ static int compare(const void *a, const void *b)
     return x->rule != y->rule ? (int)x->rule - (int)y->rule : strcmp(x->text, y->text);
 }
 
-/* Drops items without a gain, at the precision that outputs show. */
+/* Drops items without a gain, with the precision of outputs. */
 static void drop_gainless(struct ntk_advice_list *list)
 {
     struct ntk_advice_item *items = list->items.items;

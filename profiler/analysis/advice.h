@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * advice - what to fix first, each item with its evidence.
+ * advice - lists the problems to fix first, each with its evidence.
  *
- * advice.def has the rules with their thresholds. A rule without a known number gives no advice,
+ * advice.def has the rules with their thresholds. A rule without a known number reports no advice,
  * and all advice has its number. share is the affected part of the execution. The list is ordered
- * by the estimated gain, which has an upper bound; docs/advice.md has the estimate of each rule. If
- * source lines are known, a message names the most expensive line and, for waits, the line that it
- * waits for.
+ * by the estimated gain, which has an upper bound; docs/advice.md describes the estimate of each
+ * rule. If source lines are known, a message names the most expensive line and, for waits, the line
+ * that it waits for.
  *
- * Owner:   caller's storage; _fini frees. It owns its texts. Pure; -ENOMEM.
+ * Owner:   the caller provides the storage; _fini frees the content, which includes the texts.
+ *          Errors: -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ADVICE_H
 #define NTK_PROFILER_ANALYSIS_ADVICE_H
@@ -40,17 +41,19 @@ struct ntk_advice_input { /* NULL members are unknown */
 
 struct ntk_advice_item {
     enum ntk_advice_rule rule;
-    double value; /* what was measured */
-    double share; /* of the execution */
+    double value; /* measured value */
+    double share; /* affected share of the execution */
     bool has_gain;
     double gain, gain_bound; /* estimate and maximum, as shares of the execution */
-    char text[512];          /* a message with the number */
+    char text[512];          /* message with the measured value */
 };
 
 struct ntk_advice {
-    double total_ps; /* the execution */
+    double total_ps; /* length of the execution */
     size_t count;
-    struct ntk_advice_item *items; /* errors, incomplete, the rest by descending gain */
+    /* First the errors, then incomplete records, then the rest by descending estimated gain; items
+     * without an estimate come last. */
+    struct ntk_advice_item *items;
 };
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);
@@ -59,7 +62,7 @@ void ntk_advice_fini(struct ntk_advice *advice);
 const char *ntk_advice_id(enum ntk_advice_rule rule);
 double ntk_advice_threshold(enum ntk_advice_rule rule);
 const char *ntk_advice_measured(enum ntk_advice_rule rule);
-/* What to do. */
+/* Returns the recommendation of a rule. */
 const char *ntk_advice_what(enum ntk_advice_rule rule);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_dma - how well queues use their engines, spills, and repeated reads. */
+/* advice_dma - gives advice about the use of engines by queues, spills, and repeated reads. */
 #include "profiler/analysis/advice_private.h"
 #include "profiler/analysis/executions.h"
 
@@ -12,7 +12,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/units.h"
 
-/* "qSyncIO0"; with several cores it includes the core. */
+/* Writes a name such as "qSyncIO0"; with several cores it includes the core. */
 static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue_row *row,
                        char *buf, size_t buf_bytes)
 {
@@ -26,13 +26,13 @@ static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue
     }
 }
 
-/* The cost of a queue's transfers, by the lines that started them. */
+/* Cost of a queue's transfers, by the lines that started them. */
 struct queue_lines {
-    struct ntk_line_costs small; /* packets */
-    struct ntk_line_costs busy;  /* ps from first to last packet */
+    struct ntk_line_costs small; /* number of packets */
+    struct ntk_line_costs busy;  /* ps from the first to the last packet */
 };
 
-/* Index of the row; rows.row_count if there is none. */
+/* Returns the index of the row; rows.row_count if there is none. */
 static size_t row_of(const struct ntk_dma_efficiency *dma, const struct ntk_queue_name *name)
 {
     size_t i = 0;
@@ -102,7 +102,8 @@ static void add_transfers(struct ntk_advice_list *list, struct queue_lines *queu
     ntk_queue_names_fini(&names);
 }
 
-/* "; a.py:30 waits for it (12.345 us)": the line that waits longest for the transfers of a line. */
+/* Returns a text such as "; a.py:30 waits for it (12.345 us)", with the line that waits longest for
+ * the transfers of a line. */
 static const char *waiting_text(const struct ntk_advice_list *list,
                                 const struct ntk_line_pair *reader, char *buf)
 {
@@ -148,7 +149,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
         uint64_t small = row->size_counts[NTK_DMA_SIZE_POOR] + row->size_counts[NTK_DMA_SIZE_SMALL];
 
         if (row->dma_class == NTK_TRACE_DMA_INSTRUCTION) {
-            continue; /* the runtime's */
+            continue; /* queues of the runtime */
         }
         queue_name(list->input->program->trace, row, name, sizeof name);
         double on_path = list->input->path ? ntk_advice_queue_path(list, row->name) : 0;
@@ -161,7 +162,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
                 100 * (double)small / (double)data, name, (unsigned long long)small,
                 (unsigned long long)data, NTK_DMA_SMALL_BYTES,
                 ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
-            if (list->input->path) { /* small packets in half the time */
+            if (list->input->path) { /* gain: small packets in half the time */
                 ntk_advice_gain(item, on_path * (double)small / (double)data / 2, most);
                 ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }
@@ -174,7 +175,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
                 name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                 ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes),
                 ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));
-            if (list->input->path) { /* at the full rate */
+            if (list->input->path) { /* gain: transfers at the full rate */
                 ntk_advice_gain(item, on_path * (1 - row->efficiency), most);
                 ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_engines - engines and cores that wait, and what the tensor engine does meanwhile. */
+/* advice_engines - gives advice about engines and cores that wait, and the tensor engine's work. */
 #include "profiler/analysis/advice_private.h"
 
 #include <stdio.h>
@@ -7,8 +7,9 @@
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/trace/walk.h"
 
-/* ", which goes back to Vector ACTIVATE (81.3 %)": the root cause of most waits for a source, if it
- * is another instruction and accounts for at least half of them; else "". */
+/* Returns a text such as ", which is caused by Vector ACTIVATE (81.3 %)", with the root cause of
+ * most waits for a source, if it is another instruction and accounts for at least half of them;
+ * else "". */
 static const char *root_text(const struct ntk_idle_engine *engine, unsigned source, int64_t for_ps,
                              char *buf, size_t buf_bytes)
 {
@@ -27,7 +28,7 @@ static const char *root_text(const struct ntk_idle_engine *engine, unsigned sour
             snprintf(buf, buf_bytes, ", ultimately for %s (%.1f%% of that time)", name,
                      100 * (double)chain->idle_ps / (double)for_ps);
         }
-        break; /* the longest comes first */
+        break; /* the longest row is first */
     }
     return buf;
 }
@@ -54,7 +55,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 for_ps[ntk_idle_source(row)] += row->idle_ps;
             }
         }
-        /* An engine with little work may wait without advice, unless all of them have little
+        /* An engine with little work may wait without advice, unless all engines have little
          * work. */
         for (unsigned e = 0; e < NTK_SOURCES; e++) {
             double share = list->has_no_waits ? 0 : (double)for_ps[e] / list->total_ps;
@@ -72,12 +73,12 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                                            : ntk_ntff_engine_title(e),
                 root_text(engine, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
-            ntk_advice_gain(item, busy, share); /* it waits and works at the same time */
+            ntk_advice_gain(item, busy, share); /* the engine waits and works at the same time */
             ntk_advice_limit(list, item, 0, "wait:%s", ntk_ntff_engine_name(engine->engine));
         }
     }
     for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
-        int64_t least_ps = INT64_MAX; /* the least idle time of an engine */
+        int64_t least_ps = INT64_MAX; /* least idle time of any engine */
 
         for (size_t i = 0; i < idle->engine_count; i++) {
             if (idle->engines[i].core == c &&
@@ -92,7 +93,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
                                  "core %u is idle for %.1f%% of the execution (%.3f us)",
                                  trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
-            if (list->input->path) { /* two cores do half of it each */
+            if (list->input->path) { /* gain: two cores do half of the work each */
                 ntk_advice_gain(item, list->work / 2, share / 2);
             }
         }
@@ -100,7 +101,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
 }
 
 /* Adds the tensor engine's busy time, by line. Instructions overlap: each moment is
- * that of the first one, so the lines add up to the time that the advice states. */
+ * counted for the first one, so the lines add up to the time in the advice. */
 static void add_busy_lines(const struct ntk_advice_list *list, struct ntk_line_costs *busy)
 {
     const struct ntk_program *program = list->input->program;
@@ -142,13 +143,13 @@ static void add_moved_lines(const struct ntk_advice_list *list, struct ntk_line_
     }
 }
 
-/* Useful operations of the tensor engine as a share of its peak while busy, and the share of the
- * execution to which it applies; false: unknown. */
+/* Computes the useful operations of the tensor engine as a share of its peak while busy, and the
+ * share of the execution to which it applies; false if unknown. */
 static bool tensor_rate(const struct ntk_advice_list *list, double *out_rate, double *out_share)
 {
     const struct ntk_trace *trace = list->input->program->trace;
     const struct ntk_cost_table *costs = list->input->costs;
-    uint64_t useful = 0; /* counted like mfu */
+    uint64_t useful = 0; /* counted in the same way as for mfu */
     struct ntk_activity activity;
 
     for (size_t i = 0; costs && costs->flops_known && i < costs->operations.count; i++) {
@@ -188,7 +189,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
 {
     const struct ntk_trace *trace = list->input->program->trace;
     const struct ntk_cost_table *costs = list->input->costs;
-    struct ntk_line_costs moved = { 0 }; /* transposes by lines */
+    struct ntk_line_costs moved = { 0 }; /* transposes, by line */
     struct ntk_line_costs busy = { 0 };
     char line[NTK_ADVICE_LINES_BYTES];
     struct ntk_activity activity;
@@ -217,7 +218,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
                                 "%.1f%% of its peak rate%s",
                                 100 * busy_share, 100 * rate,
                                 ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
-        if (list->input->path) { /* the threshold, and the peak */
+        if (list->input->path) { /* gain: up to the threshold; bound: up to the peak */
             ntk_advice_gain(
                 item, list->tensor * (1 - rate / ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE)),
                 list->tensor * (1 - rate));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_incomplete - records that a capture lacks, and the figures that depend on them. */
+/* advice_incomplete - reports records that a capture lacks, and the figures that depend on them. */
 #include "profiler/analysis/advice_private.h"
 
 #include "profiler/analysis/incomplete.h"
 
-/* Above this share of the path, waits of the program without a recorded cause are more than a few
- * missing records. The runtime's code also waits for the host and for other cores; captures of the
- * core lack their changes. */
+/* Maximum share of the path for waits of the program without a recorded cause that are explained by
+ * a few missing records. The runtime's code also waits for the host and for other cores; captures
+ * of the core lack their changes. */
 #define UNKNOWN_RATIO 0.05
 
-/* The part of the path in which the program waits for unrecorded changes; 0: too small. */
+/* Returns the part of the path in which the program waits for unrecorded changes; 0 if too
+ * small. */
 static double unknown_ratio(const struct ntk_advice_input *known)
 {
     const struct ntk_critical_path *path = known->path;
@@ -52,7 +53,7 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
         known->path = NULL;
         list->has_no_waits = true;
     }
-    /* Without any packets no sum of them is too small. */
+    /* Without any packets, the sum of packets does not show if any were lost. */
     if (most & NTK_LACK_PACKETS &&
         (program->trace->is_cut.packets || program->dropped.bytes.there)) {
         known->dma = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_path - what determines the length of the execution: engines, DMA, latency, the runtime. */
+/* advice_path - gives advice about the critical path: engines, DMA, latency, the runtime. */
 #include "profiler/analysis/advice_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LATE_PS 500000 /* of a change of a semaphore after its maker */
+#define LATE_PS 500000 /* delay of a semaphore change after its maker */
 
 uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
 {
@@ -68,7 +68,7 @@ double ntk_advice_queue_path(const struct ntk_advice_list *list, const char *nam
     return (double)path_ps / list->total_ps;
 }
 
-/* The parts of the path from which gains are estimated. */
+/* Adds the parts of the path from which gains are estimated. */
 static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *sweep, size_t i)
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];
@@ -92,7 +92,7 @@ static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *swe
     }
 }
 
-/* DMA of all queues together: the share of a single queue means less the more queues a program
+/* Judges DMA of all queues together, because the share of a single queue means less if a program
  * has. */
 static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs *lines)
 {
@@ -108,7 +108,7 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
         if ((of->kind == NTK_PATH_TRANSFER && of->slot != NTK_LAYER_RUNTIME) ||
             (of->kind == NTK_PATH_WAIT && of->name)) {
-            most = most ? most : of; /* the longest comes first */
+            most = most ? most : of; /* the longest share is first */
             dma_ps += of->path_ps;
             count += of->count;
         }
@@ -134,14 +134,14 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
 struct path_sum {
     int64_t path_ps;
-    int64_t longest_ps;         /* of one step */
-    int64_t issue_ps, drain_ps; /* of path_ps, in an engine */
+    int64_t longest_ps;         /* longest duration of one step */
+    int64_t issue_ps, drain_ps; /* parts of path_ps in an engine */
     uint64_t count;
     struct ntk_line_costs lines;
-    struct ntk_line_costs issue_lines; /* of issue_ps */
+    struct ntk_line_costs issue_lines; /* lines for issue_ps */
 };
 
-/* Finds the line of the instruction of a step. NULL: no instruction, or no line. */
+/* Finds the line for the instruction of a step. NULL if there is no instruction, or no line. */
 static const struct ntk_neff_position *position_of(const struct ntk_advice_list *list, size_t step)
 {
     const struct ntk_critical_path *path = list->input->path;
@@ -154,7 +154,7 @@ static const struct ntk_neff_position *position_of(const struct ntk_advice_list 
                                 ntk_path_instruction(program->trace, &path->steps[step]));
 }
 
-/* The line that the step delays, and the line it waits for. */
+/* Adds the line that the step delays, and the line for which it waits. */
 static void add_lines(const struct ntk_advice_list *list, size_t i, struct ntk_line_costs *lines)
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];
@@ -174,7 +174,7 @@ static void add_lines(const struct ntk_advice_list *list, size_t i, struct ntk_l
     }
 }
 
-/* One engine, with its phases. */
+/* Judges one engine, with its phases. */
 static void judge_engine(struct ntk_advice_list *list, unsigned engine, const struct path_sum *sum)
 {
     double share = (double)sum->path_ps / list->total_ps;
@@ -190,8 +190,8 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
                          "between %llu steps on the critical path%s",
                          ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
                          (unsigned long long)sum->count, line);
-    ntk_advice_gain(item, issue / 2, issue); /* half as many instructions */
-    /* If issue dominates, that advice is more useful. */
+    ntk_advice_gain(item, issue / 2, issue); /* gain: half as many instructions */
+    /* If issue dominates, advice about issue is more useful. */
     ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
     item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
@@ -201,7 +201,8 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
         100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,
         (unsigned long long)sum->count, 100 * (share - issue - drain), 100 * issue, 100 * drain,
         line);
-    /* Only this engine multiplies matrices; work of the others can move to an idle engine. */
+    /* Only this engine multiplies matrices; work of the other engines can be moved to an idle
+     * engine. */
     ntk_advice_gain(item,
                     is_compute                         ? share * ntk_advice_transpose_ratio(list)
                     : engine == NTK_NTFF_ENGINE_TENSOR ? issue + drain
@@ -214,7 +215,8 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     }
 }
 
-/* Changes that took far longer than hardware's 0.05 us: smaller steps are not the reason. */
+/* Reports changes that took far longer than the 0.05 us of hardware: smaller steps are not the
+ * reason. */
 static void judge_late(struct ntk_advice_list *list, const struct path_sum *late)
 {
     double share = (double)late->path_ps / list->total_ps;
@@ -230,7 +232,7 @@ static void judge_late(struct ntk_advice_list *list, const struct path_sum *late
         100 * share, (unsigned long long)late->count, late->count == 1 ? "" : "s",
         late->count == 1 ? "s" : "", (double)late->path_ps / 1e6, (double)late->longest_ps / 1e6,
         ntk_advice_lines(list, &late->lines, "at", 1e6, " us", line));
-    ntk_advice_gain(item, share / 2, share); /* half as many changes at once */
+    ntk_advice_gain(item, share / 2, share); /* gain: half as many changes at the same time */
     ntk_advice_limit(list, item, 0, "latency=2");
 }
 
@@ -241,7 +243,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
     struct path_sum engines[NTK_NTFF_ENGINE_COUNT] = { 0 };
     struct path_sum latency = { 0 };
     struct path_sum late = { 0 };
-    int64_t load_ps = 0; /* of the program, by the runtime */
+    int64_t load_ps = 0; /* time in which the runtime loads the program */
     struct path_sum runtime = { 0 };
     struct path_sum dma = { 0 };
     struct ntk_advice_sweep sweep = { 0 };
@@ -298,7 +300,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
             100 * share, (unsigned long long)latency.count,
             (double)latency.path_ps / 1e6 / (double)latency.count, (double)latency.longest_ps / 1e6,
             ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
-        ntk_advice_gain(item, share / 2, share); /* half as many steps */
+        ntk_advice_gain(item, share / 2, share); /* gain: half as many steps */
         ntk_advice_limit(list, item, 0, "latency=2");
     }
     judge_late(list, &late);
@@ -315,5 +317,5 @@ void ntk_advice_path(struct ntk_advice_list *list)
                          "%.1f%% of the execution is spent in the prologue and epilogue added by "
                          "the runtime: %.3f us%s",
                          100 * share, (double)runtime.path_ps / 1e6, load);
-    ntk_advice_gain(item, share / 2, share); /* twice the work per execution */
+    ntk_advice_gain(item, share / 2, share); /* gain: twice the work per execution */
 }

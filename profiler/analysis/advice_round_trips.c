@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_round_trips - scratch tensors that leave the core and come back: the largest ones
+/* advice_round_trips - reports scratch tensors that leave the core and return: the largest ones
  * individually, the others as a sum. */
 #include "profiler/analysis/advice_private.h"
 
@@ -12,30 +12,30 @@
 
 #define LARGEST 3
 #define REST LARGEST
-#define GROUPS (LARGEST + 1) /* the largest tensors, and all others */
+#define GROUPS (LARGEST + 1) /* the largest tensors, and one group for all others */
 
 struct group {
     uint64_t write_bytes, read_bytes;
     size_t count;
     const struct ntk_tensor_row *row;
-    int64_t path_ps;  /* of its transfers */
-    int64_t free_ps;  /* of path_ps: no engine executes in it */
-    int64_t bound_ps; /* lower bound on the path without them */
-    bool is_touched;  /* by the slot that is visited */
+    int64_t path_ps;  /* time of its transfers on the path */
+    int64_t free_ps;  /* part of path_ps in which no engine executes */
+    int64_t bound_ps; /* lower bound of the path without these transfers */
+    bool is_touched;  /* true if the visited slot touches it */
 };
 
-/* The part of the path in transfers that one slot started. */
+/* Part of the path in transfers started by one slot. */
 struct slot_time {
-    uint32_t instruction; /* one of them */
+    uint32_t instruction; /* one instruction of the slot */
     int64_t path_ps, free_ps, bound_ps;
 };
 
 struct trips {
     struct group groups[GROUPS];
     struct ntk_map of_names; /* 1 + index in groups */
-    struct ntk_vec slots;    /* struct slot_time */
+    struct ntk_vec slots;    /* elements are struct slot_time */
     struct ntk_map of_slots; /* 1 + index in slots */
-    int64_t unknown_ps;      /* the path waits for an unknown transfer */
+    int64_t unknown_ps;      /* time in which the path waits for an unknown transfer */
     int failed;
 };
 
@@ -50,7 +50,7 @@ static void make_groups(struct trips *trips, const struct ntk_tensor_traffic *te
     double least = ntk_advice_threshold(NTK_ADVICE_ROUND_TRIP);
     size_t largest = 0;
 
-    for (size_t i = 0; i < tensors->row_count; i++) { /* the most bytes first */
+    for (size_t i = 0; i < tensors->row_count; i++) { /* tensors with the most bytes are first */
         const struct ntk_tensor_row *row = &tensors->rows[i];
         double share = (double)(row->read_bytes + row->write_bytes) / all;
 
@@ -88,7 +88,7 @@ static struct slot_time *slot_of(struct trips *trips, const struct ntk_trace_cor
     return ntk_vec_at(&trips->slots, index - 1);
 }
 
-/* The path by the slots that began its transfers. */
+/* Adds the path to the slots that started its transfers. */
 static void add_path(struct trips *trips, const struct ntk_advice_input *input)
 {
     const struct ntk_critical_path *path = input->path;
@@ -127,7 +127,8 @@ static void touch(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_
     }
 }
 
-/* A transfer of several tensors counts for each of them, but once in the sum of the others. */
+/* Distributes times: a transfer of several tensors counts for each of them, but once in the sum of
+ * the others. */
 static void share_out(struct trips *trips, const struct ntk_trace *trace,
                       const struct ntk_trace_core *core)
 {

@@ -12,9 +12,9 @@
 
 #include "profiler/analysis/what_if.h"
 
-/* For larger captures each change takes seconds. */
+/* Maximum size of a capture; for larger captures each change takes seconds. */
 #define INSTRUCTIONS_MAX 1000000
-/* Times are whole ps. */
+/* Tolerance, because times are whole ps. */
 #define ROUNDING 1e-4
 
 struct limit {
@@ -53,7 +53,7 @@ static bool is_too_large(const struct ntk_trace *trace)
     return count > INSTRUCTIONS_MAX;
 }
 
-/* The same changes of several items are timed once. */
+/* Computes the time for changes; the same changes for several items are computed once. */
 static int time_again(const struct ntk_advice_list *list, struct ntk_what_if_changes *changes,
                       int64_t *gains_ps, size_t *of_limits)
 {

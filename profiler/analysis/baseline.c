@@ -67,7 +67,7 @@ static bool parse_change(const char *text, struct ntk_baseline_limit *limit)
         return false;
     }
     if (ntk_measure_is_time(limit->kind)) {
-        /* Without a unit it would mean seconds, a limit that is never reached. */
+        /* A number without a unit would mean seconds, a limit that is never reached. */
         if (ntk_str_parse_duration_ns(text, &amount) < 0 ||
             (amount > 0 && isdigit((unsigned char)text[strlen(text) - 1]))) {
             return false;
@@ -86,7 +86,7 @@ int ntk_baseline_limit_parse(const char *text, struct ntk_baseline_limit *out_li
                              struct ntk_err *err)
 {
     struct ntk_baseline_limit limit = { 0 };
-    const char *equals = strrchr(text, '='); /* names may hold one */
+    const char *equals = strrchr(text, '='); /* a name may contain one */
     size_t kind_bytes = strcspn(text, "/=");
 
     if (!equals) {
@@ -123,8 +123,8 @@ static bool is_for(const struct ntk_baseline_limit *limit, const struct ntk_comp
                                         strcmp(limit->name, ntk_comparison_shown(row)) == 0);
 }
 
-/* Something new has grown beyond every share of its old value. A chip's utilization gets worse by
- * shrinking. */
+/* Returns true if a measure has grown beyond the limit. A new measure exceeds every share of its
+ * old value. A chip's utilization becomes worse when it decreases. */
 static bool has_grown(const struct ntk_comparison_row *row, const struct ntk_baseline_limit *limit)
 {
     double room = limit->is_share ? limit->amount * row->before : limit->amount;

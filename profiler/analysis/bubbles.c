@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bubbles - idle parts joined to gaps, gaps grouped by their cause. */
+/* bubbles - joins idle parts to gaps, and groups gaps by their cause. */
 #include "profiler/analysis/bubbles.h"
 
 #include <errno.h>
@@ -7,13 +7,13 @@
 
 #include "shared/base/vec.h"
 
-#define PARTS_MAX 32 /* distinct causes of one gap; further ones count for the last one */
+#define PARTS_MAX 32 /* maximum number of causes in one gap; further causes count for the last */
 
-/* A cause of the current gap. */
+/* A cause in the current gap. */
 struct share {
     size_t cause;
     int64_t ps;
-    int64_t longest_ps; /* of its parts */
+    int64_t longest_ps; /* longest of its parts */
     bool has_root, is_root_unknown;
     struct ntk_chain_link root;
 };
@@ -21,9 +21,9 @@ struct share {
 struct gather {
     struct ntk_bubbles_options options;
     struct ntk_bubbles *bubbles;
-    struct ntk_vec causes; /* struct ntk_bubble_cause */
+    struct ntk_vec causes; /* elements are struct ntk_bubble_cause */
     struct ntk_map queues; /* index of the cause + 1, by name */
-    struct ntk_map others; /* the same, keyed by what distinguishes causes */
+    struct ntk_map others; /* index of the cause + 1, by the properties that distinguish causes */
     bool is_open;
     struct ntk_bubble gap;
     size_t share_count;
@@ -59,7 +59,7 @@ static uint64_t key_of(const struct ntk_bubble_cause *cause)
            (uint64_t)maker->engine << 8 | maker->opcode;
 }
 
-/* Queues with the same name are one cause, on any core. 0: not found. */
+/* Finds a cause. Queues with the same name are one cause, on any core. Returns 0 if not found. */
 static uintptr_t find(const struct gather *gather, const struct ntk_bubble_cause *cause)
 {
     return (uintptr_t)(cause->maker.queue ? ntk_map_get(&gather->queues, cause->maker.queue)
@@ -72,7 +72,7 @@ static int remember(struct gather *gather, const struct ntk_bubble_cause *cause,
                               : ntk_map_put_number(&gather->others, key_of(cause), (void *)index);
 }
 
-/* SIZE_MAX: out of memory. */
+/* Returns the index of the cause; SIZE_MAX if out of memory. */
 static size_t cause_index(struct gather *gather, const struct ntk_idle_row *row)
 {
     struct ntk_bubble_cause cause = cause_of(row);
@@ -184,7 +184,7 @@ static int end_gap(struct gather *gather)
     return list_gap(cause, gather->options.limit, gap);
 }
 
-/* The root of the longest wait of the cause, if it is not the cause itself. */
+/* Takes the root of the cause's longest wait, if it is not the cause itself. */
 static void take_root(struct share *share, const struct ntk_wait_chain *chain)
 {
     share->is_root_unknown = chain && chain->is_unknown;
@@ -260,7 +260,7 @@ static int compare_causes(const void *a, const void *b)
     return x->count ? compare_gaps(x->bubbles, y->bubbles) : 0;
 }
 
-/* Removes causes that are the main cause of no gap. */
+/* Removes causes that are not the main cause of any gap. */
 static void sort(struct ntk_bubbles *bubbles)
 {
     for (size_t i = 0; i < bubbles->cause_count; i++) {

@@ -8,9 +8,9 @@
 #include "shared/base/str.h"
 
 #define INTERPOLATE_NS 1000000000U
-#define DRIFT_MAX 0.001 /* of a clock; a larger one means another clock */
+#define DRIFT_MAX 0.001 /* maximum drift of a clock; a larger drift means another clock */
 
-/* The points of one clock epoch around a point. */
+/* Finds the points with the same clock epoch around a point. */
 static size_t points_around(const struct ntk_vec *all, const struct ntk_system_sync *point,
                             const struct ntk_system_sync **out_points)
 {
@@ -31,7 +31,7 @@ static size_t points_around(const struct ntk_vec *all, const struct ntk_system_s
     return (size_t)(end - first);
 }
 
-/* 0: the core has no points. */
+/* Returns 0 if the core has no points. */
 static uint64_t host_of(const struct ntk_system_sync *points, size_t count, uint64_t device_ns)
 {
     const struct ntk_system_sync *before = points;
@@ -80,7 +80,8 @@ uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                                                : execution->sync_host_ns;
 }
 
-/* Spans are in order of their start: the first physical core of a pair counts. */
+/* Returns the start of the execution. Spans are in order of their start: the first physical core of
+ * a pair is used. */
 static uint64_t start_of_execution(const struct ntk_system_trace *trace, uint64_t execution)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
@@ -112,7 +113,7 @@ bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *cons
 {
     unsigned long long execution;
     unsigned pid;
-    unsigned core; /* of the machine */
+    unsigned core; /* number of the core in the machine */
 
     if (sscanf(ntk_str_base_name(path), "pid_%u_nc_%u_exec_%llu.ntff", &pid, &core, &execution) !=
         3) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* causes - why an instruction did not start earlier: its change, or its engine. */
+/* causes - finds out why an instruction did not start earlier: its change, or its engine. */
 #include "profiler/analysis/dependencies.h"
 
-/* The time of the change that released an instruction while it ran; its start if there is none. */
+/* Returns the time of the change that released an instruction while it ran; its start if there is
+ * none. */
 static int64_t let_go_ps(const struct ntk_program *program, size_t core_index,
                          const struct ntk_core_dependencies *dependencies, uint32_t item)
 {
@@ -45,8 +46,8 @@ void ntk_cause_get(const struct ntk_program *program, size_t core_index,
     if (cause.is_released && release->by != NTK_NO_INDEX) {
         int64_t before_ps = cause.released_ps < at_ps ? cause.released_ps : at_ps;
         size_t by_core = ntk_release_core(core_index, release);
-        /* An instruction that was released only after the change did not make it. This also breaks
-         * cycles: following releases always leads back in time. */
+        /* An instruction that was released only after the change did not make the change. This also
+         * prevents cycles: following releases always leads back in time. */
         cause.is_known =
             let_go_ps(program, by_core, &dependencies->all[by_core], release->by) < before_ps;
     }

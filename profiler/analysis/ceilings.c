@@ -8,8 +8,8 @@
 #include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 
-#define SEMAPHORE_BYTES 4 /* a packet of this size changes a semaphore */
-#define PLAIN_QUARTERS 4  /* weight of a 16-bit product */
+#define SEMAPHORE_BYTES 4 /* packets of this size change a semaphore */
+#define PLAIN_QUARTERS 4  /* weight of a 16-bit product, in quarters */
 #define FP32_QUARTERS 16
 
 const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf, size_t buf_bytes)
@@ -53,7 +53,7 @@ static void add_type(struct ntk_ceilings *ceilings, const struct ntk_slot_fact *
 
 NTK_ORDER(compare_types, struct ntk_ceiling_type, NTK_DOWN(flops) NTK_UP(dtype) NTK_UP(quarters));
 
-/* Types and cores: from each instruction that ran. */
+/* Adds types and cores of each instruction that ran. */
 static void add_instructions(const struct ntk_program *program, const struct ntk_cost_table *costs,
                              bool *ran, struct ntk_ceilings *ceilings)
 {
@@ -93,7 +93,8 @@ static void count_dma_engines(const struct ntk_trace *trace, struct ntk_ceilings
     }
 }
 
-/* Cores of one device; the stack of core p is that of p / stack_cores. */
+/* Returns the number of memory stacks. Cores belong to one device; core p uses stack p /
+ * stack_cores. */
 static unsigned count_stacks(const struct ntk_trace *trace, const bool *ran)
 {
     unsigned count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_access - ranges of operands of the open encoding, of prepared transfers, and of a vendor's
- * slots. */
+/* chip_access - finds ranges of operands in the open encoding, in prepared transfers, and in a
+ * vendor's slots. */
 #include "profiler/analysis/chip_access.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 #define PARTITIONS 128
 
 struct learning {
-    bool is_unknown[256]; /* by opcode: a slot with it is not decoded */
+    bool is_unknown[256]; /* by opcode: true if a slot with it is not decoded */
     struct ntk_chip_accesses *accesses;
     const struct ntk_trace_core *core;
-    int64_t most[NTK_CHIP_SPACE_COUNT]; /* bytes of a partition */
+    int64_t most[NTK_CHIP_SPACE_COUNT]; /* maximum bytes per partition */
     int failed;
 };
 
@@ -44,7 +44,7 @@ static void add(struct learning *l, unsigned space, int64_t low, int64_t high,
     }
 }
 
-/* `count` partitions from `first` on, at this distance. */
+/* Returns the samples for `count` partitions from `first` on, at this distance. */
 static uint8_t samples_of(int64_t first, uint64_t count, int64_t step)
 {
     uint8_t samples = 0;
@@ -77,7 +77,8 @@ static void add_operand(struct learning *l, const struct ntk_isa_operand *operan
         });
 }
 
-/* One side of a prepared transfer: steps of whole partitions do not extend the range in each. */
+/* Adds one side of a prepared transfer: steps of whole partitions do not extend the range within a
+ * partition. */
 static void add_pattern(struct learning *l, const struct ntk_neff_pattern *pattern, unsigned views,
                         bool is_write, bool is_read)
 {
@@ -145,7 +146,7 @@ static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_i
 
 static void add_range(struct learning *l, const struct ntk_vendor_range *range, unsigned views)
 {
-    /* A tile does not record its first partition: assume all. */
+    /* A tile does not record its first partition, so assume all. */
     add(l, range->is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, range->low, range->high,
         (struct ntk_chip_access){
             .samples = range->partition_count ? samples_of(range->partition, range->partition_count,
@@ -163,14 +164,14 @@ static bool is_same(const struct ntk_vendor_range *a, const struct ntk_vendor_ra
            a->low == b->low && a->high == b->high;
 }
 
-/* The views that have complete information. */
+/* Adds ranges of a vendor's slot; returns the views that have complete information. */
 static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
 {
     struct ntk_vendor_range is[NTK_VENDOR_RANGES_MAX];
     struct ntk_vendor_range reported[NTK_VENDOR_RANGES_MAX];
     int is_count = ntk_vendor_slot_ranges(slot, false, is);
     int reported_count = ntk_vendor_slot_ranges(slot, true, reported);
-    unsigned same = 0; /* bits of the equal reported ones */
+    unsigned same = 0; /* bits of equal ranges among the reported ones */
 
     for (int i = 0; i < is_count; i++) {
         unsigned views = NTK_CHIP_AS_IT_IS;
@@ -191,7 +192,7 @@ static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
                      (reported_count >= 0 ? NTK_CHIP_AS_REPORTED : 0));
 }
 
-/* Slots come in order of engine and position, or of time. */
+/* Notes an unknown slot. Slots are passed in order of engine and position, or of time. */
 static void note_unknown(struct learning *l, const struct ntk_trace_instruction *instruction)
 {
     struct ntk_chip_unknown *unknown = &l->accesses->unknown;
@@ -221,7 +222,8 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
         slot->known_views = NTK_CHIP_VIEWS_ALL;
     } else if (fact->is_open && !fact->is_transfer &&
                !ntk_open_slot_has_operands(l->core, instruction)) {
-        /* It waits, jumps or signals. Decoding it again takes longer than all else here. */
+        /* The instruction waits, jumps or signals. Decoding it again would take longer than all
+         * other work here. */
         slot->known_views = NTK_CHIP_VIEWS_ALL;
     } else if (ntk_open_slot_decode(l->core, instruction, &open)) {
         slot->known_views = add_open(l, instruction->engine, &open) ? NTK_CHIP_VIEWS_ALL : 0;
@@ -346,7 +348,7 @@ static bool has_prepared(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Prepared transfers of a vendor's program are not in its slots: the NEFF lists the data that each
+/* Prepared transfers in a vendor's program are not in its slots: the NEFF lists the data that each
  * trigger moves, but not transfers without a trigger. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core)

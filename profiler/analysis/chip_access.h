@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_access - the bytes of the state buffer and of PSUM that each executed instruction of a core
- * reads and writes.
+ * chip_access - finds the bytes in the state buffer and PSUM that each executed instruction of a
+ * core reads and writes.
  *
  * A range is in a partition, from the lowest to the highest byte of a tile, limited to the memory
- * if its size is known. The ranges of a slot are computed once, however often it ran.
+ * if its size is known. The ranges of a slot are computed only once.
  *
- * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
- *          borrowed. Threads: any; immutable after creation.
+ * Owner:   the caller provides the storage, which ntk_chip_accesses_init() fills and _fini() frees;
+ *          the program is borrowed. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
 #define NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
@@ -17,66 +17,66 @@
 
 enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 
-/* Partitions that are checked individually: 0, 32, 64, 96. */
+/* Number of partitions that are checked individually: 0, 32, 64, 96. */
 #define NTK_CHIP_SAMPLES 4
 #define NTK_CHIP_SAMPLE_STEP 32
 #define NTK_CHIP_SAMPLES_ALL ((1U << NTK_CHIP_SAMPLES) - 1)
 
-#define NTK_CHIP_BANKS 8 /* of PSUM, NTK_ISA_PSUM_BANK_BYTES each */
+#define NTK_CHIP_BANKS 8 /* banks of PSUM, with NTK_ISA_PSUM_BANK_BYTES each */
 
 enum ntk_chip_view {
     NTK_CHIP_AS_IT_IS = 1,
-    NTK_CHIP_AS_REPORTED = 2, /* by the original tool, vendor_slot.h */
+    NTK_CHIP_AS_REPORTED = 2, /* as reported by the original tool, vendor_slot.h */
     NTK_CHIP_VIEWS_ALL = 3
 };
 
 struct ntk_chip_access {
     uint32_t low, high; /* bytes of a partition, [low, high) */
     uint8_t space;
-    uint8_t samples;        /* bit k: includes partition 32 * k */
-    bool is_write, is_read; /* both: it accumulates */
-    uint8_t views;          /* bits of the views that it counts for */
+    uint8_t samples;        /* bit k is set if partition 32 * k is included */
+    bool is_write, is_read; /* both are true if it accumulates */
+    uint8_t views;          /* bits of the views in which it counts */
 };
 
 struct ntk_chip_slot {
     bool has_run;
-    uint8_t known_views;   /* bits */
-    uint32_t first, count; /* in accesses; sources before destinations */
+    uint8_t known_views;   /* bits of known views */
+    uint32_t first, count; /* range in the list of accesses; sources before destinations */
 };
 
-/* Ranges of a program divide memory into cells, in which all bytes behave alike. A cell of PSUM is
- * in one bank. */
+/* Cells of memory, which are separated by the ranges of a program, so that all bytes in a cell
+ * behave alike. A cell of PSUM is in one bank. */
 struct ntk_chip_cells {
     size_t count;
     uint32_t *lows; /* count + 1 elements: each cell ends where the next starts */
 };
 
 struct ntk_chip_span {
-    uint32_t first, end; /* cells */
+    uint32_t first, end; /* range of cells */
 };
 
 /* The reason why ranges are unknown. */
 struct ntk_chip_unknown {
-    bool is_instruction; /* some are not decoded; else transfers prepared before the run */
-    /* The first of them by engine and slot; opcode_count: number of distinct ones. */
+    bool is_instruction; /* true: some are not decoded; false: transfers prepared before the run */
+    /* The first of them by engine and slot; opcode_count is the number of distinct opcodes. */
     uint8_t engine, opcode;
     uint32_t slot;
     unsigned opcode_count;
 };
 
 struct ntk_chip_accesses {
-    struct ntk_vec list; /* struct ntk_chip_access */
+    struct ntk_vec list; /* elements are struct ntk_chip_access */
     struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
-    struct ntk_chip_span *spans; /* of each access */
+    struct ntk_chip_span *spans; /* one per access */
     uint8_t known_views;         /* bits of the views with complete information */
     bool has_vendor;
-    bool has_trigger;                /* a vendor's, with prepared transfers: they stay unknown */
-    bool has_lost_trigger;           /* one with a destination that the NEFF does not describe */
-    struct ntk_chip_unknown unknown; /* of the bytes that they actually access */
+    bool has_trigger;      /* a vendor's trigger with prepared transfers, which stay unknown */
+    bool has_lost_trigger; /* a trigger with a destination that the NEFF does not describe */
+    struct ntk_chip_unknown unknown; /* instructions with unknown accessed bytes */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_program *program,
                            size_t core_index);
 void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses);
@@ -88,14 +88,16 @@ ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
     return &accesses->slots[instruction->engine][instruction->slot];
 }
 
-/* Whether the ranges of everything that ran are known. Prepared transfers need the NEFF. */
+/* Returns true if the ranges of all executed instructions are known. Prepared transfers need the
+ * NEFF. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core);
 
-/* The reason for the first core with unknown ranges: 1; 0: all are known; or -ENOMEM. */
+/* Finds the reason for the first core with unknown ranges. Returns 1 if found, 0 if all ranges are
+ * known, or -ENOMEM. */
 int ntk_chip_find_unknown(const struct ntk_program *program, struct ntk_chip_unknown *out_unknown);
 
-/* "sbuf", "psum" */
+/* Returns "sbuf" or "psum". */
 const char *ntk_chip_space_name(enum ntk_chip_space space);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_lives - each cell keeps its value, which is reported when overwritten. */
+/* chip_lives - keeps the value of each cell, and reports it when it is overwritten. */
 #include "profiler/analysis/chip_lives.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct value { /* in a cell */
+struct value { /* value in a cell */
     bool is_there;
     uint32_t layer, writer;
     int64_t from_ps, until_ps;
@@ -13,13 +13,13 @@ struct value { /* in a cell */
 
 struct lives {
     struct ntk_chip_accesses accesses;
-    struct value *values[NTK_CHIP_SPACE_COUNT]; /* by cell */
+    struct value *values[NTK_CHIP_SPACE_COUNT]; /* values by cell */
     ntk_chip_life_put *put;
     void *ctx;
     int failed;
 };
 
-/* Ends the values of cells from first to end; neighbours with the same life are merged. */
+/* Ends the values of cells from `first` to `end`; neighbours with the same life are merged. */
 static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
 {
     const uint32_t *lows = lives->accesses.cells[space].lows;

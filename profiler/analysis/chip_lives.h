@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_lives - the values in the state buffer and in PSUM of a core: their bytes and their times.
+ * chip_lives - finds the values in the state buffer and PSUM of a core, with their bytes and times.
  *
  * A value lives from the end of the instruction that wrote it (for a load: that started it) to the
- * end of the last one that read it before it was overwritten; a value without a reader is not a
- * life. The source of a store counts until the store starts. Neighbouring bytes with the same
+ * end of the last instruction that read it before it was overwritten; a value without a reader has
+ * no life. The source of a store counts until the store starts. Neighbouring bytes with the same
  * writer and the same last read are one life.
  *
- * Pure: trace to lives, as they end. Memory does not grow with the capture.
- * Errors:  -ENODATA if chip_access.h lacks ranges of something that ran; -ENOMEM, or the result of
- *          put.
+ * Lives are reported in order of their end. Memory does not grow with the capture.
+ * Errors:  -ENODATA if chip_access.h lacks ranges of an executed instruction; -ENOMEM, or the
+ *          result of put.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
 #define NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
@@ -18,11 +18,11 @@
 
 struct ntk_chip_life {
     uint32_t low, high; /* bytes of a partition, [low, high) */
-    uint32_t writer;    /* instruction of the core */
+    uint32_t writer;    /* index of the instruction in the core */
     int64_t from_ps, until_ps;
 };
 
-/* A negative result stops and is returned. */
+/* Receives a life. A negative result stops the analysis and is returned. */
 typedef int ntk_chip_life_put(void *ctx, enum ntk_chip_space space,
                               const struct ntk_chip_life *life, uint32_t layer);
 

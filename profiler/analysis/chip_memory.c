@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_memory - lives of values, then one sweep over their starts and ends. */
+/* chip_memory - collects lives of values, then sweeps over their starts and ends. */
 #include "profiler/analysis/chip_memory.h"
 
 #include <errno.h>
@@ -12,23 +12,23 @@
 
 struct edge {
     int64_t time_ps;
-    int32_t bytes; /* added or removed from then on */
+    int32_t bytes; /* bytes added or removed at this time */
     uint32_t layer;
 };
 static_assert(sizeof(struct edge) == 16 && NTK_ISA_SBUF_PARTITION_BYTES_MAX <= INT32_MAX,
               "a sorter item has 16 or 32 bytes");
 
-/* A heap of the lives with the largest product of bytes and time, smallest on top. */
+/* A heap of lives with the largest product of bytes and time, smallest on top. */
 struct heap {
-    uint64_t seen_count; /* ever */
+    uint64_t seen_count; /* number of lives so far */
     size_t count;
     struct ntk_chip_life *lives;
 };
 
 struct lives {
     const struct ntk_program *program;
-    struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two for each value */
-    size_t list_bytes;                             /* memory limit for each of `edges` */
+    struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two edges for each value */
+    size_t list_bytes;                             /* memory limit for each list of edges */
     struct heap heaps[NTK_CHIP_SPACE_COUNT];
 };
 
@@ -103,7 +103,7 @@ static int put_life(void *ctx, enum ntk_chip_space space, const struct ntk_chip_
     return ret ? ret : add_edge(lives, space, (struct edge){ life->until_ps, -bytes, layer });
 }
 
-/* At one moment, ends come before starts. */
+/* Orders edges; at the same time, ends come before starts. */
 NTK_ORDER(compare_edges, struct edge, NTK_UP(bytes));
 
 static int lives_init(struct lives *lives)

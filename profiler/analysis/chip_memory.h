@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_memory - the contents of the state buffer and of PSUM that are still needed: the values, the
- * amount over time, its peak, and the layers that made it.
+ * chip_memory - computes the contents of the state buffer and PSUM that are still needed: the
+ * values, the amount over time, its peak, and the layers that produced it.
  *
- * Counts bytes of a partition, for any partitions of a tile, of the lives in chip_lives.h.
+ * It counts bytes of a partition, for any partitions of a tile, for the lives in chip_lives.h.
  *
- * Requires all ranges of chip_access.h (prepared transfers need the NEFF); else -ENODATA. Pure:
- * trace to result; -ENOMEM, -ENODATA.
+ * It requires all ranges of chip_access.h (prepared transfers need the NEFF). Errors: -ENOMEM,
+ * -ENODATA.
  *
- * Owner:   the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
+ * Owner:   the caller provides the storage of the result; ntk_chip_memory_fini() frees its content.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 
 #include "profiler/analysis/chip_lives.h"
 
-/* More values than this: only those with the largest product of bytes and time are listed. */
+/* Maximum number of listed values: those with the largest product of bytes and time. */
 #define NTK_CHIP_LIVES_MAX 2000
 
 struct ntk_chip_memory_part {
-    uint32_t layer; /* that produced the values */
+    uint32_t layer; /* layer that produced the values */
     uint64_t peak_bytes;
 };
 
 struct ntk_chip_memory_space {
     size_t core; /* index in the trace */
     enum ntk_chip_space space;
-    uint64_t capacity_bytes; /* of a partition; 0: the machine is unknown */
+    uint64_t capacity_bytes; /* bytes per partition; 0 if the machine is unknown */
     uint64_t peak_bytes;
     int64_t peak_ps;
-    double mean_bytes; /* over the execution */
-    uint64_t *pieces;  /* the maximum in each of piece_count equal pieces of the execution */
+    double mean_bytes; /* mean over the execution */
+    uint64_t *pieces;  /* maximum in each of piece_count equal pieces of the execution */
     size_t part_count;
-    struct ntk_chip_memory_part *parts; /* at the peak, largest first */
-    uint64_t value_count;               /* total number */
+    struct ntk_chip_memory_part *parts; /* values at the peak, largest first */
+    uint64_t value_count;               /* number of all values */
     size_t life_count;
-    struct ntk_chip_life *lives; /* in time order */
+    struct ntk_chip_life *lives; /* listed values, in order of time */
 };
 
 struct ntk_chip_memory {

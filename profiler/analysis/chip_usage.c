@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_usage - each cell keeps the end of its use; starts and ends go to a sorter. */
+/* chip_usage - keeps the end of use for each cell, and sorts starts and ends. */
 #include "profiler/analysis/chip_usage.h"
 
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
 
-/* Memory with a separate count: a partition, or PSUM (cells distinguish its banks). */
+/* Parts of memory with a separate count: a partition, or PSUM (cells distinguish its banks). */
 enum { PLANE_PSUM = NTK_CHIP_SAMPLES, PLANE_COUNT };
 #define EDGES_OF_PSUM NTK_CHIP_SAMPLES /* number of the first bank's edges */
 #define UNUSED INT64_MIN
 
 struct edge {
     int64_t time_ps;
-    int32_t bytes;  /* added or removed from then on; 0: a write starts */
+    int32_t bytes;  /* bytes added or removed at this time; 0 if a write starts */
     uint32_t place; /* partition, or EDGES_OF_PSUM + bank */
 };
 static_assert(sizeof(struct edge) == 16, "a sorter item has 16 or 32 bytes");
@@ -25,9 +25,9 @@ struct uses {
     const struct ntk_trace_core *core;
     size_t core_index;
     unsigned spaces;
-    bool is_uniform; /* every access covers all partitions: the first represents them */
+    bool is_uniform; /* every access covers all partitions, so the first represents them */
     struct ntk_chip_accesses accesses;
-    int64_t *ends[PLANE_COUNT]; /* of the use of each cell, UNUSED */
+    int64_t *ends[PLANE_COUNT]; /* end of use per cell, or UNUSED */
     struct ntk_sorter edges;
     int failed;
 };
@@ -78,9 +78,9 @@ static uint32_t place_of(const struct uses *uses, unsigned plane, size_t cell)
                : plane;
 }
 
-/* Ends uses of these cells that end before from_ps, and starts a use in all cells without one (true
- * if any started); from_ps INT64_MAX: ends all and starts none. Neighbours that behave alike are
- * one edge. */
+/* Ends uses of these cells that end before from_ps, and starts a use in all cells without one;
+ * returns true if any started. If from_ps is INT64_MAX, ends all and starts none. Neighbours that
+ * behave alike are one edge. */
 static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t from_ps)
 {
     const struct ntk_chip_cells *cells = cells_of(uses, plane);
@@ -111,7 +111,7 @@ static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, 
     return begins;
 }
 
-/* Extends the current use to that time. */
+/* Extends the current use to a time. */
 static void extend(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t end_ps)
 {
     int64_t *ends = uses->ends[plane];
@@ -232,7 +232,7 @@ static int compare_edges(const void *a, const void *b)
 {
     (void)a;
     (void)b;
-    return 0; /* all of a moment are one row */
+    return 0; /* all changes at one time are one row */
 }
 
 static void uses_fini(struct uses *uses)

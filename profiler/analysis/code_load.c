@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* code_load - the write, the wait, and the packets in between. */
+/* code_load - finds the write, the wait, and the packets in between. */
 #include "profiler/analysis/code_load.h"
 
 #include "profiler/analysis/queue_names.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define PROLOGUE_MAX 4096 /* instructions of all engines, from the start */
-#define PACKETS_MAX 65536 /* the same for packets */
+#define PROLOGUE_MAX 4096 /* maximum number of instructions of all engines, from the start */
+#define PACKETS_MAX 65536 /* maximum number of packets, from the start */
 #define PACKET_BYTES_MAX 8
 #define RINGS_MAX 256
-/* Waits that are compared with the packets. A real prologue has one; a damaged file could have
- * thousands, each with all packets to count. */
+/* Maximum number of waits that are compared with the packets. A real prologue has one; a damaged
+ * file could have thousands, each with all packets to count. */
 #define WAITS_MAX 16
 
 struct load {
-    uint32_t by; /* in use while packet_count is not 0 */
+    uint32_t by; /* valid while packet_count is not 0 */
     uint64_t packet_count;
 };
 
@@ -24,7 +24,8 @@ struct ring {
     uint64_t packet_count;
 };
 
-/* How many descriptors a write to the tails of rings starts; 0: it is none. */
+/* Returns the number of descriptors that a write to the tails of rings starts; 0 if it is not
+ * one. */
 static uint64_t descriptors_of(const struct ntk_trace_core *core,
                                const struct ntk_trace_instruction *one)
 {
@@ -45,7 +46,7 @@ static uint64_t descriptors_of(const struct ntk_trace_core *core,
     return count <= PACKETS_MAX ? count : 0;
 }
 
-/* The change by DMA that set the event for a waiting instruction; UINT32_MAX: none. */
+/* Finds the change by DMA that set the event for a waiting instruction; UINT32_MAX if none. */
 static uint32_t find_change(const struct ntk_trace_core *core, unsigned event_number,
                             int64_t from_ps, int64_t until_ps)
 {
@@ -76,7 +77,8 @@ static struct ring *ring_of(struct ring *rings, size_t *count,
     return &rings[(*count)++];
 }
 
-/* The only ring that moved as many packets in this time; false: none, or several. */
+/* Finds the only ring that moved as many packets in this time; false if there are none or
+ * several. */
 static bool find_ring(const struct ntk_trace_core *core, uint64_t packet_count, int64_t from_ps,
                       int64_t until_ps, struct ring *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* comparison - the same measures of two sides, side by side. */
+/* comparison - compares the same measures of two sides. */
 #include "profiler/analysis/comparison.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static double median(const double *values, size_t count, double *scratch)
     return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
 }
 
-/* One value per execution that shows the measure; returns their number. */
+/* Collects one value per execution that records the measure; returns their number. */
 static size_t collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
                       const char *name, double *out_values, bool *out_has_any)
 {
@@ -39,7 +39,7 @@ static size_t collect(const struct ntk_measures *side, size_t count, enum ntk_me
     return value_count;
 }
 
-/* Adds rows for the names of one side; names holds those with a row. */
+/* Adds rows for the names of one side; `names` holds the names with a row. */
 static int add_names(struct ntk_vec *rows, struct ntk_measures *names,
                      const struct ntk_measures *side, size_t count)
 {
@@ -89,7 +89,7 @@ static int select_significant(struct ntk_vec *rows)
 
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
         const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
-        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* no test */
+        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* there is no test */
     }
     if (ret == 0) {
         ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);
@@ -116,7 +116,7 @@ static bool has_changed(const struct ntk_comparison *comparison,
     return comparison->can_tell ? row->is_significant : ntk_comparison_differs(row);
 }
 
-/* The greatest change of the kind, in one direction (1, -1) or either (0). */
+/* Finds the greatest change of the kind, in one direction (1, -1) or either (0). */
 static const struct ntk_comparison_row *find_most(const struct ntk_comparison *comparison,
                                                   enum ntk_measure_kind kind, int direction)
 {
@@ -124,13 +124,14 @@ static const struct ntk_comparison_row *find_most(const struct ntk_comparison *c
         const struct ntk_comparison_row *row = &comparison->rows[i];
         double change = direction ? direction * (row->after - row->before) : 1;
         if (row->kind == kind && has_changed(comparison, row) && change > 0) {
-            return row; /* rows of a kind are in that order */
+            return row; /* rows of a kind are in this order */
         }
     }
     return NULL;
 }
 
-/* Names in parentheses ("(no layer)") may be in any program. */
+/* Judges if the programs are related. Names in parentheses ("(no layer)") may occur in any
+ * program. */
 static void judge_relation(struct ntk_comparison *comparison)
 {
     size_t all = 0;

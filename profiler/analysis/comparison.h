@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * comparison - what became slower or faster between two groups of executions, and whether it is
- * significant.
+ * comparison - finds measures that became slower or faster between two groups of executions, and
+ * tests if this is significant.
  *
- * Compares each measure by its median. A measure that an execution does not have counts as 0, and
- * an execution that does not show it (ntk_measures_is_unknown()) does not count. With several executions on
- * both sides, p is that of the Mann-Whitney test (rank_test.h); is_significant limits the false
- * discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all measures that differ).
+ * Each measure is compared by its median. A measure that an execution does not have counts as 0,
+ * and an execution that does not record it (ntk_measures_is_unknown()) does not count. With several
+ * executions on both sides, p is the result of the Mann-Whitney test (rank_test.h); is_significant
+ * limits the false discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all
+ * measures that differ).
  *
- * Owner:   caller's storage; _fini frees. Names belong to the measures, which must outlive it.
- *          Pure; -ENOMEM.
+ * Owner:   the caller provides the storage; _fini frees the content. Names belong to the measures,
+ *          which must outlive the comparison. Errors: -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_COMPARISON_H
 #define NTK_PROFILER_ANALYSIS_COMPARISON_H
@@ -17,16 +18,16 @@
 #include "profiler/analysis/measures.h"
 
 #define NTK_COMPARISON_FALSE_RATE 0.05
-/* both sides share less than this part of their names */
+/* The programs are unrelated if both sides share less than this part of their names */
 #define NTK_COMPARISON_UNRELATED_RATIO 0.05
 
 struct ntk_comparison_row {
     enum ntk_measure_kind kind;
-    const char *name;           /* the same on both sides */
-    const char *shown;          /* for users, from the later side if present; NULL: the name */
+    const char *name;           /* same name on both sides */
+    const char *shown;          /* for users, from the later side if present; NULL for name */
     double before, after;       /* medians */
-    bool has_before, has_after; /* any execution of the side has it */
-    bool is_unknown;            /* no execution of one side shows it: nothing to compare */
+    bool has_before, has_after; /* true if any execution of the side has it */
+    bool is_unknown; /* no execution of one side records it, so nothing can be compared */
     bool has_p;
     double p;
     bool is_significant;
@@ -54,9 +55,9 @@ static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *
 
 /* The overall verdict. With too few executions for a test, any difference counts as changed. */
 enum ntk_comparison_verdict {
-    NTK_COMPARISON_SAME,   /* nothing that both sides show differs */
-    NTK_COMPARISON_CHANCE, /* differences, but none is significant */
-    /* the execution did not change, but a part did; or its length is unknown */
+    NTK_COMPARISON_SAME,   /* no measure that both sides record differs */
+    NTK_COMPARISON_CHANCE, /* there are differences, but none is significant */
+    /* The execution did not change, but a part did; or its length is unknown */
     NTK_COMPARISON_PARTS,
     NTK_COMPARISON_SLOWER,
     NTK_COMPARISON_FASTER,
@@ -64,29 +65,31 @@ enum ntk_comparison_verdict {
 };
 
 struct ntk_comparison {
-    size_t before_count, after_count; /* executions */
-    bool can_tell;                    /* enough executions for p below the rate */
+    size_t before_count, after_count; /* number of executions */
+    bool can_tell;                    /* true if there are enough executions for p below the rate */
     size_t row_count;
-    struct ntk_comparison_row *rows; /* by kind, then the greatest change first */
-    /* Layers and regions (their names depend on the program): of each side, and of both. */
+    struct ntk_comparison_row *rows; /* by kind, then greatest change first */
+    /* Number of layers and regions, which have names that depend on the program: of each side, and
+     * common to both. */
     size_t own_before_count, own_after_count, own_common_count;
     bool is_unrelated; /* both sides have names, but hardly any in common: different programs */
     enum ntk_comparison_verdict verdict;
-    size_t changed_count;                   /* rows that are significant, or differ */
-    size_t unknown_count;                   /* rows that cannot be compared */
-    const struct ntk_comparison_row *total; /* the execution; NULL: its length is unknown */
-    /* The layer of the critical path (without layers: the resource) that changed most; for SLOWER
-     * and FASTER in the same direction. NULL: none. */
+    size_t changed_count; /* number of rows that are significant, or differ */
+    size_t unknown_count; /* number of rows that cannot be compared */
+    /* row of the whole execution; NULL if its length is unknown */
+    const struct ntk_comparison_row *total;
+    /* Layer on the critical path (without layers: resource) that changed most; for SLOWER and
+     * FASTER in the same direction. NULL if none. */
     const struct ntk_comparison_row *most;
 };
 
 int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_count,
                             const struct ntk_measures *after, size_t after_count,
                             struct ntk_comparison *out_comparison);
-/* "same", "chance", "parts" ... */
+/* Returns a name such as "same", "chance" or "parts". */
 const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
-/* The share of its own side's time, 0 to 1. False: not a time of a run, or the length of the
- * execution is unknown. */
+/* Computes the share in the time of each side, 0 to 1. False if it is not a time, or if the length
+ * of the execution is unknown. */
 bool ntk_comparison_share(const struct ntk_comparison *comparison,
                           const struct ntk_comparison_row *row, bool is_after, double *out_share);
 void ntk_comparison_fini(struct ntk_comparison *comparison);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core_signals - writes by address and changes by semaphore, in order. */
+/* core_signals - matches writes by address and changes by semaphore, in order. */
 #include "profiler/analysis/core_signals.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 #define NUMBERS 256
 
-/* One instruction that changes a semaphore of another core. */
+/* An instruction that changes a semaphore of another core. */
 struct write {
-    uint64_t address; /* of a group in the open encoding: the core that has it */
+    uint64_t address; /* for a group in the open encoding: the core that has it */
     int64_t start_ps;
     uint32_t item;
     uint16_t core;
@@ -28,9 +28,9 @@ struct finding {
     const struct ntk_program *program;
     size_t core_index;
     const struct ntk_trace_core *core;
-    bool is_own[NUMBERS]; /* a transfer of the core itself changes it */
+    bool is_own[NUMBERS]; /* changed by a transfer of the core itself */
     struct ntk_vec writes;
-    struct ntk_vec changes[NUMBERS]; /* uint32_t: indices of changes by DMA */
+    struct ntk_vec changes[NUMBERS]; /* elements are uint32_t: indices of changes by DMA */
     struct ntk_vec signals;
     int failed;
 };
@@ -84,7 +84,7 @@ static void add_vendor(struct finding *f, const uint8_t *slot, struct write writ
     }
 }
 
-/* Groups change semaphores of the other core of the pair. */
+/* Adds groups, which change semaphores of the other core in the pair. */
 static void add_open(struct finding *f, const struct ntk_trace_core *from,
                      const struct ntk_trace_instruction *one, const struct ntk_isa_instr *open,
                      struct write write)
@@ -155,7 +155,7 @@ static void find_changes(struct finding *f)
 
 /* ---- changes and their makers ---- */
 
-/* The writes to one address against the changes of their semaphore. */
+/* Compares the writes to one address with the changes of their semaphore. */
 static bool fits(const struct finding *f, const struct write *writes, size_t count,
                  const struct ntk_vec *changes)
 {
@@ -168,7 +168,7 @@ static bool fits(const struct finding *f, const struct write *writes, size_t cou
     return is_before;
 }
 
-/* All writes are to one semaphore. */
+/* Matches writes, all to one semaphore. */
 static void match(struct finding *f, const struct write *writes, size_t count)
 {
     const struct ntk_vec *changes = &f->changes[writes[0].number & (NUMBERS - 1)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cost_table - instructions in time order, added to their layer, operation and slot. */
+/* cost_table - adds instructions in order of time to their layer, operation and slot. */
 #include "profiler/analysis/cost_table.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct group {
 struct sums {
     const struct ntk_program *program;
     struct group layers, operations, instructions;
-    size_t *first_slots; /* of each core and engine in instructions */
+    size_t *first_slots; /* first slot of each core and engine in instructions */
 };
 
 static int group_init(struct group *group, size_t count)
@@ -70,7 +70,7 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
     }
 }
 
-/* What each execution of a slot does, as often as it ran. */
+/* Adds the work of each execution of a slot. */
 static void add_work(struct ntk_cost_row *row, const struct ntk_slot_fact *fact, uint64_t count,
                      uint64_t useful_peak_flops)
 {
@@ -123,7 +123,8 @@ static void add_slots(struct sums *sums, struct ntk_cost_table *table)
     }
 }
 
-/* Everything on the path belongs to a layer; operations and instructions have their own work. */
+/* Adds the path: every step belongs to a layer; operations and instructions only have their own
+ * work. */
 static void add_path(struct sums *sums, const struct ntk_critical_path *path)
 {
     const struct ntk_trace *trace = sums->program->trace;
@@ -149,7 +150,7 @@ NTK_ORDER(compare, struct ntk_cost_row,
 
 NTK_ORDER(compare_layers, struct ntk_cost_row, NTK_DOWN(path_ps) NTK_THEN(compare));
 
-/* Lists those that ran or are on the path. */
+/* Lists rows that ran or are on the path. */
 static void list_take(struct group *group, int (*order)(const void *a, const void *b),
                       struct ntk_cost_list *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counters - lives of values, MATMULs and transfers as intervals of steps.h. */
+/* counters - converts lives of values, MATMULs and transfers to intervals for steps.h. */
 #include "profiler/analysis/counters.h"
 
 #include <assert.h>

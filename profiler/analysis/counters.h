@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counters - the utilization of the chip over time: memory on the chip, the tensor engine, device
- * memory, and DMA.
+ * counters - computes the utilization of the chip over time: memory on the chip, the tensor engine,
+ * device memory, and DMA.
  *
  *   SBUF, PSUM     bytes of a partition with a value still needed, as in chip_memory.h
  *   MFU            operations of a MATMUL, spread evenly over it, as a share of the core's
@@ -15,10 +15,11 @@
  * transfer lacks its packets or bytes. It also has none if nothing happened. Missing records of a
  * truncated capture count as unknown. Over time, MFU and HBM add up to the values of the summary.
  *
- * Points are those of steps.h. Pure: transfers to points; -errno of a sorter or a list, -ENOMEM, or
- * the result of put.
+ * Points are computed by steps.h. Errors: -errno of a sorter or a list, -ENOMEM, or the result of
+ * put.
  *
- * Owner: the caller's storage, nothing to free; it borrows the transfers. Threads: any.
+ * Owner: the caller provides the storage, which needs no freeing; the transfers are borrowed.
+ *        Threads: any.
  */
 #ifndef NTK_PROFILER_ANALYSIS_COUNTERS_H
 #define NTK_PROFILER_ANALYSIS_COUNTERS_H
@@ -29,7 +30,7 @@
 enum ntk_counter {
     NTK_COUNTER_SBUF,
     NTK_COUNTER_PSUM,
-    NTK_COUNTER_PSUM_BANK, /* the first of them */
+    NTK_COUNTER_PSUM_BANK, /* the first bank */
     NTK_COUNTER_MFU = NTK_COUNTER_PSUM_BANK + NTK_CHIP_BANKS,
     NTK_COUNTER_HBM_READ,
     NTK_COUNTER_HBM_WRITE,
@@ -39,12 +40,12 @@ enum ntk_counter {
 
 struct ntk_counter_info {
     const char *name;
-    const char *unit; /* "B", "%", "B/s", "transfers" */
+    const char *unit; /* such as "B", "%", "B/s" or "transfers" */
     const char *help;
     bool is_whole; /* values are whole numbers */
 };
 
-/* counter < NTK_COUNTER_COUNT */
+/* counter must be below NTK_COUNTER_COUNT. */
 const struct ntk_counter_info *ntk_counter_info_get(enum ntk_counter counter);
 static inline bool ntk_counter_is_bank(enum ntk_counter counter)
 {
@@ -53,15 +54,15 @@ static inline bool ntk_counter_is_bank(enum ntk_counter counter)
 
 struct ntk_counters {
     const struct ntk_transfers *transfers;
-    bool hbm_is_known; /* bytes of all transfers of all cores */
+    bool hbm_is_known; /* true if the bytes of all transfers of all cores are known */
 };
 
 void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers *transfers);
 
-/* The value from then on. A negative result stops and is returned. */
+/* Receives the value from this time on. A negative result stops the analysis and is returned. */
 typedef int ntk_counter_put(void *ctx, enum ntk_counter counter, int64_t time_ps, double value);
 
-/* Counter by counter, each in time order. */
+/* Reports one counter after the other, each in order of time. */
 int ntk_analysis_counters(const struct ntk_counters *counters, size_t core, ntk_counter_put *put,
                           void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path - walks back from the last instruction along what each one waited for. */
+/* critical_path - walks back from the last instruction along the chain of waits. */
 #include "profiler/analysis/critical_path.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static void turn_to(struct walk *walk, size_t core_index)
     walk->dependencies = &walk->dependencies->all[core_index];
 }
 
-/* Adds the step from start_ps to the current time, if it is not empty. Returns it, or NULL. */
+/* Adds the step from start_ps to the current time, unless it is empty. Returns the step or NULL. */
 static struct ntk_path_step *step(struct walk *walk, enum ntk_path_kind kind, uint32_t item,
                                   int64_t start_ps)
 {
@@ -85,7 +85,7 @@ static struct ntk_path_step *step(struct walk *walk, enum ntk_path_kind kind, ui
     return new;
 }
 
-/* Goes to the instruction that made the change, or started the transfer that did. */
+/* Moves to the instruction that made the change, or started the transfer that made it. */
 static uint32_t go_to_maker(struct walk *walk, uint32_t item)
 {
     const struct ntk_release *release = &walk->dependencies->releases[item];
@@ -270,7 +270,7 @@ static void take_instruction(const struct walk *walk, const struct ntk_path_step
     }
 }
 
-/* Names of engines and queues repeat in every core. */
+/* Sets the core of a share, because names of engines and queues repeat in every core. */
 static void take_core(const struct walk *walk, const struct ntk_path_step *step,
                       struct ntk_path_share *key)
 {
@@ -339,7 +339,8 @@ NTK_ORDER(compare_keys, struct ntk_path_share,
 
 NTK_ORDER(compare_shares, struct ntk_path_share, NTK_DOWN(path_ps) NTK_THEN(compare_keys));
 
-/* Within one table; the NEFF owns names, so equal names of a core have one address. */
+/* Returns the key of a share in one table; the NEFF owns names, so equal names in a core have one
+ * address. */
 static uint64_t key_number(const struct ntk_path_share *share)
 {
     uint64_t name = (uint64_t)(uintptr_t)share->name & ((UINT64_C(1) << 48) - 1);
@@ -352,7 +353,7 @@ static uint64_t key_number(const struct ntk_path_share *share)
 static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table *out)
 {
     struct ntk_vec shares = NTK_VEC_INIT(struct ntk_path_share);
-    struct ntk_map indices = { 0 }; /* + 1 */
+    struct ntk_map indices = { 0 }; /* index + 1 */
     const struct ntk_path_step *steps = walk->steps.items;
     int ret = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dependencies - the release of each instruction, those that were overtaken, and the pipeline of
+/* dependencies - finds the release of each instruction, overtaken instructions, and the pipeline of
  * each engine. */
 #include "profiler/analysis/dependencies.h"
 
@@ -15,18 +15,18 @@
 
 /* ---- instructions that were overtaken ---- */
 
-/* The last instructions of an engine: descriptors of this many transfers are generated while the
- * engine issues later instructions. */
+/* Number of remembered instructions of an engine: descriptors of this many transfers are generated
+ * while the engine issues later instructions. */
 #define RECENT 16
 
 struct recent {
     struct {
         uint32_t item;
-        int64_t free_ps; /* the engine executed earlier work until then */
+        int64_t free_ps; /* end of earlier work on the engine */
     } items[RECENT];
-    uint32_t slots[RECENT]; /* of the items */
-    uint32_t highest;       /* of these slots */
-    size_t count;           /* of all so far */
+    uint32_t slots[RECENT]; /* slots of the items */
+    uint32_t highest;       /* highest of these slots */
+    size_t count;           /* number of instructions so far */
 };
 
 static uint32_t slot_of(const struct ntk_release_search *index, size_t item)
@@ -34,7 +34,7 @@ static uint32_t slot_of(const struct ntk_release_search *index, size_t item)
     return index->core->instructions[item].slot;
 }
 
-/* One of the last ones has this slot: the program repeats and did not overtake. */
+/* Returns true if a recent instruction has this slot: the program repeats and did not overtake. */
 static bool has_slot(const struct recent *recent, uint32_t slot)
 {
     for (size_t i = 0; i < recent->count && i < RECENT; i++) {
@@ -71,8 +71,9 @@ static void recent_add(struct recent *recent, uint32_t item, uint32_t slot, int6
     }
 }
 
-/* An engine issues in program order. An instruction that starts before an earlier one of the
- * program was issued after that one had waited, so that wait is its own, too. */
+/* Notes an overtaken instruction. An engine issues in program order. An instruction that starts
+ * before an earlier instruction of the program was issued after the earlier one had waited, so it
+ * has the same wait. */
 static void see_overtaken(struct ntk_release_search *index, uint32_t item, int64_t free_ps,
                           struct recent *recent, struct ntk_release *releases)
 {
@@ -103,9 +104,9 @@ static void see_overtaken(struct ntk_release_search *index, uint32_t item, int64
 /* ---- the pipeline of an engine ---- */
 
 struct overlap {
-    int64_t shortest_ps; /* shortest instruction of the opcode; 0: none so far */
-    int64_t longest_ps;  /* longest overlap with one that has to wait for it */
-    int64_t end_ps;      /* of the last one */
+    int64_t shortest_ps; /* shortest instruction with the opcode; 0 if none so far */
+    int64_t longest_ps;  /* longest overlap with an instruction that has to wait for it */
+    int64_t end_ps;      /* end of the last instruction */
 };
 
 static void see_overlap(struct overlap *of, int64_t start_ps)
@@ -115,7 +116,7 @@ static void see_overlap(struct overlap *of, int64_t start_ps)
     }
 }
 
-/* The next MATMUL needs the weights that LDWEIGHTS loads. */
+/* Finds drains; the next MATMUL needs the weights that LDWEIGHTS loads. */
 static int find_drains(const struct ntk_trace_core *core, struct ntk_core_dependencies *out)
 {
     struct overlap(*overlaps)[256] = calloc(NTK_NTFF_ENGINE_COUNT, sizeof *overlaps);
@@ -152,9 +153,9 @@ static int find_drains(const struct ntk_trace_core *core, struct ntk_core_depend
     return 0;
 }
 
-/* The instruction of an engine that executes longest so far. */
+/* Instruction of an engine with the latest end so far. */
 struct holder {
-    uint32_t item; /* NTK_NO_INDEX: none */
+    uint32_t item; /* NTK_NO_INDEX if none */
     int64_t until_ps;
 };
 
@@ -167,7 +168,7 @@ static bool loads_more(const struct ntk_release_search *index, size_t load, size
            loaded->sbuf_read_bytes / LOAD_COLUMNS >= streamed->sbuf_read_bytes;
 }
 
-/* After the instruction was issued. */
+/* Updates the holder after an instruction was issued. */
 static void hold(const struct ntk_release_search *index,
                  const struct ntk_core_dependencies *dependencies, size_t item,
                  struct ntk_release *release, struct holder *holder)
@@ -288,7 +289,7 @@ void ntk_dependencies_give_back(const struct ntk_trace_core *core,
     ntk_long_list_give_back(&dependencies->list);
 }
 
-/* transfers: NULL finds them, only for lost changes. */
+/* Finds all dependencies. If transfers is NULL, finds them too, but only for lost changes. */
 static int find_all(const struct ntk_program *program, bool finds_hidden,
                     const struct ntk_transfers *transfers,
                     struct ntk_dependencies *out_dependencies)

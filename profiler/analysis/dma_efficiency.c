@@ -53,7 +53,8 @@ static void rate(struct ntk_dma_queue_row *row, double bytes_per_second)
     row->has_rate = most_bytes > 0;
     if (row->has_rate) {
         row->wasted_bytes = most_bytes - (double)row->bytes_count;
-        /* Packets of devices may exceed the rate: without the NEFF it is the published one. */
+        /* Packets of devices may exceed the rate, because without the NEFF the published rate is
+         * used. */
         row->wasted_bytes = row->wasted_bytes < 0 ? 0 : row->wasted_bytes;
         row->efficiency = (double)row->bytes_count / ((double)row->bytes_count + row->wasted_bytes);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dma_group - triggers against the groups of the NEFF. */
+/* dma_group - matches triggers with the groups of the NEFF. */
 #include "profiler/analysis/dma_group.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "profiler/analysis/open_slot.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-/* The queue set, and 1 + the instance, named by a vendor's trigger. */
+/* Finds the queue set, and 1 + the instance, of a vendor's trigger. */
 static bool find_queue(const struct ntk_neff_subgraph *neff, const char *name,
                        struct ntk_isa_instr *trigger)
 {
@@ -64,7 +64,7 @@ uint64_t ntk_dma_rows_of(const struct ntk_isa_instr *instr, unsigned role)
     return indices ? ntk_isa_operand_elements(indices) : 1;
 }
 
-/* Whether a trigger that names an instance (1 + its number; 0: none) starts the group. */
+/* Returns true if a trigger for an instance (1 + its number; 0 for none) starts the group. */
 static bool is_in_instance(const struct ntk_neff_subgraph *neff,
                            const struct ntk_neff_dma_group *group, uint32_t instance)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dma_rate - starts arrive sorted; ends wait in a heap, the next one on top. */
+/* dma_rate - processes sorted starts; ends wait in a heap with the next end on top. */
 #include "profiler/analysis/dma_rate.h"
 
 #include <errno.h>
@@ -54,9 +54,9 @@ static struct in_flight pop(struct ntk_vec *heap)
 }
 
 struct rate {
-    struct ntk_vec heap; /* of struct in_flight */
+    struct ntk_vec heap; /* elements are struct in_flight */
     struct ntk_dma_rate_point now;
-    bool has_now; /* packets with the same start may still arrive */
+    bool has_now; /* true if packets with the same start may still arrive */
     bool has_last;
     int64_t last_ps;
     ntk_dma_rate_put *put;
@@ -68,7 +68,7 @@ static const struct in_flight *next_end(const struct rate *rate)
     return rate->heap.count > 0 ? rate->heap.items : NULL;
 }
 
-/* Everything at one instant is one step: first starts, then ends. */
+/* Closes a step, which combines all changes at one time: first starts, then ends. */
 static int close_instant(struct rate *rate)
 {
     struct ntk_dma_rate_point *now = &rate->now;
@@ -88,7 +88,7 @@ static int close_instant(struct rate *rate)
     return rate->put(rate->ctx, now);
 }
 
-/* Processes every instant before that time. */
+/* Processes all steps before a time. */
 static int advance(struct rate *rate, int64_t until_ps)
 {
     int ret = rate->has_now && rate->now.time_ps < until_ps ? close_instant(rate) : 0;

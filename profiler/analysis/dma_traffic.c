@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dma_traffic - sums and unions of DMA packets. */
+/* dma_traffic - computes sums and unions of DMA packets. */
 #include "profiler/analysis/dma_traffic.h"
 
 #include "profiler/trace/walk.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_traffic - how many packets and bytes did DMA move, how long was it at work, by kind of queue?
+ * dma_traffic - counts packets, bytes and active time of DMA, by kind of queue.
  *
- * Pure: trace to result. Memory does not grow with the trace.
+ * Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
@@ -13,22 +13,22 @@
 struct ntk_dma_share {
     uint64_t packet_count;
     uint64_t bytes_count;
-    int64_t active_ps; /* union */
+    int64_t active_ps; /* union of packet times */
 };
 
 struct ntk_dma_traffic {
     struct ntk_dma_share all;
-    struct ntk_dma_share fixed;   /* every class except the two dynamic ones */
-    struct ntk_dma_share dynamic; /* the two */
+    struct ntk_dma_share fixed;   /* all classes except the two dynamic classes */
+    struct ntk_dma_share dynamic; /* the two dynamic classes */
     struct ntk_dma_share classes[NTK_TRACE_DMA_CLASS_COUNT];
     int64_t packet_ps;    /* sum of packet times */
-    uint64_t queue_count; /* (engine, queue) pairs that the file names */
+    uint64_t queue_count; /* number of (engine, queue) pairs in the file */
 };
 
-/* Packets of queues with descriptors made before the run. */
+/* Returns the number of packets in queues with descriptors created before the run. */
 uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic);
 
-/* Same, for a shared walk: packets in order of their start. */
+/* State of the same analysis for a shared walk: packets are passed in order of their start. */
 struct ntk_dma_counting {
     struct ntk_dma_traffic traffic;
     struct ntk_cover all, fixed, dynamic, classes[NTK_TRACE_DMA_CLASS_COUNT];

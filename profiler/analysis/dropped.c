@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dropped - slots, changes and queues of each core, each passed once. */
+/* dropped - checks slots, changes and queues of each core, in one pass each. */
 #include "profiler/analysis/dropped.h"
 
 #include <errno.h>
@@ -11,10 +11,13 @@
 #include "shared/base/vec.h"
 
 #define NUMBERS 256
-#define INCREMENT_MAX 65536     /* a larger difference is not that of a few records */
-#define OPCODE_SECOND_HALF 0xda /* of a vendor's DMA with a list of indices; runs with the first */
+/* maximum increment; a larger difference is not caused by a few records */
+#define INCREMENT_MAX 65536
+/* second half of a vendor's DMA with a list of indices; runs with the first */
+#define OPCODE_SECOND_HALF 0xda
 #define OPEN_ESCAPE 0xc0
-#define OPEN_OPERAND_SLOTS 2 /* offset of their number in the first slot of an instruction */
+/* offset of the number of operand slots in the first slot of an instruction */
+#define OPEN_OPERAND_SLOTS 2
 
 /* ---- instructions ---- */
 
@@ -22,8 +25,8 @@ struct flow {
     const struct ntk_program *program;
     size_t core_index;
     unsigned engine;
-    uint64_t expected; /* the next slot runs at least as often */
-    bool is_open;      /* the last slot that ran is in the open encoding */
+    uint64_t expected; /* minimum number of runs of the next slot */
+    bool is_open;      /* true if the last slot that ran is in the open encoding */
 };
 
 static const uint8_t *slot_at(const struct flow *flow, size_t slot)
@@ -33,7 +36,8 @@ static const uint8_t *slot_at(const struct flow *flow, size_t slot)
     return core->ntff->engine_buffers[flow->engine]->code + slot * NTK_NTFF_SLOT_BYTES;
 }
 
-/* The next slot need not run after it, or it need not run after the slot before. */
+/* Returns true if the next slot need not run after this slot, or this slot not after the previous
+ * one. */
 static bool breaks_flow(const struct flow *flow, size_t slot)
 {
     const struct ntk_trace_core *core = &flow->program->trace->cores[flow->core_index];
@@ -73,7 +77,7 @@ static void pass_engine(struct flow *flow, const uint64_t *counts, size_t slots,
         flow->program->facts[flow->core_index * NTK_NTFF_ENGINE_COUNT + flow->engine];
 
     while (slots > 0 && counts[slots - 1] == 0) {
-        slots--; /* after the last one that ran, the program may have stopped */
+        slots--; /* after the last slot that ran, the program may have stopped */
     }
     for (size_t slot = 0; slot < slots;) {
         lost->there += counts[slot];
@@ -135,7 +139,7 @@ static void pass_changes(const struct ntk_program *program, size_t core_index,
 /* ---- bytes ---- */
 
 struct queue {
-    const char *name; /* as in the file */
+    const char *name; /* name in the file */
     uint64_t needed, there;
 };
 
@@ -177,7 +181,7 @@ static int find_queues(const struct ntk_ntff_subgraph *ntff, struct ntk_vec *que
 static void find_needs(const struct ntk_program *program, size_t core_index, struct ntk_vec *queues)
 {
     struct ntk_executed executed = { .core = &program->trace->cores[core_index] };
-    const char *name = NULL; /* many transfers in a row are of one queue */
+    const char *name = NULL; /* consecutive transfers often belong to one queue */
     struct queue *queue = NULL;
 
     while (ntk_executed_next(&executed)) {

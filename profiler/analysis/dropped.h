@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dropped - how many records did the capture lose between its first and its last one?
+ * dropped - estimates the number of records that the capture lost between its first and its last.
  *
- * Lower bounds, each from records that must exist according to the program and the other records:
+ * The numbers are lower bounds, each from records that must exist according to the program and the
+ * other records:
  *
  *   instructions  An instruction that is not a branch is followed by the next slot of the program.
  *                 A slot with fewer records than the one before it lost the difference.
@@ -14,7 +15,7 @@
  *
  * A part of an execution has 0 of all; without counts of slots, instructions are 0.
  *
- * Pure: program to result; -ENOMEM. Threads: any.
+ * Errors: -ENOMEM. Threads: any.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DROPPED_H
 #define NTK_PROFILER_ANALYSIS_DROPPED_H
@@ -23,7 +24,7 @@
 
 int ntk_analysis_dropped(const struct ntk_program *program, struct ntk_dropped *out_dropped);
 
-/* Share of lost records among the lost and present ones. */
+/* Returns the share of lost records among all records. */
 static inline double ntk_lost_ratio(const struct ntk_lost *lost)
 {
     return lost->lost ? (double)lost->lost / ((double)lost->lost + (double)lost->there) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* early_changes - changes and instructions of each engine and semaphore, side by side. */
+/* early_changes - compares changes and instructions of each engine and semaphore. */
 #include "profiler/analysis/early_changes.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #define NUMBERS 256
 #define LISTS 3
 
-struct pair { /* one engine and one semaphore */
+struct pair { /* an engine and a semaphore */
     size_t maker_count, change_count;
-    size_t first; /* in makers */
+    size_t first; /* index in makers */
     size_t next;
-    bool is_ordered; /* the k-th change is that of the k-th maker */
+    bool is_ordered; /* true if the k-th change belongs to the k-th maker */
 };
 
 struct finding {
@@ -22,8 +22,8 @@ struct finding {
     size_t core_index;
     const struct ntk_trace_core *core;
     struct pair pairs[NTK_NTFF_ENGINE_COUNT][NUMBERS];
-    int64_t last_ps[NUMBERS];    /* of the change before, as corrected */
-    struct ntk_long_list makers; /* int64_t: starts of instructions, pair by pair */
+    int64_t last_ps[NUMBERS];    /* corrected time of the previous change */
+    struct ntk_long_list makers; /* elements are int64_t: starts of instructions, pair by pair */
     struct ntk_lost_changes *out;
     int failed;
 };
@@ -79,7 +79,7 @@ static int64_t start_of_next(const struct finding *f, struct pair *pair)
     return ((const int64_t *)f->makers.items)[pair->next++];
 }
 
-/* Which pairs have as many of both, none of them too early. */
+/* Finds pairs with as many changes as makers, none of them too early. */
 static void compare(struct finding *f)
 {
     ntk_trace_each_event(f->core, event) {
@@ -133,7 +133,8 @@ static void correct(struct finding *f)
         int64_t time_ps = event->time_ps;
         if (pair && pair->is_ordered) {
             int64_t start_ps = start_of_next(f, pair);
-            /* An instruction is released before it makes a change: strictly after its start. */
+            /* An instruction is released before it makes a change, so the change is strictly after
+             * its start. */
             time_ps = start_ps >= time_ps ? start_ps + 1 : time_ps;
         }
         if (event->is_semaphore) {
@@ -180,7 +181,7 @@ int ntk_early_changes_add(const struct ntk_program *program, size_t core_index,
 
 NTK_ORDER_NUMBERS(by_index, uint32_t);
 
-/* The second is the first one, corrected. */
+/* Returns true if the second change is the first one, corrected. */
 static bool is_same(const struct ntk_trace_event *recorded, const struct ntk_trace_event *derived)
 {
     int64_t later_ps = derived->time_ps - recorded->time_ps;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* engine_activity - unions and sums of instruction times. */
+/* engine_activity - computes unions and sums of instruction times. */
 #include "profiler/analysis/engine_activity.h"
 
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
 
-/* Whether it counts as activity. */
+/* Adds an instruction; returns true if it counts as activity. */
 static bool add_instruction(struct ntk_activity *activity, struct ntk_cover *busy,
                             const struct ntk_trace_instruction *instruction)
 {
@@ -48,7 +48,7 @@ static void add_exec(struct ntk_activity *activity, const struct ntk_walk_span *
     }
     if (!activity->has_exec) {
         activity->has_exec = true;
-        activity->exec_start_ps = span->start_ps; /* spans come in order of their start */
+        activity->exec_start_ps = span->start_ps; /* spans are in order of their start */
         activity->exec_end_ps = span->end_ps;
     }
     if (span->end_ps > activity->exec_end_ps) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_activity - the busy time of each engine and of their union.
+ * engine_activity - computes the busy time of each engine and of their union.
  *
- * Waiting in EVENT_SEMAPHORE is not activity: those instructions count, their time does not. Pure:
- * trace to result. Memory does not grow with the trace.
+ * Waiting in EVENT_SEMAPHORE is not activity: these instructions are counted, but not their time.
+ * Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
 #define NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
@@ -18,7 +18,7 @@ struct ntk_engine_activity {
 
 struct ntk_activity {
     struct ntk_engine_activity engines[NTK_NTFF_ENGINE_COUNT];
-    int64_t total_active_ps; /* any engine or DMA packet */
+    int64_t total_active_ps; /* time in which any engine or DMA packet is active */
     uint64_t matmul_count;
     uint64_t activate_count;
     int64_t activate_ps;
@@ -28,11 +28,11 @@ struct ntk_activity {
     int64_t exec_start_ps, exec_end_ps;
 };
 
-/* Whether instructions with this opcode set up or end programs. */
+/* Returns true if instructions with this opcode set up or end programs. */
 bool ntk_activity_sets_up(uint8_t opcode);
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
-/* Also fills the result of ntk_analysis_dma_traffic(), in one pass. */
+/* Same, and also fills the result of ntk_analysis_dma_traffic(), in one pass. */
 void ntk_analysis_activity_and_traffic(const struct ntk_trace *trace,
                                        struct ntk_activity *out_activity,
                                        struct ntk_dma_traffic *out_traffic);

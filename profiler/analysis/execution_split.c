@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* execution_split - steps of each execution, sorted by core and number, summed and subtracted. */
+/* execution_split - collects steps of each execution, sorted by core and number, and adds and
+ * subtracts them. */
 #include "profiler/analysis/execution_split.h"
 
 #include <errno.h>
@@ -11,10 +12,11 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-#define CORES_MAX 64U /* physical cores of one execution */
+#define CORES_MAX 64U /* maximum number of physical cores per execution */
 #define PASS_EXECUTIONS 1024U
-#define HEAP_BYTES ((size_t)4 << 20) /* of each list; longer ones go to a file */
-#define RUNS_TRIED_MAX 4096U         /* before a queue: in a hostile file all may overlap */
+#define HEAP_BYTES ((size_t)4 << 20) /* memory per list; longer lists are stored in a file */
+/* maximum number of runs checked before a queue, because in a hostile file all may overlap */
+#define RUNS_TRIED_MAX 4096U
 
 enum step {
     STEP_PRE,
@@ -31,23 +33,24 @@ static const char *const step_types[STEP_COUNT] = {
     [STEP_POST] = "kbl_exec_post",
 };
 
-/* Both are items of sorters: the core comes first. */
+/* Items of sorters, ordered by core first. */
 struct part {
     int64_t nc;
     uint64_t exec_id, span, step;
 };
 
-struct run { /* of a physical core, host time */
+struct run { /* a run of a physical core, in host time */
     int64_t nc;
     uint64_t start_ns, end_ns, exec_id;
 };
 
 struct parts {
     struct ntk_sorted parts, runs;
-    struct ntk_long_list latest; /* uint64_t: the latest end up to a run of its logical core */
+    /* elements are uint64_t: latest end so far of a run on its logical core */
+    struct ntk_long_list latest;
 };
 
-/* Per physical core: steps of one execution add up. */
+/* Times per physical core: steps of one execution are added up. */
 struct core_times {
     size_t count;
     struct {
@@ -166,7 +169,7 @@ static uint64_t duration_of(const struct ntk_system_span *span)
     return span->end_ns - span->start_ns;
 }
 
-/* Time of the window in which the core ran other executions. */
+/* Returns the time in the window in which the core ran other executions. */
 static int64_t busy_between(const struct parts *parts, const struct ntk_split_execution *of,
                             uint64_t from_ns, uint64_t to_ns)
 {
@@ -177,7 +180,8 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
     uint64_t covered_ns = from_ns;
     uint64_t busy_ns = 0;
 
-    while (low < high) { /* the first of the core that may end after the start of the window */
+    /* find the first run of the core that may end after the start of the window */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
 
         if (runs[middle].nc < of->nc || (runs[middle].nc == of->nc && latest[middle] <= from_ns)) {
@@ -228,12 +232,12 @@ static int64_t known(int64_t ns)
     return ns != NTK_SPLIT_ABSENT ? ns : 0;
 }
 
-/* The parts of one execution, by start. */
+/* Makes an execution from its parts, in order of their start. */
 static void execution_make(const struct ntk_system_trace *trace, const struct parts *parts,
                            size_t first, size_t end, struct ntk_split_execution *execution)
 {
     const struct part *all = parts->parts.items;
-    const struct ntk_system_span *of_step[STEP_COUNT] = { NULL }; /* the first of each */
+    const struct ntk_system_span *of_step[STEP_COUNT] = { NULL }; /* first span of each step */
     struct core_times runs = { 0 };
     struct core_times switches = { 0 };
     uint64_t last_run_ns = 0;

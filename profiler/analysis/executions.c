@@ -6,9 +6,9 @@
 
 struct engine {
     bool is_there;
-    uint32_t first, last; /* slots of its program */
+    uint32_t first, last; /* first and last slot of its program */
     uint32_t before;      /* index of the previous instruction */
-    size_t count;         /* number of its starts */
+    size_t count;         /* number of starts */
 };
 
 void ntk_executions_fini(struct ntk_executions *executions)
@@ -17,7 +17,7 @@ void ntk_executions_fini(struct ntk_executions *executions)
     *executions = (struct ntk_executions){ 0 };
 }
 
-/* The first and the last instruction of each engine. */
+/* Finds the first and the last instruction of each engine. */
 static void engines_find(const struct ntk_trace_core *core, struct engine *engines)
 {
     ntk_trace_each_instruction(core, instruction) {
@@ -29,8 +29,8 @@ static void engines_find(const struct ntk_trace_core *core, struct engine *engin
     }
 }
 
-/* The execution of its engine that an instruction belongs to, from 1; 0: the capture starts within
- * it. */
+/* Returns the execution on its engine to which an instruction belongs, from 1; 0 if the capture
+ * starts within it. */
 static size_t execution_of(struct engine *engine, uint32_t slot)
 {
     if (slot == engine->first) {

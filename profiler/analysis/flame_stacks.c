@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_stacks - groups instructions by the parts of their stack, then makes the frames of each. */
+/* flame_stacks - groups instructions by the parts of their stack, then creates the frames of
+ * each. */
 #include "profiler/analysis/flame_stacks.h"
 
 #include <errno.h>
@@ -15,18 +16,19 @@
 #include "shared/base/str.h"
 
 #define ENGINES NTK_NTFF_ENGINE_COUNT
-#define CHAIN_MAX 256 /* regions or functions around an instruction; further ones are omitted */
+/* maximum number of regions or functions around an instruction; further ones are omitted */
+#define CHAIN_MAX 256
 #define FIRST_SLOTS 1024
 
-/* The parts of a stack. Without padding: keys are compared and hashed as bytes. */
+/* Parts of a stack, without padding, because keys are compared and hashed as bytes. */
 struct key {
-    const char *layer; /* NULL: none */
-    const char *file;  /* of the line; NULL: none */
+    const char *layer; /* NULL if none */
+    const char *file;  /* file of the line; NULL if none */
     uint32_t line;
     uint32_t function; /* 1 + index in kernel.functions */
     uint32_t region;
     uint8_t engine, opcode;
-    uint8_t is_runtime; /* used only in frames without a line */
+    uint8_t is_runtime; /* only used in frames without a line */
     uint8_t gap;
 };
 
@@ -41,15 +43,15 @@ struct flame {
     const struct ntk_program *program;
     const struct ntk_regions *regions;
     bool has_lines;
-    struct ntk_map frames; /* "parent name file:line" to 1 + index */
+    struct ntk_map frames; /* from "parent name file:line" to 1 + index */
     struct ntk_buf text;
     int failed;
-    /* Of the current core: */
+    /* The members below belong to the current core. */
     size_t core_index;
-    struct ntk_vec groups;  /* struct group */
-    uint32_t *slots;        /* open addressing: 1 + index in groups */
-    size_t slot_count;      /* a power of 2, at most half of it used */
-    uint32_t last[ENGINES]; /* 1 + index */
+    struct ntk_vec groups;  /* elements are struct group */
+    uint32_t *slots;        /* hash table with open addressing: 1 + index in groups */
+    size_t slot_count;      /* a power of 2; at most half of the slots are used */
+    uint32_t last[ENGINES]; /* 1 + index of the last group */
 };
 
 /* ---- groups ---- */
@@ -188,7 +190,7 @@ static int add_core(struct flame *f)
 
 /* ---- frames ---- */
 
-/* A cleaned copy owned by the result. */
+/* Returns a cleaned copy, which the result owns. */
 static const char *keep_name(struct flame *f, const char *name, size_t length)
 {
     struct ntk_map *names = &f->result->names;
@@ -249,7 +251,7 @@ static uint32_t frame_of(struct flame *f, uint32_t parent, const char *name)
     return frame_in(f, parent, name, strlen(name), NULL, 0);
 }
 
-/* "enc/0/attn" is three frames. */
+/* Adds the frames of a layer: "enc/0/attn" has three frames. */
 static uint32_t layer_frames(struct flame *f, uint32_t parent, const char *layer)
 {
     while (layer && *layer && !f->failed) {
@@ -262,7 +264,7 @@ static uint32_t layer_frames(struct flame *f, uint32_t parent, const char *layer
     return parent;
 }
 
-/* The name used in tables, without core and engine, which are frames above it. */
+/* Returns the name used in tables, without core and engine, which are outer frames. */
 static const char *region_title(const struct ntk_region *region)
 {
     const char *kind = strstr(region->shown, ntk_region_kind_name(region->kind));
@@ -330,10 +332,12 @@ static uint32_t stack_of(struct flame *f, uint32_t root, const struct key *key)
                : frame_of(f, frame, ntk_ntff_opcode_name(key->opcode, unnamed, sizeof unnamed));
 }
 
-/* Whole ns: the truncated part of one stack is carried to the next, so that sums are exact. */
+/* Adds stacks in whole ns: the truncated part of one stack is added to the next, so that sums are
+ * exact. */
 static int put_stacks(struct flame *f, uint32_t root, unsigned engine)
 {
-    struct ntk_map places = { 0 }; /* frame to 1 + index in stacks: groups may share a frame */
+    /* from a frame to 1 + index in stacks, because groups may share a frame */
+    struct ntk_map places = { 0 };
     int64_t sum_ps = 0;
     int64_t given_ns = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold - the stack, its hashes, and the order of folding. */
+/* fold - implements the stack, its hashes, and the order of folding. */
 #include "profiler/analysis/fold.h"
 
 #include <errno.h>
@@ -9,18 +9,18 @@
 
 struct node {
     uint64_t kind;
-    uint64_t sum;   /* sum of kind * power over all nodes up to this one */
+    uint64_t sum;   /* sum of kind * power over all nodes up to this node */
     uint64_t power; /* BASE to the power of the node's position */
     int64_t start_ps, end_ps;
     uint32_t first, count;
-    uint32_t body;       /* NTK_FOLD_NO_BODY: a token */
-    uint32_t last;       /* place in lasts */
-    uint32_t before;     /* position of the previous node of the same kind; 0: none */
-    uint32_t due_before; /* for a run: the next position in the list that due starts; 0: none */
+    uint32_t body;       /* NTK_FOLD_NO_BODY for a token */
+    uint32_t last;       /* index in lasts */
+    uint32_t before;     /* position of the previous node with the same kind; 0 if none */
+    uint32_t due_before; /* for a run: next position in the list that starts in due; 0 if none */
     bool is_statement;
 };
 
-/* Limit of runs that are checked at one position. */
+/* Maximum number of runs that are checked at one position. */
 #define DUE_MAX 8
 
 /* ---- numbers ---- */
@@ -61,7 +61,7 @@ static uint64_t mix(uint64_t value)
 
 /* ---- the stack ---- */
 
-/* Set in runs, not in tokens. */
+/* This bit is set in runs, not in tokens. */
 #define RUN_BIT (UINT64_C(1) << 63)
 
 static uint64_t kind_of_token(const struct ntk_fold_token *token)
@@ -94,7 +94,8 @@ static bool is_run(const struct node *node)
     return node->body != NTK_FOLD_NO_BODY;
 }
 
-/* Hash of the nodes above `place` up to `end`, times BASE to the power of the position. */
+/* Returns the hash of the nodes above `place` up to `end`, times BASE to the power of the
+ * position. */
 static uint64_t hash_between(const struct ntk_fold *fold, size_t place, size_t end)
 {
     return minus(node_at(fold, end)->sum, node_at(fold, place)->sum);
@@ -105,7 +106,7 @@ static uint32_t *last_of(const struct ntk_fold *fold, uint32_t last)
     return (uint32_t *)fold->lasts.items + last;
 }
 
-/* The place of a kind in lasts. */
+/* Finds the index of a kind in lasts. */
 static int find_last(struct ntk_fold *fold, uint64_t kind, uint32_t *out_last)
 {
     uintptr_t number = (uintptr_t)ntk_map_get_number(&fold->kinds, kind);
@@ -161,7 +162,7 @@ static void drop(struct ntk_fold *fold, size_t place)
     }
 }
 
-/* The run at `place` may continue at the end of its next iteration. */
+/* Notes that the run at `place` may continue at the end of its next iteration. */
 static int expect(struct ntk_fold *fold, size_t place)
 {
     struct node *run = node_at(fold, place);
@@ -185,7 +186,7 @@ static int expect(struct ntk_fold *fold, size_t place)
 
 /* ---- bodies ---- */
 
-/* The nodes above `place` as one token. */
+/* Returns the nodes above `place` as one token. */
 static struct ntk_fold_token piece(const struct ntk_fold *fold, size_t place, size_t end)
 {
     const struct node *node = node_at(fold, place + 1);
@@ -235,7 +236,7 @@ static int put_iteration(struct ntk_fold *fold, uint32_t body,
     return fold->put(fold->ctx, body, piece_of);
 }
 
-/* Adds the nodes above the run at `place` as one more iteration. 0 or -errno. */
+/* Adds the nodes above the run at `place` as one more iteration. Returns 0 or -errno. */
 static int extend(struct ntk_fold *fold, size_t place)
 {
     struct node *run = node_at(fold, place);
@@ -249,7 +250,8 @@ static int extend(struct ntk_fold *fold, size_t place)
     return ret ? ret : expect(fold, place);
 }
 
-/* Makes a run of the last two pieces of L nodes: 1, or -errno; 0: too many bodies. */
+/* Makes a run of the last two pieces with L nodes. Returns 1, or -errno; 0 if there are too many
+ * bodies. */
 static int fold_two(struct ntk_fold *fold, size_t node_count)
 {
     size_t end = top_of(fold);
@@ -313,7 +315,7 @@ static bool continues(const struct ntk_fold *fold, size_t place)
                                                     run->power) == hash_between(fold, place, end);
 }
 
-/* Confirms equal hashes node by node. */
+/* Confirms equal hashes by comparing node by node. */
 static bool is_twice(const struct ntk_fold *fold, size_t node_count)
 {
     size_t end = top_of(fold);
@@ -331,7 +333,7 @@ static bool is_twice(const struct ntk_fold *fold, size_t node_count)
     return true;
 }
 
-/* Two pieces of one plain token each wait for a third, with which the run starts. */
+/* Returns false for two pieces with one plain token each: the run only starts with a third. */
 static bool is_enough(const struct ntk_fold *fold, size_t node_count)
 {
     const struct node *node = node_at(fold, top_of(fold));
@@ -347,7 +349,8 @@ static bool is_enough(const struct ntk_fold *fold, size_t node_count)
     return alike == NTK_FOLD_SINGLES;
 }
 
-/* One plain token occurred NTK_FOLD_SINGLES times: the run starts with the first of them. */
+/* Folds one plain token that occurred NTK_FOLD_SINGLES times: the run starts with the first of
+ * them. */
 static int fold_singles(struct ntk_fold *fold)
 {
     struct node held[NTK_FOLD_SINGLES - 2];
@@ -371,7 +374,7 @@ static int fold_singles(struct ntk_fold *fold)
     return ret;
 }
 
-/* 1 if the top became part of a run, 0 if not, or -errno. */
+/* Returns 1 if the top became part of a run, 0 if not, or -errno. */
 static int try_top(struct ntk_fold *fold)
 {
     size_t end = top_of(fold);
@@ -403,7 +406,7 @@ static int try_top(struct ntk_fold *fold)
     return 0;
 }
 
-/* The run on top may become part of others once it is complete. */
+/* Completes the run on top, which may then become part of others. */
 static int complete(struct ntk_fold *fold, const struct ntk_fold_token *next)
 {
     int ret = 1;

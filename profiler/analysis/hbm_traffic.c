@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hbm_traffic - sums over the DMA instructions that ran. */
+/* hbm_traffic - adds up the DMA instructions that ran. */
 #include "profiler/analysis/hbm_traffic.h"
 
 #include "profiler/analysis/dma_group.h"
@@ -12,9 +12,9 @@
 struct sums {
     bool is_known;
     bool has_open, has_trigger;
-    uint64_t times; /* how often the instruction ran */
+    uint64_t times; /* number of runs of the instruction */
     uint64_t read_bytes, write_bytes;
-    bool has_lost; /* some bytes belong to a variable that the files do not name */
+    bool has_lost; /* true if some bytes belong to a variable that is not named in the files */
     uint64_t save_bytes, reload_bytes;
     ntk_hbm_visit *visit; /* may be NULL */
     void *ctx;
@@ -86,7 +86,7 @@ static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsi
     sums->is_known = sums->is_known && cursor.has_group;
 }
 
-/* rows of an operand, if it is in device memory */
+/* Returns the bytes in the rows of an operand, if it is in device memory */
 static uint64_t hbm_bytes(const struct ntk_isa_operand *operand, uint64_t rows)
 {
     return operand->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(operand) : 0;
@@ -188,7 +188,7 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
                               struct ntk_hbm_traffic *out_hbm)
 {
     struct sums sums = { .is_known = !trace->is_cut.instructions };
-    struct sums groups = { .is_known = true }; /* of a vendor's triggers */
+    struct sums groups = { .is_known = true }; /* groups of a vendor's triggers */
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host_gaps - starts and ends of runs and calls, sorted by core and time; one sweep per core. */
+/* host_gaps - sorts starts and ends of runs and calls by core and time, and sweeps over each
+ * core. */
 #include "profiler/analysis/host_gaps.h"
 
 #include <errno.h>
@@ -13,16 +14,16 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* longer lists go to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* memory per list; longer lists are stored in a file */
 #define PASS_EDGES 65536U
 
-/* A start (+1) or an end (-1). For a sorter: the core comes first. */
+/* A start (+1) or an end (-1), as an item of a sorter, ordered by core first. */
 struct edge {
     int64_t nc;
     uint64_t time_ns;
-    uint32_t cause; /* enum ntk_gap_cause; NTK_GAP_APPLICATION: a run */
+    uint32_t cause; /* enum ntk_gap_cause; NTK_GAP_APPLICATION for a run */
     int32_t change;
-    uint32_t device_core; /* of a run */
+    uint32_t device_core; /* physical core of a run */
 };
 
 const char *ntk_gap_cause_name(enum ntk_gap_cause cause)
@@ -61,7 +62,8 @@ static enum ntk_gap_cause cause_of(const char *type)
     return NTK_GAP_OTHER_CALL;
 }
 
-/* At equal times starts precede ends: adjacent runs have no gap between them. */
+/* Orders edges; at equal times starts precede ends, so that adjacent runs have no gap between
+ * them. */
 NTK_ORDER(compare_edges, struct edge, NTK_UP(time_ns) NTK_DOWN(change));
 
 static bool is_run(const struct ntk_system_span *span)
@@ -113,9 +115,9 @@ struct sweep {
     struct ntk_median lengths;
     int64_t open[NTK_GAP_CAUSE_COUNT];
     uint64_t first_ns, run_start_ns, run_end_ns, now_ns;
-    /* since the last run: counts as a gap if another run follows */
+    /* Times since the last run; they become part of a gap if another run follows */
     uint64_t cause_ns[NTK_GAP_CAUSE_COUNT];
-    uint32_t counted_core; /* the first physical core: each of a pair has a span per run */
+    uint32_t counted_core; /* first physical core, because each core of a pair has a span per run */
     bool has_run;
 };
 
@@ -190,7 +192,7 @@ static int edge_take(struct sweep *sweep, const struct edge *edge)
     return ret;
 }
 
-/* The edges of one core. */
+/* Adds the edges of one core. */
 static int core_add(const struct ntk_sorted *edges, size_t first, size_t end, struct ntk_vec *cores)
 {
     const struct edge *all = edges->items;

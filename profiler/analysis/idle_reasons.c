@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idle_reasons - attributes the gaps of each engine to what ended them. */
+/* idle_reasons - attributes the gaps of each engine to the change that ended them. */
 #include "profiler/analysis/idle_reasons.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct walk {
     uint32_t item;               /* its wait is accounted for; NTK_NO_INDEX: none */
     struct ntk_wait_chain chain; /* of that wait, where has_chain */
     bool has_chain;
-    ntk_idle_part_call *call; /* NULL: none */
+    ntk_idle_part_call *call; /* NULL if none */
     void *ctx;
     int failed;
 };
@@ -126,7 +126,7 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
     return (struct ntk_idle_row){ .reason = reason, .number = NTK_PROGRAM_NO_NUMBER };
 }
 
-/* The wait of an instruction for the change that released it. */
+/* Returns the wait of an instruction for the change that released it. */
 static struct ntk_idle_row wait_of(const struct walk *walk, size_t item)
 {
     const struct ntk_trace *trace = walk->program->trace;
@@ -149,7 +149,7 @@ static struct ntk_idle_row wait_of(const struct walk *walk, size_t item)
         key.is_other_core = core != walk->core;
         key.core = key.is_other_core ? (uint16_t)core->ntff->core : 0;
         if (!release->by_transfer) {
-            key.source = by->engine; /* a change by another core is recorded as one by DMA */
+            key.source = by->engine; /* a change by another core is recorded as a change by DMA */
         }
     }
     if (release->by_transfer) {
@@ -159,7 +159,7 @@ static struct ntk_idle_row wait_of(const struct walk *walk, size_t item)
     return key;
 }
 
-/* Records which line waited for which. */
+/* Records the waiting line and the line for which it waited. */
 static void add_lines(struct walk *walk, size_t item, const struct ntk_release *release,
                       unsigned source, int64_t idle_ps)
 {
@@ -178,7 +178,7 @@ static void add_lines(struct walk *walk, size_t item, const struct ntk_release *
     }
 }
 
-/* The root cause of the wait that starts at until_ps. */
+/* Adds the root cause of the wait that starts at until_ps. */
 static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
 {
     walk->has_chain = end_ps > walk->until_ps && !walk->failed;
@@ -189,7 +189,7 @@ static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
     }
 }
 
-/* Handles time from until_ps on that belongs to an instruction's wait, if it waits. */
+/* Adds time from until_ps on that belongs to an instruction's wait, if it waits. */
 static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact *fact,
                      int64_t end_ps)
 {
@@ -217,8 +217,8 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     walk->until_ps = end_ps;
 }
 
-/* Handles time from until_ps on in which an instruction did not wait, or that does not belong to
- * the program. */
+/* Adds time from until_ps on in which an instruction did not wait, or that does not belong to the
+ * program. */
 static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
 {
     struct ntk_idle_row key = plain(fact->is_runtime ? NTK_IDLE_RUNTIME : NTK_IDLE_ISSUE);
@@ -261,7 +261,8 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
     if (instruction->start_ps <= walk->until_ps) {
         return;
     }
-    /* The runtime's replacement of the compiler's trigger of a transfer waits for the program. */
+    /* The WRITE by which the runtime replaces the compiler's trigger of a transfer waits for the
+     * program. */
     walk->item = (uint32_t)(instruction - walk->core->instructions);
     bool is_trigger = fact->is_runtime && fact->wait != NTK_WAIT_NONE &&
                       walk->until_ps >= walk->program_from_ps &&
@@ -273,7 +274,8 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
     }
 }
 
-/* An EVENT_SEMAPHORE idles until its end, or until the next instruction starts to work. */
+/* Ends an EVENT_SEMAPHORE, which idles until its end, or until the next instruction starts to
+ * work. */
 static void end_semaphore(struct walk *walk, int64_t next_ps)
 {
     const struct ntk_trace_instruction *semaphore = walk->semaphore;
@@ -339,7 +341,7 @@ static int program_time_get(const struct ntk_program *program, struct program_ti
     return 0;
 }
 
-/* What is called for each part. */
+/* The callback for each part. */
 struct listener {
     ntk_idle_part_call *call;
     void *ctx;

@@ -4,7 +4,7 @@
 #include "profiler/analysis/dropped.h"
 #include "shared/base/units.h"
 
-/* Checks only instructions that ran. */
+/* Returns true if an executed instruction waits. */
 static bool any_waits(const struct ntk_program *program)
 {
     for (size_t c = 0; c < program->trace->core_count; c++) {
@@ -19,8 +19,8 @@ static bool any_waits(const struct ntk_program *program)
     return false;
 }
 
-/* Every capture has a few instructions without a start or end: those running when it started or
- * stopped. */
+/* Returns the lacking kinds of records. Every capture has a few instructions without a start or
+ * end: the instructions that ran when it started or stopped. */
 static unsigned lacks_all(const struct ntk_program *program)
 {
     const struct ntk_trace *trace = program->trace;

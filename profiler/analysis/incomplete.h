@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * incomplete - kinds of records that a capture lacks, so that answers made from them are partial.
+ * incomplete - finds kinds of records that a capture lacks, so that results based on them are
+ * partial.
  *
  * Threads: any; no state.
  */
@@ -17,17 +18,18 @@ enum ntk_lack { /* bits */
                 NTK_LACK_ANY = 7,
 };
 
-/* Truncated, missing although the program waits or moves data, or some were dropped (dropped.h). A
- * partial execution may have none. */
+/* Returns kinds of records that are truncated, missing although the program waits or moves data, or
+ * partly dropped (dropped.h). A partial execution may have none. */
 unsigned ntk_program_lacks(const struct ntk_program *program);
-/* Truncated, missing, or more than NTK_DROPPED_RATIO of the records were dropped: results that need
- * them are wrong. Dropped changes of semaphores do not count, because the recorded ones stay
+/* Returns kinds of records that are truncated, missing, or with more than NTK_DROPPED_RATIO
+ * dropped: results that need them are wrong. Dropped changes of semaphores do not count, because
+ * the recorded changes are still
  * true. */
 unsigned ntk_program_lacks_most(const struct ntk_program *program);
 #define NTK_DROPPED_RATIO 0.01
 
-/* "instruction records are truncated, DMA records are missing", for the bits in lacks; returns
- * their number. */
+/* Writes a text for the bits in lacks, such as "instruction records are truncated, DMA records are
+ * missing"; returns the number of kinds. */
 unsigned ntk_incomplete_text(const struct ntk_program *program, unsigned lacks,
                              struct ntk_buf *out);
 

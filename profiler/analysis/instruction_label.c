@@ -11,17 +11,17 @@
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff_debug.h"
 
-struct text { /* of a Penguin id */
+struct text { /* a text of a Penguin id */
     const struct ntk_neff_debug_instruction *first;
     size_t count;
-    bool has_lines; /* several */
+    bool has_lines; /* has several lines */
 };
 
 struct ntk_labels {
-    size_t named_count;     /* instructions with a Penguin id */
-    struct ntk_map indices; /* id + 1 to index + 1 */
-    struct ntk_vec texts;   /* of struct text */
-    bool has_layers;        /* several */
+    size_t named_count;     /* number of instructions with a Penguin id */
+    struct ntk_map indices; /* from id + 1 to index + 1 */
+    struct ntk_vec texts;   /* elements are struct text */
+    bool has_layers;        /* has several layers */
 };
 
 static bool is_line(const struct ntk_neff_debug_instruction *one)

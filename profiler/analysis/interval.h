@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interval - the time that spans cover, with overlaps counted once.
+ * interval - computes the time that spans cover, with overlaps counted once.
  *
- * Spans come in order of their start, as a walk gives them (trace/walk.h), so none has to be kept.
+ * Spans must be in order of their start, as in a walk (trace/walk.h), so none has to be kept.
  *
- * Owner: caller's storage, zeroed is empty; nothing to free. Threads: one at a time per cover.
+ * Owner: the caller provides the storage, zeroed if empty; nothing must be freed. Threads: one at a
+ *        time per cover.
  */
 #ifndef NTK_PROFILER_ANALYSIS_INTERVAL_H
 #define NTK_PROFILER_ANALYSIS_INTERVAL_H
@@ -12,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* a + b, limited to INT64_MAX, for sums over untrusted files. Neither is negative. */
+/* Returns a + b, limited to INT64_MAX, for sums over untrusted files. Neither may be negative. */
 static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -20,7 +21,7 @@ static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* Same, for ns or bytes, limited to UINT64_MAX. */
+/* Returns a + b for ns or bytes, limited to UINT64_MAX. */
 static inline uint64_t ntk_count_sum(uint64_t a, uint64_t b)
 {
     uint64_t sum;
@@ -34,12 +35,12 @@ struct ntk_interval {
 
 struct ntk_cover {
     int64_t covered_ps; /* overlaps counted once */
-    int64_t sum_ps;     /* and again */
-    int64_t end_ps;     /* of the covered time so far */
+    int64_t sum_ps;     /* overlaps are counted each time */
+    int64_t end_ps;     /* end of the covered time so far */
     bool is_begun;
 };
 
-/* Ignores a span that ends before it starts. */
+/* Adds a span; ignores a span that ends before it starts. */
 static inline void ntk_cover_add(struct ntk_cover *cover, int64_t start_ps, int64_t end_ps)
 {
     if (end_ps < start_ps) {

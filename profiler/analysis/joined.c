@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* joined - chooses and numbers the ranks that can be joined, and finds those that are absent. */
+/* joined - selects and numbers the ranks that can be joined, and finds absent ranks. */
 #include "profiler/analysis/joined.h"
 
 #include <assert.h>
@@ -27,7 +27,8 @@ const char *ntk_joined_cause_name(enum ntk_joined_cause cause)
     return cause_names[cause];
 }
 
-/* Without numbers: the n-th of each, counted from the end if events were lost. */
+/* Counts operations without numbers: the n-th of each rank match, counted from the end if events
+ * were lost. */
 static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
@@ -52,7 +53,7 @@ static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined 
 
 #define WORLD_MAX 65536U
 
-/* The rank in the world of its largest communicator; UINT32_MAX: unknown. */
+/* Returns the rank in the world of its largest communicator; UINT32_MAX if unknown. */
 static uint32_t world_rank_of(const struct ntk_rank_ops *rank, uint32_t world_count)
 {
     ntk_vec_each(const struct ntk_rank_life, life, &rank->lives) {
@@ -101,7 +102,8 @@ static void absent_find(struct ntk_rank_list *list, struct ntk_joined *joined)
 
 NTK_ORDER_NUMBERS(compare_numbers, uint64_t);
 
-/* Orders ranks by the first number that distinguishes them all: worker, rank in the world. */
+/* Orders ranks by the first number that distinguishes all of them: worker, then rank in the
+ * world. */
 static int ranks_number(struct ntk_rank_ops **ranks, struct ntk_joined *joined)
 {
     size_t count = joined->rank_count;
@@ -171,7 +173,7 @@ static int hosts_make(const struct ntk_rank_list *list, struct ntk_joined *joine
     return 0;
 }
 
-/* Selects those that can be joined. */
+/* Selects the ranks that can be joined. */
 static void ranks_choose(struct ntk_rank_list *list, struct ntk_rank_ops **out,
                          struct ntk_joined *joined)
 {

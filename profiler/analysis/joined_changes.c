@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* joined_changes - parses "link=2,rank3.host=0" as changes of the graph of ranks. */
+/* joined_changes - parses changes to the graph of ranks, such as "link=2,rank3.host=0". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,13 +10,13 @@
 /* Number of ends of collectives for matching a clock; with more, every n-th is used. */
 #define ENDS_MAX ((uint64_t)1 << 18)
 
-/* Larger clock offsets are invalid. */
+/* Maximum clock offset; larger offsets are invalid. */
 #define OFFSET_NS_MAX ((int64_t)1 << 61)
 
 struct entry {
     uint64_t key;
     uint32_t rank, life;
-    uint32_t nth; /* occurrence of this key in its rank */
+    uint32_t nth; /* number of occurrences of this key in its rank so far */
 };
 
 NTK_ORDER(compare_entries, struct entry, NTK_UP(key) NTK_UP(rank) NTK_UP(life));
@@ -26,7 +26,7 @@ static struct ntk_rank_life *life_at(struct ntk_rank_ops *const *ranks, const st
     return ntk_vec_at(&ranks[entry->rank]->lives, entry->life);
 }
 
-/* All lives of all ranks, by key, rank and time. */
+/* Creates entries for all lives of all ranks, sorted by key, rank and time. */
 static int entries_make(struct ntk_rank_ops *const *ranks, size_t rank_count, struct ntk_vec *out)
 {
     for (size_t r = 0; r < rank_count; r++) {
@@ -52,7 +52,7 @@ static int entries_make(struct ntk_rank_ops *const *ranks, size_t rank_count, st
     return 0;
 }
 
-/* Entries with the same key: the largest number of lives in a rank, and the first rank with it. */
+/* Returns the largest number of lives with one key in a rank, and the first rank with it. */
 static uint32_t lives_of_key(const struct entry *all, size_t count, size_t *out_most)
 {
     uint32_t most = 0;
@@ -87,7 +87,7 @@ static size_t same_rank(const struct entry *all, size_t count, size_t first)
     return end - first;
 }
 
-/* Ranks with the same number of lives of the communicator: the n-th ones match. */
+/* Matches ranks with the same number of lives of the communicator: the n-th lives match. */
 static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *entries,
                            uint32_t *inout_count)
 {
@@ -110,7 +110,7 @@ static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *en
     }
 }
 
-/* Ranks that lack some: matches by time. */
+/* Matches ranks that lack some lives by time. */
 static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined,
                           struct ntk_vec *entries)
 {
@@ -124,7 +124,7 @@ static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_jo
         for (size_t i = 0; i < count;) {
             size_t lives = same_rank(all, count, i);
             int64_t here_ns = joined->ranks[all[i].rank].offset_ns;
-            uint32_t from = 0; /* of the reference's lives that are still free */
+            uint32_t from = 0; /* first of the reference's lives that are still free */
 
             for (size_t l = 0; l < lives && lives < most; l++) {
                 struct ntk_rank_life *life = life_at(ranks, &all[i + l]);
@@ -155,7 +155,7 @@ static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_jo
 
 NTK_ORDER_NUMBERS(compare_signed, int64_t);
 
-/* The common life with the most operations. */
+/* Finds the common life with the most operations. */
 static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops *b, uint32_t *out_a,
                         uint32_t *out_b)
 {
@@ -178,16 +178,16 @@ static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops 
     return most > 0;
 }
 
-/* A rank's operations of one life. */
+/* Position in a rank's operations of one life. */
 struct line {
     const struct ntk_rank_ops *rank;
     struct ntk_rank_cursor cursor;
     uint32_t life;
     size_t at;
-    struct ntk_rank_op op; /* the next */
+    struct ntk_rank_op op; /* next operation */
 };
 
-/* False: no more. */
+/* Advances; returns false at the end. */
 static bool line_next(struct line *line)
 {
     while (line->at < line->cursor.rows.count) {
@@ -199,8 +199,8 @@ static bool line_next(struct line *line)
     return false;
 }
 
-/* A collective ends for all at about the same moment: the median difference of its ends on the two
- * clocks. */
+/* Sets the offset to the median difference of collective ends on the two clocks, because a
+ * collective ends for all ranks at about the same moment. */
 static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *from,
                       uint32_t from_life, const struct ntk_rank_ops *to, uint32_t to_life,
                       struct ntk_joined_host *out)
@@ -239,7 +239,8 @@ static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *f
     return 0;
 }
 
-/* Uses its first rank that shares a communicator with a rank of known clock. */
+/* Sets the clock of a machine by its first rank that shares a communicator with a rank of known
+ * clock. */
 static int host_clock(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
                       struct ntk_joined *joined, const bool *is_known, size_t host)
 {
@@ -318,7 +319,7 @@ static int compare_members(const void *a, const void *b)
 static int members_make(struct ntk_rank_ops *const *ranks, size_t rank_count, uint32_t count,
                         struct ntk_joined_match *match)
 {
-    struct ntk_vec sorted; /* of instance, rank, life */
+    struct ntk_vec sorted; /* sorted by instance, rank, life */
     int ret = 0;
 
     ntk_vec_init(&sorted, 3 * sizeof(uint32_t));

@@ -3,7 +3,8 @@
  * joined_match - matches the communicators of ranks, and the clocks of their machines. Only for
  * joined.c.
  *
- * Owner:   the result is the caller's storage; ntk_joined_match_fini() frees what it points to.
+ * Owner:   the caller provides the storage of the result; ntk_joined_match_fini() frees its
+ *          content.
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_MATCH_H
@@ -13,21 +14,22 @@
 
 /* A rank in a communicator; members of one communicator are adjacent. */
 struct ntk_joined_member {
-    uint32_t rank; /* index into ranks */
+    uint32_t rank; /* index in ranks */
     uint32_t life;
 };
 
 struct ntk_joined_instance {
-    size_t first, count; /* of members */
+    size_t first, count; /* range in members */
 };
 
 struct ntk_joined_match {
-    struct ntk_vec members;   /* of struct ntk_joined_member */
+    /* elements are struct ntk_joined_instance; life->instance is the index */
+    struct ntk_vec members;
     struct ntk_vec instances; /* of struct ntk_joined_instance; life->instance is the index */
 };
 
-/* Sets life->instance (UINT32_MAX: no other rank has it) and the offsets of ranks and hosts of
- * *joined. */
+/* Sets life->instance (UINT32_MAX if no other rank has the communicator) and the offsets of ranks
+ * and hosts of *joined. */
 int ntk_joined_match_make(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
                           struct ntk_joined *joined, struct ntk_joined_match *out_match);
 void ntk_joined_match_fini(struct ntk_joined_match *match);

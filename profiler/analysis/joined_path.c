@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined_path - the critical path, back through the collectives of all ranks; the late rank at each
- * time; and the recomputed graph. */
+/* joined_path - finds the critical path back through the collectives of all ranks, the late rank at
+ * each time, and the recomputed graph. */
 #include "profiler/analysis/joined_private.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void path_report(struct ntk_join *join, size_t rank, enum ntk_joined_part
 void ntk_join_path_find(struct ntk_join *join)
 {
     const struct ntk_join_node *nodes = join->nodes.items;
-    size_t next = SIZE_MAX; /* the rank that left the collective last */
+    size_t next = SIZE_MAX; /* rank that left the collective last */
 
     for (size_t r = 0; r < join->joined->rank_count; r++) {
         const struct ntk_join_walker *walker = &join->walkers[r];
@@ -42,7 +42,7 @@ void ntk_join_path_find(struct ntk_join *join)
         int64_t gap_ns = node->run_ns + node->host_ns + node->unknown_ns;
         int64_t link_ns = left_ns - node->start_ns;
 
-        /* Inaccurate clocks may place its end before its start. */
+        /* If clocks are inaccurate, the end may be before the start. */
         link_ns = link_ns > 0 ? link_ns : 0;
         out->path_ns[NTK_JOINED_RUN] += (uint64_t)node->run_ns;
         out->path_ns[NTK_JOINED_HOST] += (uint64_t)node->host_ns;
@@ -54,7 +54,7 @@ void ntk_join_path_find(struct ntk_join *join)
         next = node->last;
         left_ns = node->left_ns;
         at = node->before;
-        if (at / NTK_JOIN_NODES_PASS < behind) { /* that many passes are left */
+        if (at / NTK_JOIN_NODES_PASS < behind) { /* number of passes left */
             behind = at / NTK_JOIN_NODES_PASS;
             ntk_join_nodes_pass(join, (size_t)(behind + 2) * NTK_JOIN_NODES_PASS);
         }

@@ -38,7 +38,8 @@ static void segment(struct ntk_join *join, const struct ntk_join_walker *walker,
     }
 }
 
-/* How long a core executes between two moments, reported as `in`, the rest as `out`. Called in
+/* Returns the time in which a core executes between two times, reported as `in`; the rest is
+ * reported as `out`. Called in
  * time order. */
 static int64_t run_in(struct ntk_join *join, struct ntk_join_walker *walker, int64_t from_ns,
                       int64_t until_ns, enum ntk_joined_part in, enum ntk_joined_part out)
@@ -62,7 +63,7 @@ static int64_t run_in(struct ntk_join *join, struct ntk_join_walker *walker, int
         segment(join, walker, in, start_ns, end_ns);
         done_ns = end_ns;
         if (run.end_ns > until_ns) {
-            break; /* it continues */
+            break; /* the run continues */
         }
     }
     segment(join, walker, out, done_ns, until_ns);
@@ -104,13 +105,14 @@ static int compare_comes(const void *a, const void *b)
     return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-/* What the last rank did while each of the others waited, before its own time is split. */
+/* Finds the activity of the last rank while each of the others waited, before its own time is
+ * split. */
 static void causes_find(struct ntk_join *join, const struct ntk_join_come *come)
 {
     const struct ntk_join_member *last = &join->members[come->last];
     struct ntk_join_walker *walker = last->walker;
     int64_t left_ns = walker->left_ns < come->last_ns ? walker->left_ns : come->last_ns;
-    int64_t run_ns = 0; /* its time until the next waiting rank came */
+    int64_t run_ns = 0; /* its run time until the next waiting rank arrived */
     int64_t all_ns = 0;
     size_t run = walker->run;
 
@@ -162,7 +164,7 @@ static void causes_find(struct ntk_join *join, const struct ntk_join_come *come)
 
 /* ---- an operation of a rank ---- */
 
-/* Takes an operation from the rank: its place on the clock, and the time before it. */
+/* Takes an operation from the rank: its position on the clock, and the time before it. */
 static void member_begin(struct ntk_join_member *one)
 {
     struct ntk_join_walker *walker = one->walker;
@@ -181,7 +183,7 @@ static void member_begin(struct ntk_join_member *one)
         walker->restart++;
         one->is_broken = true;
     }
-    /* An operation that starts before the end of the previous one counts from that end. */
+    /* An operation that starts before the end of the previous operation counts from that end. */
     if (walker->has_left) {
         one->start_ns = one->start_ns > walker->left_ns ? one->start_ns : walker->left_ns;
         one->end_ns = one->end_ns > one->start_ns ? one->end_ns : one->start_ns;
@@ -220,7 +222,7 @@ static void member_end(struct ntk_join_member *one)
     }
 }
 
-/* An operation that cannot be matched: no rank is waited for. */
+/* Handles an operation that cannot be matched, so that it waits for no rank. */
 static void alone(struct ntk_join *join, struct ntk_join_member *one)
 {
     struct ntk_join_walker *walker = one->walker;
@@ -246,7 +248,7 @@ static bool is_of_one_kind(const struct ntk_join *join)
     return true;
 }
 
-/* No rank leaves before the last arrival, within the accuracy of the clocks. */
+/* Returns true if no rank leaves before the last arrival, within the accuracy of the clocks. */
 static bool can_be_one(const struct ntk_join *join)
 {
     const struct ntk_join_member *last = &join->members[0];
@@ -351,7 +353,7 @@ static void together(struct ntk_join *join)
     join->joined->joint_count++;
 }
 
-/* The present members of the collective, of `count` ranks. */
+/* Judges the present members of the collective, which has `count` ranks. */
 static void judge(struct ntk_join *join, size_t count)
 {
     bool is_whole = join->member_count == count && count > 1;
@@ -374,7 +376,8 @@ static void judge(struct ntk_join *join, size_t count)
 
 /* ---- in which order ---- */
 
-/* The next undone operation of a life. False: it is further on, or *out_is_over. */
+/* Finds the next unfinished operation of a life. Returns false if it is further on, or
+ * *out_is_over. */
 static bool visible(struct ntk_join_walker *walker, uint32_t life, struct ntk_join_member *out,
                     bool *out_is_over)
 {
@@ -394,8 +397,8 @@ static bool visible(struct ntk_join_walker *walker, uint32_t life, struct ntk_jo
     return false;
 }
 
-/* Takes the next collective of a communicator: true. False: a rank must do *out_before first.
- * is_forced: continue without these ranks. */
+/* Takes the next collective of a communicator. Returns false if a rank must finish *out_before
+ * first. is_forced: continue without these ranks. */
 static bool take(struct ntk_join *join, uint32_t number, bool is_forced, size_t *out_before)
 {
     const struct ntk_joined_instance *instance = ntk_vec_at(&join->match.instances, number);
@@ -425,7 +428,7 @@ static bool take(struct ntk_join *join, uint32_t number, bool is_forced, size_t 
     return true;
 }
 
-/* The rank with the earliest next operation; rank_count: none. */
+/* Returns the rank with the earliest next operation; rank_count if none. */
 static size_t earliest(const struct ntk_join *join)
 {
     size_t found = join->joined->rank_count;
@@ -464,7 +467,8 @@ static void walk(struct ntk_join *join)
                 member_begin(&one);
                 alone(join, &one);
                 is_taken = true;
-            } else { /* after as many steps as ranks, they wait for each other in a cycle */
+                /* after as many steps as there are ranks, they wait for each other in a cycle */
+            } else {
                 is_taken = take(join, life->instance, steps > count, &rank);
             }
         }

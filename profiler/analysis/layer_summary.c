@@ -76,7 +76,7 @@ const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_t
     return core->neff && !fact->is_open && fact->compiler_pc >= 1 ? NTK_LAYER_UNKNOWN : NULL;
 }
 
-/* The rows of one core start at first; names map to 1 + their index. */
+/* Adds the rows of one core, which start at `first`; names map to 1 + their index. */
 static int add_core(const struct ntk_trace *trace, const struct ntk_program *program,
                     size_t core_index, struct ntk_vec *opens)
 {

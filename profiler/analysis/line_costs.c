@@ -4,7 +4,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
 
-/* 2 + the index of a line; 1: no line; 0: out of memory. */
+/* Returns 2 + the index of a line; 1 for no line; 0 if out of memory. */
 static uintptr_t number_of(struct ntk_line_costs *costs, const struct ntk_neff_position *at)
 {
     if (!at || !at->file) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* load_split - allocations and copies by core and start, and their unions within each load. */
+/* load_split - sorts allocations and copies by core and start, and computes their unions within
+ * each load. */
 #include "profiler/analysis/load_split.h"
 
 #include <errno.h>
@@ -11,19 +12,19 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-/* Limit of checks for all loads together: a hostile file nests them. */
+/* Maximum number of checks for all loads, because a hostile file may nest them. */
 #define WORKS_TRIED_MAX ((uint64_t)1 << 27)
 
-#define HEAP_BYTES ((size_t)4 << 20) /* of each list; longer ones go to a file */
+#define HEAP_BYTES ((size_t)4 << 20) /* memory per list; longer lists are stored in a file */
 
 #define PASS_LOADS 64U
 
-struct work { /* of the sorter */
+struct work { /* item of the sorter */
     int64_t nc;
     uint64_t start_ns, span, is_copy;
 };
 
-struct cover { /* union of spans ordered by start */
+struct cover { /* union of spans in order of start */
     uint64_t until_ns, sum_ns;
 };
 
@@ -176,7 +177,7 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         ntk_long_list_fini(&pass.items);
         return ret;
     }
-    /* For a part, the start is that of its window. */
+    /* For a part, the start is the start of its window. */
     bool has_begin = trace->info && trace->begin_ns && trace->begin_ns == trace->info->begin_ns &&
                      pass.first_ns > trace->begin_ns;
     *out_split = (struct ntk_load_split){

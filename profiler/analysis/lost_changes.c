@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lost_changes - each semaphore's makers and records side by side, in time order. */
+/* lost_changes - compares the makers and records of each semaphore in order of time. */
 #include "profiler/analysis/lost_changes.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 #define NUMBERS 256
 #define LISTS 3
-/* No record is earlier than its maker by more (ends of packets of one moment can be in either
- * order), and no least delay is longer. */
+/* Maximum time by which a record may be earlier than its maker (ends of packets at one moment can
+ * be in either order), and maximum of the least delay. */
 #define AWAY_PS 1000000
 /* If the engine was free for this time before an instruction, the instruction waited for its
  * condition. */
@@ -27,10 +27,10 @@ struct maker {
 struct waiter {
     int64_t start_ps;
     uint32_t value;
-    bool waited; /* its engine was free before */
+    bool waited; /* true if its engine was free before */
 };
 
-/* Those of number n are from first[n] up to first[n + 1]. */
+/* A list by number: items of number n are from first[n] up to first[n + 1]. */
 struct by_number {
     size_t first[NUMBERS + 1];
     size_t next[NUMBERS];
@@ -42,12 +42,12 @@ struct finding {
     size_t core_index;
     const struct ntk_trace_core *core;
     const struct ntk_transfers *transfers;
-    bool is_other[NUMBERS];   /* it changes in another way, or its maker is unknown */
-    struct by_number makers;  /* struct maker */
-    struct by_number records; /* struct ntk_trace_event */
-    struct by_number waiters; /* struct waiter */
-    int64_t *latest, *seen;   /* struct stretch */
-    /* uint16_t of each transfer: DMA engines after their last packet */
+    bool is_other[NUMBERS];   /* changed in another way, or its maker is unknown */
+    struct by_number makers;  /* elements are struct maker */
+    struct by_number records; /* elements are struct ntk_trace_event */
+    struct by_number waiters; /* elements are struct waiter */
+    int64_t *latest, *seen;   /* arrays for struct stretch */
+    /* For each transfer a uint16_t: the DMA engines after their last packet */
     struct ntk_long_list rings;
     struct ntk_lost_changes *out;
     int failed;
@@ -55,7 +55,7 @@ struct finding {
 
 /* ---- lists by number ---- */
 
-/* One more of the number: counted first, then put. */
+/* Adds one item of the number: first only counts, then stores. */
 static void add(struct finding *f, struct by_number *list, unsigned number, const void *item)
 {
     if (!item) {
@@ -104,8 +104,8 @@ static bool is_of_number(const struct ntk_slot_fact *fact)
     return !fact->done_is_event && fact->done_number < NUMBERS;
 }
 
-/* Each ring increments the semaphore with the last packet that it has of a transfer: from the end
- * on, that is the first one met. */
+/* Visits packets. Each ring increments the semaphore with the last packet that it has of a
+ * transfer: backwards, this is the first packet. */
 static void pass_packets(struct finding *f, bool is_counting)
 {
     const struct ntk_transfers_core *all = &f->transfers->cores[f->core_index];
@@ -160,7 +160,7 @@ static void pass_records(struct finding *f, bool is_counting)
     }
 }
 
-/* Instructions that start when a semaphore has a value. */
+/* Visits instructions that start when a semaphore has a value. */
 static void pass_waiters(struct finding *f, bool is_counting)
 {
     int64_t free_ps[NTK_NTFF_ENGINE_COUNT];
@@ -222,8 +222,8 @@ struct stretch {
     size_t record_count;
     const struct waiter *waiters;
     size_t waiter_count;
-    int64_t *latest; /* of value k, at k: no later, because an instruction that needed it started */
-    int64_t *seen;   /* the start of one that waited for it; INT64_MAX: none */
+    int64_t *latest; /* for value k: latest time, because an instruction that needed it started */
+    int64_t *seen; /* for value k: start of an instruction that waited for it; INT64_MAX if none */
 };
 
 static int64_t delay_of(const struct stretch *s, size_t record)
@@ -233,7 +233,7 @@ static int64_t delay_of(const struct stretch *s, size_t record)
     return event->time_ps - s->makers[event->value - 1].time_ps;
 }
 
-/* Whether the values of all records can be those of the makers; and the least delay. */
+/* Returns true if the values of all records can come from the makers; computes the least delay. */
 static bool fits(const struct stretch *s, int64_t *least_ps)
 {
     for (size_t r = 0; r < s->record_count; r++) {
@@ -268,7 +268,7 @@ static void see_waiters(const struct stretch *s)
     }
 }
 
-/* Delays grow and shrink with the backlog: in between they are in between. */
+/* Estimates a delay between two known delays, because delays grow and shrink with the backlog. */
 static int64_t between(const struct stretch *s, size_t next, uint32_t value, int64_t least_ps)
 {
     if (next == 0 || next == s->record_count) {
@@ -318,7 +318,7 @@ static void put_stretch(struct finding *f, const struct stretch *s, unsigned num
     }
 }
 
-/* Stretch by stretch: checked first, then put. False: a stretch does not fit. */
+/* Checks each stretch, then stores its changes. Returns false if a stretch does not fit. */
 static bool pass_number(struct finding *f, unsigned number, int64_t *least_ps, bool is_check)
 {
     const struct maker *makers = f->makers.list.items;
@@ -331,7 +331,7 @@ static bool pass_number(struct finding *f, unsigned number, int64_t *least_ps, b
     size_t records_end = f->records.first[number + 1];
     size_t waiters_end = f->waiters.first[number + 1];
 
-    f->out->is_counted[number] = true; /* unless there are several stretches */
+    f->out->is_counted[number] = true; /* reset below if there are several stretches */
     while (maker < makers_end) {
         struct stretch s = { .makers = makers + maker,
                              .records = records + record,
@@ -345,7 +345,7 @@ static bool pass_number(struct finding *f, unsigned number, int64_t *least_ps, b
             s.record_count++;
         }
         if (record < records_end) {
-            until_ps = records[record++].time_ps; /* the write */
+            until_ps = records[record++].time_ps; /* the write of 0 */
         }
         for (; maker < makers_end && makers[maker].time_ps <= until_ps; maker++) {
             s.maker_count++;

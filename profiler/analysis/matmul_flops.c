@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* matmul_flops - sums over the MATMUL instructions that ran. */
+/* matmul_flops - adds up the MATMUL instructions that ran. */
 #include "profiler/analysis/matmul_flops.h"
 
 #include "profiler/analysis/open_slot.h"
@@ -8,7 +8,7 @@
 
 #define FP8_FAST_GENERATION 3 /* from NC-v3 on, two of its products take the time of one */
 
-/* Adjusted operations per four of that element type; 0: unknown. */
+/* Returns the adjusted operations per four of that element type; 0 if unknown. */
 static unsigned quarters_of(enum ntk_dtype dtype, const struct ntk_trace *trace)
 {
     switch (dtype) {

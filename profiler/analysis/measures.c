@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measures - results of other analyses under names that are the same in every capture. */
+/* measures - collects results of other analyses, with names that are the same in every capture. */
 #include "profiler/analysis/measures.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
     return ret;
 }
 
-/* A region found in only one of two executions is missing in the other. */
+/* Adds regions. A region found in only one of two executions is missing in the other. */
 static int add_regions(struct ntk_measures *measures, const struct ntk_program *program,
                        bool are_known, struct ntk_work_units *out_units)
 {
@@ -145,7 +145,7 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
     return ret;
 }
 
-/* The maximum over cores, per partition: all partitions have the same size. */
+/* Adds the maximum over cores, per partition, because all partitions have the same size. */
 static int add_peaks(struct ntk_measures *measures, const struct ntk_program *program)
 {
     static const char *const names[NTK_CHIP_SPACE_COUNT] = { "SBUF peak per partition",
@@ -169,7 +169,7 @@ static int add_peaks(struct ntk_measures *measures, const struct ntk_program *pr
     return ret;
 }
 
-/* Unknown values are absent. */
+/* Adds utilizations; unknown values are omitted. */
 static int add_use(struct ntk_measures *measures, const struct ntk_program *program,
                    const struct ntk_cost_table *costs, const struct ntk_dma_traffic *traffic)
 {
@@ -221,7 +221,7 @@ static int add_engines(struct ntk_measures *measures, const struct ntk_activity 
     return ret;
 }
 
-/* The kinds that need records which the capture lacks: advice omits the same ones
+/* Returns the kinds that need records which the capture lacks; advice omits the same kinds
  * (advice_incomplete.c). */
 static unsigned unknown_kinds(const struct ntk_program *program,
                               const struct ntk_critical_path *path)

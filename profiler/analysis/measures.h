@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measures - one execution as named numbers, of the kinds that two executions can be compared by.
+ * measures - describes one execution with named numbers, by which two executions can be compared.
  *
- * Owner:   caller's storage, zeroed is empty; _fini frees. Names are copies, so the trace may go.
+ * Owner:   the caller provides the storage, zeroed if empty; _fini frees the content. Names are
+ *          copies, so the trace may be freed.
  * Threads: one at a time per set.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MEASURES_H
@@ -16,8 +17,8 @@
 #include "shared/base/vec.h"
 
 enum ntk_measure_unit {
-    NTK_MEASURE_UNIT_TIME,  /* ps */
-    NTK_MEASURE_UNIT_BYTES, /* of all transfers, or the peak of each partition */
+    NTK_MEASURE_UNIT_TIME,  /* in ps */
+    NTK_MEASURE_UNIT_BYTES, /* bytes of all transfers, or the peak of each partition */
     NTK_MEASURE_UNIT_SHARE, /* 0 to 1 of the maximum: more is better */
 };
 
@@ -29,33 +30,33 @@ enum ntk_measure_kind {
 
 struct ntk_measure {
     enum ntk_measure_kind kind;
-    char *name;   /* the same in every capture of the program */
-    char *shown;  /* for users; NULL: the name */
+    char *name;   /* same name in every capture of the program */
+    char *shown;  /* for users; NULL for the name */
     double value; /* in the unit of its kind */
 };
 
 struct ntk_measures {
-    struct ntk_vec items;                           /* struct ntk_measure */
-    struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* by name, + 1 */
-    unsigned unknown; /* 1 << kind: the capture lacks the records of these kinds */
+    struct ntk_vec items;                           /* elements are struct ntk_measure */
+    struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* by name, index + 1 */
+    unsigned unknown; /* bit 1 << kind is set if the capture lacks the records of this kind */
 };
 
-/* Adds to the measure of that kind and name. 0 or -ENOMEM. */
+/* Adds to the measure of that kind and name. Returns 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);
-/* Sets the name for users, which may differ between captures. 0 or -ENOMEM. */
+/* Sets the name for users, which may differ between captures. Returns 0 or -ENOMEM. */
 int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                       const char *shown);
 static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
 {
     return measure->shown ? measure->shown : measure->name;
 }
-/* NULL: it has none. */
+/* Returns NULL if there is none. */
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
                                             enum ntk_measure_kind kind, const char *name);
 
-/* True: the capture does not show the value. False: it does, or the execution has no such measure,
- * like the time of a queue that it does not use. */
+/* Returns true if the capture does not record the value. Returns false if it does, or if the
+ * execution does not have this measure, like the time of a queue that it does not use. */
 bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
                              const char *name);
 
@@ -70,7 +71,8 @@ const char *ntk_measure_key(enum ntk_measure_kind kind);
 const char *ntk_measure_title(enum ntk_measure_kind kind);
 enum ntk_measure_unit ntk_measure_unit(enum ntk_measure_kind kind);
 
-/* Every execution has measures of this kind: a missing one is unknown. */
+/* Returns true if every execution has measures of this kind, so that a missing measure is
+ * unknown. */
 static inline bool ntk_measure_is_always(enum ntk_measure_kind kind)
 {
     return kind == NTK_MEASURE_TOTAL || kind == NTK_MEASURE_USE || kind == NTK_MEASURE_MEMORY;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* median - sorts the numbers as times of a sorter. */
+/* median - sorts the numbers as the times of a sorter. */
 #include "profiler/analysis/median.h"
 
 #include "shared/base/fs.h"
 
 #define HEAP_BYTES ((size_t)1 << 20)
-#define SIGN (UINT64_C(1) << 63) /* offset that turns unsigned order into signed order */
+#define SIGN (UINT64_C(1) << 63) /* offset that converts unsigned order to signed order */
 
 struct item {
     int64_t number;

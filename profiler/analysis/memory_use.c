@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_use - a running sum by name of use, copied whenever the total reaches a new peak. */
+/* memory_use - keeps a running sum by name of use, which is copied whenever the total reaches a new
+ * peak. */
 #include "profiler/analysis/memory_use.h"
 
 #include <errno.h>
@@ -12,22 +13,22 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* further points go to a file */
-/* Limit of peaks: all uses are copied at each one, and a hostile file has a use for each
- * allocation. */
+#define HEAP_BYTES ((size_t)8 << 20) /* memory for points; further points are stored in a file */
+/* Maximum number of uses, because all uses are copied at each peak, and a hostile file may have a
+ * use per allocation. */
 #define USES_MAX 256U
 #define OTHER_USES "other"
 
 struct use {
     struct ntk_memory_part part;
-    uint64_t bytes; /* now */
+    uint64_t bytes; /* current bytes */
 };
 
 struct sums {
     struct ntk_memory_use result;
-    struct ntk_vec uses;         /* struct use */
-    struct ntk_map indices;      /* by name, + 1 */
-    struct ntk_long_list points; /* of ntk_memory_point */
+    struct ntk_vec uses;         /* elements are struct use */
+    struct ntk_map indices;      /* by name, index + 1 */
+    struct ntk_long_list points; /* elements are struct ntk_memory_point */
     uint64_t bytes;
     int failed;
 };
@@ -68,7 +69,7 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
                 ntk_count_sum(sums->result.unmatched_bytes, span->bytes - bytes);
         }
         use->bytes -= bytes;
-        /* Less than the sum of the uses if that has ended. */
+        /* The sum is smaller than the use if the use began before the trace. */
         sums->bytes -= bytes < sums->bytes ? bytes : sums->bytes;
     } else {
         sums->result.allocation_count++;
@@ -91,7 +92,7 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
     }
 }
 
-/* The contents of accounts before the trace; parts of uses that the trace does not touch are
+/* Adds the contents of accounts before the trace; parts of uses that the trace does not touch are
  * unknown. */
 static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
 {
@@ -119,7 +120,7 @@ static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
     }
 }
 
-/* In the vendor's files: on the host, or without effect. */
+/* Returns true for records in the vendor's files that are about the host, or without effect. */
 static bool is_no_change(const struct ntk_system_trace *trace, const struct ntk_system_span *span)
 {
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* moves - the names on both sides of transfers, each once, and their bytes. */
+/* moves - collects the names on both sides of transfers, each once, and their bytes. */
 #include "profiler/analysis/moves.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "shared/formats/neff/vendor_slot.h"
 
 struct side {
-    struct ntk_map names; /* each once, in order */
+    struct ntk_map names; /* each name once, in order */
     bool has_unknown;
 };
 
 struct filling {
     struct ntk_moves *moves;
     struct side sides[NTK_MOVES_SIDE_COUNT];
-    struct ntk_map tensors; /* those outside the core */
-    bool has_op, is_many;   /* is_many: several operations */
+    struct ntk_map tensors; /* tensors outside the core */
+    bool has_op, is_many;   /* is_many: there are several operations */
     int failed;
 };
 
@@ -136,7 +136,7 @@ static void add_open(struct filling *f, const struct ntk_trace_core *core,
     switch (instr->op) {
     case NTK_ISA_OP_DMA_INDIRECT_COPY:
         set_op(f, is_cast ? "cast" : "copy");
-        f->moves->is_plain = false; /* its indices are read, too */
+        f->moves->is_plain = false; /* the indices are also read */
         add_operand(f, core, instr, NTK_ISA_SRC0, NTK_MOVES_SOURCE);
         break;
     case NTK_ISA_OP_DMA_COPY:
@@ -183,7 +183,7 @@ static void add_vendor(struct filling *f, const struct ntk_trace_core *core,
             ntk_vendor_slot_dma_write_bytes(slot));
 }
 
-/* False if it starts nothing that is described. */
+/* Returns false if the instruction starts no transfer with a description. */
 static bool find(struct filling *f, const struct ntk_trace *trace,
                  const struct ntk_trace_core *core, const struct ntk_trace_instruction *instruction)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* onchip_traffic - the number of times that each slot ran, times the size of its operands. */
+/* onchip_traffic - multiplies the number of runs of each slot with the size of its operands. */
 #include "profiler/analysis/onchip_traffic.h"
 
 #include "profiler/analysis/dma_group.h"
@@ -34,7 +34,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
         add(traffic, operand->space, is_write, bytes_count);
         from_psum += !is_write && operand->space == NTK_ISA_SPACE_PSUM ? bytes_count : 0;
     }
-    /* A DMA that accumulates into the state buffer also reads it. */
+    /* A DMA that accumulates into the state buffer also reads the state buffer. */
     if (ntk_isa_ends_later(instr->op) && (instr->op_flags & NTK_ISA_OPF_ACCUMULATE)) {
         add(traffic, to->space, false,
             times * ntk_dma_rows_of(instr, NTK_ISA_DST) * ntk_isa_operand_elements(to) *
@@ -46,7 +46,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
     }
 }
 
-/* Bytes of the side, if it is in the state buffer. */
+/* Returns the bytes of the side, if it is in the state buffer. */
 static uint64_t sbuf_bytes(const struct ntk_neff_subgraph *neff,
                            const struct ntk_neff_pattern *pattern)
 {
@@ -109,7 +109,7 @@ static void add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trac
     traffic->psum_to_sbuf_bytes += times * work.psum_to_sbuf_bytes;
 }
 
-/* The kinds of programs seen. */
+/* Kinds of programs found so far. */
 struct seen {
     bool has_open, has_vendor, has_trigger;
 };

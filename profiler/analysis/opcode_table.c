@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opcode_table - instructions grouped by engine and opcode. */
+/* opcode_table - groups instructions by engine and opcode. */
 #include "profiler/analysis/opcode_table.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opcode_table - which operations did each engine execute, how often, for how long?
+ * opcode_table - lists the operations that each engine executed, with their number and time.
  *
- * Owner:   the result is the caller's storage; ntk_opcode_table_fini() frees what it points to.
+ * Owner:   the caller provides the storage of the result; ntk_opcode_table_fini() frees its
+ *          content.
  */
 #ifndef NTK_PROFILER_ANALYSIS_OPCODE_TABLE_H
 #define NTK_PROFILER_ANALYSIS_OPCODE_TABLE_H
@@ -14,15 +15,15 @@ struct ntk_opcode_row {
     uint8_t opcode;
     uint64_t instruction_count;
     int64_t instruction_ps; /* sum of durations */
-    int64_t active_ps;      /* union */
+    int64_t active_ps;      /* union of durations */
 };
 
-struct ntk_opcode_table { /* engines in order, in each by descending time */
+struct ntk_opcode_table { /* engines in order, operations by descending time */
     size_t row_count;
     struct ntk_opcode_row *rows;
 };
 
-/* 0 or -ENOMEM; freed with _fini. */
+/* Returns 0 or -ENOMEM; the result is freed with _fini. */
 int ntk_analysis_opcode_table(const struct ntk_trace *trace, struct ntk_opcode_table *out_table);
 void ntk_opcode_table_fini(struct ntk_opcode_table *table);
 

@@ -2,7 +2,7 @@
 /* open_slot - passes the bytes of an executed instruction to the decoder of the open encoding. */
 #include "profiler/analysis/open_slot.h"
 
-#define OPERAND_SLOTS 2 /* byte with the number of slots that follow: one for each operand */
+#define OPERAND_SLOTS 2 /* byte with the number of following slots, one per operand */
 
 bool ntk_open_slot_decode(const struct ntk_trace_core *core,
                           const struct ntk_trace_instruction *instruction,

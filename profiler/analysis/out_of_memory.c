@@ -13,17 +13,18 @@
 #include "shared/base/map.h"
 #include "shared/base/order.h"
 
-struct moment { /* of the sorter */
+struct moment { /* item of the sorter */
     int64_t time_ns;
     uint64_t number, memory, unused;
 };
-#define MOMENTS_BYTES ((size_t)8 << 20) /* longer lists go to a file */
+#define MOMENTS_BYTES ((size_t)8 << 20) /* memory per list; longer lists are stored in a file */
 
 NTK_ORDER(compare_moments, struct moment, NTK_UP(number));
 
 NTK_ORDER(compare_usages, struct ntk_oom_usage, NTK_DOWN(bytes) NTK_TEXT(usage));
 
-/* The first failure with the code of out of memory, else the last other failure; NULL: none. */
+/* Returns the first failure with the code of out of memory, else the last other failure; NULL if
+ * none. */
 static const struct ntk_system_memory *failure_find(const struct ntk_system_trace *trace,
                                                     uint64_t *out_count)
 {
@@ -48,7 +49,7 @@ static const struct ntk_system_memory *failure_find(const struct ntk_system_trac
     return found;
 }
 
-/* The innermost load or execution on the core around the failure. */
+/* Finds the innermost load or execution on the core around the failure. */
 static void call_find(const struct ntk_system_trace *trace, struct ntk_out_of_memory *memory)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
@@ -164,12 +165,12 @@ static int moments_find(const struct ntk_system_trace *trace,
     return ret;
 }
 
-/* Allocations are identified by address until freed. */
+/* Replays the trace; allocations are identified by address until freed. */
 static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted *moments,
                   struct ntk_out_of_memory *memory)
 {
     const struct ntk_system_memory *memories = trace->memories.items;
-    struct ntk_map kept = { 0 }; /* index + 1, by address */
+    struct ntk_map kept = { 0 }; /* by address, index + 1 */
     int ret = 0;
 
     const struct moment *all = moments->items;
@@ -189,7 +190,8 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
         of->bytes -= bytes;
         memory->total_bytes -= bytes < memory->total_bytes ? bytes : memory->total_bytes;
         if (ntk_map_get_number(&kept, one->address)) {
-            (void)ntk_map_put_number(&kept, one->address, NULL); /* removing it would be slower */
+            /* removing the entry would be slower */
+            (void)ntk_map_put_number(&kept, one->address, NULL);
             memory->freed_count++;
             memory->freed_bytes = ntk_count_sum(memory->freed_bytes, one->bytes);
         }

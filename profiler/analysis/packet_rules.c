@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* packet_rules - one step per packet and rule. */
+/* packet_rules - applies each rule, one step per packet. */
 #include "profiler/analysis/packet_rules.h"
 
 #include "profiler/analysis/dma_efficiency.h"
@@ -61,7 +61,8 @@ static void ring_turn(struct ntk_packet_ring *ring, const struct ntk_begun *begu
     ring->has_all = false;
 }
 
-/* Rejects this and all later transfers of the queue: the end of the rule marks the later ones. */
+/* Rejects this transfer and all later transfers of the queue: the end of the rule marks the later
+ * ones. */
 static uint32_t ring_stops(struct ntk_packet_ring *ring, struct ntk_begun *begun)
 {
     begun[ring->current].does_not_fit = true;
@@ -132,7 +133,8 @@ static uint32_t next_by_bytes(struct ntk_packet_queue *queue, struct ntk_begun *
     return of != NONE && queue->current_bytes <= begun[of].bytes_count ? of : NONE;
 }
 
-/* The first that does not end before the packet; ends of packets are close together. */
+/* Returns the first transfer that does not end before the packet; ends of packets are close
+ * together. */
 static uint32_t next_by_time(struct ntk_packet_queue *queue, const struct ntk_begun *begun,
                              const struct ntk_trace_packet *packet)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pending - starts in order, merged with ends from a heap. */
+/* pending - merges starts in order with ends from a heap. */
 #include "profiler/analysis/pending.h"
 
-/* A binary heap, smallest at [0]. */
+/* Pushes an end to a binary heap with the smallest at [0]. */
 static int push(struct ntk_long_list *heap, int64_t end_ps)
 {
     int ret = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program - slots decoded once, layer names gathered. */
+/* program - decodes each slot once, and collects layer names. */
 #include "profiler/analysis/program.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 
 struct filling {
     struct ntk_program *program;
-    struct ntk_vec layers;  /* const char * */
-    struct ntk_map numbers; /* name to number, as a pointer */
+    struct ntk_vec layers;  /* elements are const char * */
+    struct ntk_map numbers; /* from a name to its number, as a pointer */
     bool has_names;
     int failed;
 };
@@ -58,7 +58,8 @@ const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t sem
     return NULL;
 }
 
-/* A prepared transfer signals its end as described by its group in the NEFF. */
+/* Finds the end of a prepared transfer, which is signalled as described by its group in the
+ * NEFF. */
 static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
                         const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
 {
@@ -97,7 +98,7 @@ static void fill_open(struct filling *f, const struct ntk_trace_core *core, unsi
     }
     fact->is_transfer = ntk_isa_ends_later(open->op) || open->op == NTK_ISA_OP_DMA_TRIGGER;
     if (fact->is_transfer) {
-        fact->done_number = open->done_semaphore; /* both say "none" with the same number */
+        fact->done_number = open->done_semaphore; /* a missing number is the same in both */
         if (open->op == NTK_ISA_OP_DMA_TRIGGER) {
             trigger_end(core, engine, open, fact);
         }
@@ -110,7 +111,7 @@ static void fill_open(struct filling *f, const struct ntk_trace_core *core, unsi
     }
 }
 
-/* Kind, number, kind, number, value. */
+/* Fills the fields from bytes: kind, number, kind, number, value. */
 static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct ntk_slot_fact *fact)
 {
     static const struct {
@@ -145,7 +146,8 @@ static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct n
     }
 }
 
-/* Without a NEFF only the capture shows the queue for which an engine generates descriptors. */
+/* Returns the queue for which an engine generates descriptors; without a NEFF only the capture
+ * shows it. */
 static const char *generated_queue_of(const struct ntk_trace_core *core, unsigned engine)
 {
     static const char *const begins[NTK_NTFF_ENGINE_COUNT] = {
@@ -162,7 +164,8 @@ static const char *generated_queue_of(const struct ntk_trace_core *core, unsigne
     return NULL;
 }
 
-/* For the WRITE that starts prepared transfers; each instance is a separate queue. */
+/* Fills the facts of the WRITE that starts prepared transfers; each instance is a separate
+ * queue. */
 static void fill_vendor_trigger(const struct ntk_trace_core *core, unsigned engine,
                                 const struct ntk_isa_instr *trigger, struct ntk_slot_fact *fact)
 {
@@ -289,7 +292,7 @@ bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
            (fact->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
 }
 
-/* The number of slots of facts[index]. */
+/* Returns the number of slots of facts[index]. */
 static size_t slot_count(const struct ntk_program *program, size_t index)
 {
     const struct ntk_trace_core *core = &program->trace->cores[index / NTK_NTFF_ENGINE_COUNT];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - for each executed instruction of a trace: what it waits for, signals, computes and
- * moves, and its layer.
+ * program - describes each executed instruction of a trace: its waits, signals, computation,
+ * transfers and layer.
  *
- * A slot is decoded once, however often it ran. Programs in the open encoding are decoded
- * completely, a vendor's programs as far as vendor_slot.h knows them. Layers are the names that the
- * NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction is in the layer
- * without a name. The names that a vendor's compiler gave to instructions are stored separately.
+ * A slot is decoded only once. Programs in the open encoding are decoded completely, a vendor's
+ * programs as far as vendor_slot.h supports them. Layers are the names of instructions in the NEFF;
+ * without a NEFF, and in a vendor's NEFF, every instruction is in the layer without a name. Names
+ * from a vendor's compiler are stored separately.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
  * Threads: any; immutable after creation.
@@ -21,69 +21,70 @@
 
 enum ntk_wait_kind {
     NTK_WAIT_NONE,
-    NTK_WAIT_AT_LEAST, /* semaphore >= value */
-    NTK_WAIT_EQUAL,    /* semaphore == value */
-    NTK_WAIT_SET,      /* event */
+    NTK_WAIT_AT_LEAST, /* waits for semaphore >= value */
+    NTK_WAIT_EQUAL,    /* waits for semaphore == value */
+    NTK_WAIT_SET,      /* waits for an event */
     NTK_WAIT_CLEAR,
 };
 
 #define NTK_PROGRAM_NO_NUMBER UINT16_MAX
 
-/* Semaphores and events in one numbering: 256 of each. */
+/* Semaphores and events are numbered together: 256 of each. */
 #define NTK_PROGRAM_NUMBERS 512
 static inline unsigned ntk_program_number(bool is_event, unsigned number)
 {
     return (is_event ? NTK_PROGRAM_NUMBERS / 2 : 0) + (number & 0xff);
 }
 
-/* Layers without a name in any file. */
-#define NTK_LAYER_NONE 0U    /* the program's, without a name */
-#define NTK_LAYER_RUNTIME 1U /* added by the runtime around the program */
+/* Numbers of layers without a name in any file. */
+#define NTK_LAYER_NONE 0U    /* instructions of the program without a name */
+#define NTK_LAYER_RUNTIME 1U /* instructions that the runtime added around the program */
 
-/* There are millions of slots: no padding. */
+/* Facts about a slot. There are millions of slots, so the struct has no padding. */
 struct ntk_slot_fact {
-    bool has_run;  /* else nothing below is known */
+    bool has_run;  /* false: all members below are unknown */
     bool has_sync; /* wait and signal below are known */
     bool is_runtime;
     bool is_open;         /* in the open encoding */
-    bool waits_inside;    /* it starts, then waits; else the reverse */
-    bool signals_event;   /* signal_number is that of an event */
-    bool adds_one;        /* to the semaphore signal_number; only of a vendor's program */
-    bool is_transfer;     /* it starts DMA */
-    bool done_is_event;   /* done_number is an event's */
-    bool signals_core;    /* it changes semaphores of other cores, see core_signals.h */
-    bool has_flops;       /* it is a MATMUL with known work */
+    bool waits_inside;    /* it starts, then waits; false: it waits, then starts */
+    bool signals_event;   /* signal_number is the number of an event */
+    bool adds_one;        /* adds 1 to the semaphore signal_number; only in a vendor's program */
+    bool is_transfer;     /* starts DMA */
+    bool done_is_event;   /* done_number is the number of an event */
+    bool signals_core;    /* changes semaphores of other cores, see core_signals.h */
+    bool has_flops;       /* a MATMUL with known work */
     bool is_transpose;    /* an operation of the tensor engine that only moves data */
     bool has_adjusted;    /* the weight of its element type is known */
-    bool has_bir_id;      /* the compiler left a name, see neff_debug.h */
-    bool has_bytes;       /* it is a transfer with known bytes */
-    bool has_onchip;      /* it is a vendor's, and its bytes on the chip are known */
-    bool is_psum_to_sbuf; /* with has_onchip */
+    bool has_bir_id;      /* the compiler stored a name, see neff_debug.h */
+    bool has_bytes;       /* a transfer with known bytes */
+    bool has_onchip;      /* an instruction in a vendor's program with known bytes on the chip */
+    bool is_psum_to_sbuf; /* valid with has_onchip */
     uint8_t wait;         /* enum ntk_wait_kind */
     uint16_t wait_number;
-    uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
+    uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER if none */
     uint16_t done_number;   /* changed when the data has arrived */
     uint32_t wait_value;
     int32_t compiler_pc; /* index in the compiler's program; -1 if the runtime inserted it */
     uint32_t layer;
-    const char *queue;       /* of the transfer, as in the NEFF; NULL: unknown */
-    struct ntk_moves *moves; /* what the transfer moves; NULL: undescribed */
+    const char *queue;       /* queue of the transfer, as named in the NEFF; NULL if unknown */
+    struct ntk_moves *moves; /* content of the transfer; NULL without description */
     uint64_t elements, flops, adjusted_flops;
-    /* of a MATMUL except a transpose: independent of the version, each product once */
+    /* Operations of a MATMUL except a transpose: independent of the version, each product counts
+     * once */
     uint64_t useful_flops;
-    uint8_t dtype; /* of a MATMUL: enum ntk_dtype, or a number of an unknown type */
+    uint8_t dtype; /* type of a MATMUL: enum ntk_dtype, or a number of an unknown type */
     uint64_t bir_id;
-    const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
-    const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */
-    const char *framework;                          /* the framework's name of it; NULL: none */
-    uint64_t read_bytes, write_bytes;               /* of device memory */
-    /* Set with has_onchip, by the trace's version. */
+    const struct ntk_neff_debug_instruction *named; /* NULL if only its id is known */
+    const struct ntk_neff_hlo *hlo;                 /* first operation of XLA; NULL if none */
+    const char *framework;            /* name of the operation in the framework; NULL if none */
+    uint64_t read_bytes, write_bytes; /* bytes in device memory */
+    /* Valid with has_onchip, by the trace's version. */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
-/* The operations for shares of the tensor peak, weighted by type (2.28: not weighted). False:
- * unknown, or not a MATMUL. */
+/* Returns the operations for shares of the tensor peak, weighted by type (2.28: not weighted).
+ * False if unknown, or not a MATMUL. */
 static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
                                        const struct ntk_slot_fact *fact, uint64_t *out_flops)
 {
@@ -93,19 +94,19 @@ static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
     return is_weighted ? fact->has_adjusted : fact->has_flops;
 }
 
-/* It computes or moves data: neither program control nor preparation. */
+/* Returns true if it computes or moves data, and is neither program control nor preparation. */
 bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode);
 
 struct ntk_program;
-/* Records of packets are truncated, or missing although instructions started transfers. A partial
- * execution may have none. */
+/* Returns true if packet records are truncated, or missing although instructions started transfers.
+ * A partial execution may have none. */
 bool ntk_program_lacks_packets(const struct ntk_program *program);
 
-struct ntk_lost { /* records of one kind, or their bytes */
+struct ntk_lost { /* number of lost and present records of one kind, or their bytes */
     uint64_t there, lost;
 };
 
-struct ntk_dropped { /* dropped.h */
+struct ntk_dropped { /* results of dropped.h */
     struct ntk_lost instructions, changes, bytes;
 };
 
@@ -114,19 +115,19 @@ struct ntk_program {
     size_t layer_count;
     const char *
         *layers;     /* "(no layer)", "(runtime)", then the names of the NEFF in order of number */
-    bool has_layers; /* any instruction that ran has a name */
-    bool has_core_signals;                /* any changes semaphores of other cores */
-    struct ntk_slot_fact **facts;         /* [core * engines + engine][slot] */
-    struct ntk_neff_debug **names;        /* of each core; NULL: missing or damaged in the NEFF */
-    struct ntk_err names_err;             /* text "": nothing of them is damaged */
-    struct ntk_neff_positions *positions; /* source lines, core by core; NULL: none are known */
-    struct ntk_dropped dropped;           /* 0 of all in a program without names */
+    bool has_layers; /* true if an executed instruction has a name */
+    bool has_core_signals;         /* true if an instruction changes semaphores of other cores */
+    struct ntk_slot_fact **facts;  /* facts[core * engines + engine][slot] */
+    struct ntk_neff_debug **names; /* by core; NULL if missing or damaged in the NEFF */
+    struct ntk_err names_err;      /* text is "" if no names are damaged */
+    struct ntk_neff_positions *positions; /* source lines, core by core; NULL if none are known */
+    struct ntk_dropped dropped;           /* all 0 in a program without names */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program);
-/* The same without the compiler's names of instructions and without positions: for sums, in a third
- * of the time and memory. */
+/* Like ntk_program_create(), without the compiler's names of instructions and without positions:
+ * for sums, in a third of the time and memory. */
 int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
 
@@ -137,7 +138,7 @@ ntk_program_fact(const struct ntk_program *program, size_t core,
     return &program->facts[core * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
 }
 
-/* The source position of an instruction, see neff_positions.h; NULL: unknown. */
+/* Returns the source position of an instruction, see neff_positions.h; NULL if unknown. */
 static inline const struct ntk_neff_position *
 ntk_program_position(const struct ntk_program *program, size_t core,
                      const struct ntk_trace_instruction *instruction)
@@ -146,7 +147,8 @@ ntk_program_position(const struct ntk_program *program, size_t core,
                                  ntk_program_fact(program, core, instruction)->compiler_pc);
 }
 
-/* The queue with transfers that change this semaphore; NULL if the NEFF does not record it. */
+/* Returns the queue with transfers that change this semaphore; NULL if the NEFF does not record
+ * it. */
 const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore);
 
 #endif

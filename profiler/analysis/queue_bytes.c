@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_bytes - bytes moved by executed instructions over queues with a type in the NEFF. */
+/* queue_bytes - counts bytes moved by executed instructions over queues with a type in the NEFF. */
 #include "profiler/analysis/queue_bytes.h"
 
 #include "profiler/analysis/dma_group.h"
@@ -41,7 +41,7 @@ static void add(const struct ntk_neff_subgraph *neff, uint32_t queue, uint64_t b
     }
 }
 
-/* Whether the owner of all prepared packets is known. */
+/* Adds a core; returns true if the owner of all prepared packets is known. */
 static bool add_core(const struct ntk_trace_core *core, bool may_have_prepared,
                      struct ntk_queue_bytes *bytes)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_bytes - bytes moved over queues of the types in, out and data.
+ * queue_bytes - counts bytes moved over queues of the types in, out and data.
  *
- * Counts written bytes of executed transfers of the NEFF, without semaphore writes of packets.
- * Compilers use "in" for loads of inputs and stores of outputs alike. Unknown if prepared packets
- * moved and no NEFF describes them.
+ * It counts written bytes of executed transfers in the NEFF, without semaphore writes of packets.
+ * Compilers use "in" both for loads of inputs and for stores of outputs. The bytes are unknown if
+ * there are prepared packets without a NEFF.
  *
- * Pure: trace to result. Memory does not grow with the trace.
+ * Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_QUEUE_BYTES_H
 #define NTK_PROFILER_ANALYSIS_QUEUE_BYTES_H
@@ -18,7 +18,7 @@ struct ntk_queue_bytes {
     uint64_t input_bytes, output_bytes, weight_bytes;
 };
 
-/* traffic of the same trace saves a pass over packets; NULL: not available. */
+/* traffic of the same trace saves a pass over packets; may be NULL. */
 void ntk_analysis_queue_bytes(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_queue_bytes *out_bytes);
 

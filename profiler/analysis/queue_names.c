@@ -10,9 +10,9 @@
 #define NO_NAME UINT32_MAX
 
 struct ntk_queue_names_core {
-    size_t first; /* in items: the core's names, then one for each kind */
+    size_t first; /* first index in items: the core's names, then one for each kind */
     size_t name_count;
-    uint32_t of[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES]; /* from first */
+    uint32_t of[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES]; /* index relative to first */
 };
 
 static size_t name_rings(const struct ntk_ntff_subgraph *subgraph,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_captures - the captures next to a trace, and the position of their executions in it. */
+/* rank_captures - finds the captures in the folder of a trace, and the position of their executions
+ * in it. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/ntff/ntff.h"
 
-/* Where its execution is. */
+/* Finds the position of its execution. */
 static void capture_place(const struct rank_reading *reading,
                           const struct ntk_system_tables *tables, struct ntk_rank_capture *capture)
 {

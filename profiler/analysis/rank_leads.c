@@ -19,8 +19,8 @@ void ntk_rank_comm_note(const struct ntk_rank_list *list, struct rank_worker *on
     }
 }
 
-/* The worker that is the rank of the process: the one that communicates with others, else the
- * first; NULL: several separate ranks. They are sorted. */
+/* Returns the worker that is the rank of the process: the one that communicates with others, else
+ * the first; NULL if there are several separate ranks. Workers are sorted. */
 static struct rank_worker *lead_find(const struct ntk_vec *workers)
 {
     struct rank_worker *lead = NULL;

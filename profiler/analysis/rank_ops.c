@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_ops - the list of ranks: machines, communicators, warnings, order. */
+/* rank_ops - manages the list of ranks: machines, communicators, warnings, order. */
 #include "profiler/analysis/rank_ops.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "profiler/analysis/rank_reading.h"
 #include "shared/base/order.h"
 
-#define COMMS_MAX 65536U /* limit for hostile files */
+#define COMMS_MAX 65536U /* maximum, because files may be hostile */
 
 void ntk_rank_list_init(struct ntk_rank_list *list)
 {
@@ -62,7 +62,7 @@ int ntk_rank_warn(struct ntk_rank_list *list, const struct ntk_err *err)
     return 0;
 }
 
-/* Distinguishes machines: the boot id, or its substitute in older traces. */
+/* Returns the id that distinguishes machines: the boot id, or its substitute in older traces. */
 static const char *host_id(const NtkNtracePb__Info *info)
 {
     return info && info->boot_id && info->boot_id[0] ? info->boot_id

@@ -17,7 +17,7 @@
 struct begun {
     uint64_t tracking_id;
     int64_t start_ns;
-    uint64_t device_ns; /* of a run: on the clock of the core */
+    uint64_t device_ns; /* start of a run, on the clock of the core */
     uint32_t comm;
 };
 
@@ -38,7 +38,8 @@ static void reading_fini(struct rank_reading *reading)
     ntk_vec_fini(&reading->begun);
 }
 
-/* NULL: -ENOMEM, or 0 if the trace has too many workers. Events of one worker are adjacent. */
+/* Returns NULL if out of memory (-ENOMEM), or if the trace has too many workers (0). Events of one
+ * worker are adjacent. */
 static struct rank_worker *worker_of(struct rank_reading *reading, uint32_t number, int *out_ret)
 {
     struct ntk_vec *workers = &reading->workers;
@@ -189,7 +190,7 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
 
 /* ---- from a file ---- */
 
-/* Forgets starts without an end, oldest first. */
+/* Adds a start; the oldest starts without an end are forgotten. */
 static int begun_add(struct rank_reading *reading, const struct begun *begun)
 {
     if (reading->begun.count == OPEN_MAX) {
@@ -212,7 +213,7 @@ static bool begun_take(struct rank_reading *reading, uint64_t tracking_id, struc
     return false;
 }
 
-/* Pieces of one core have running totals: use the last. */
+/* Counts lost events. Pieces of one core have running totals, so the last one is used. */
 static void lost_count(struct rank_reading *reading, const NtkNtracePb__Core *core)
 {
     if (core->nc_idx != reading->lost_of) {
@@ -247,7 +248,7 @@ static int event_take(struct rank_reading *reading, const NtkNtracePb__Trace *pi
     if (!begun_take(reading, core->tracking_id[i], &begun)) {
         return 0; /* its start was overwritten */
     }
-    /* Joins spans like those of a whole trace. */
+    /* Spans are joined like spans of a whole trace. */
     struct ntk_system_span span = { .type = type,
                                     .start_ns = (uint64_t)begun.start_ns,
                                     .end_ns = time_ns,
@@ -281,7 +282,7 @@ static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
     return ret;
 }
 
-/* The vendor's files are not split by core. */
+/* Returns true for the vendor's files, which are not split by core. */
 static bool is_vendor(const char *path)
 {
     uint8_t head[16];
@@ -294,7 +295,7 @@ static bool is_vendor(const char *path)
     return count > 0 && ntk_vendor_trace_is_stream(head, (size_t)count);
 }
 
-/* Placing them requires the whole trace. */
+/* Returns true if there are captures; placing them requires the whole trace. */
 static bool has_captures(const char *folder)
 {
     struct ntk_vec paths;
@@ -307,7 +308,7 @@ static bool has_captures(const char *folder)
     return has;
 }
 
-/* As a whole. */
+/* Adds a trace as a whole. */
 static int trace_add(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
 {
     struct ntk_system_trace *trace = NULL;

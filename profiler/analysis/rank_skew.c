@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_skew - spans by kind, rank and start, then step by step over all ranks. */
+/* rank_skew - sorts spans by kind, rank and start, then compares step by step over all ranks. */
 #include "profiler/analysis/rank_skew.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ static const char *const types[] = { "nc_exec_running", "cc_running", "cc_exec_b
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
-#define PAIR_CORES 8 /* physical cores per logical core, at most */
+#define PAIR_CORES 8 /* maximum number of physical cores per logical core */
 #define CORE_BITS 3
-#define HEAP_BYTES ((size_t)8 << 20) /* longer lists go to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* memory per list; longer lists are stored in a file */
 #define PASS_BEGINS 65536U
 
-/* For a sorter: the worker comes first. */
+/* An item of a sorter, ordered by worker first. */
 struct begin {
     int64_t worker;
     uint64_t start_ns, end_ns;
@@ -31,7 +31,7 @@ struct begin {
 
 struct begins {
     struct ntk_sorted sorted;
-    size_t count; /* steps: number of remaining ones */
+    size_t count; /* for steps: number of remaining steps */
 };
 
 NTK_ORDER(compare_begins, struct begin, NTK_UP(start_ns));
@@ -63,14 +63,14 @@ static int spans_add(const struct ntk_system_trace *trace, const char *type,
     return 0;
 }
 
-/* One entry per step of a worker. Both physical cores of a logical core run the same execution: the
- * n-th spans of the two are the same step. */
+/* Joins entries, so that there is one per step of a worker. Both physical cores of a logical core
+ * run the same execution: the n-th spans of the two are the same step. */
 static void steps_join(struct begins *begins)
 {
     struct begin *all = begins->sorted.items;
     struct begin before = { 0 };
-    size_t seen[PAIR_CORES] = { 0 }; /* spans of the execution, by core */
-    size_t first = 0;                /* entry of the execution */
+    size_t seen[PAIR_CORES] = { 0 }; /* number of spans in the execution, by core */
+    size_t first = 0;                /* first entry of the execution */
     size_t kept = 0;
 
     for (size_t i = 0; i < begins->sorted.count; i++) {
@@ -153,7 +153,7 @@ static int ranks_find(const struct begins *begins, struct ntk_skew_kind *kind, s
     return 0;
 }
 
-/* Its skew. */
+/* Takes a step; returns its skew. */
 static uint64_t step_take(const struct begin *all, const size_t *firsts, uint64_t step,
                           struct ntk_skew_kind *kind)
 {

@@ -72,7 +72,7 @@ void ntk_rank_store_add(struct ntk_rank_store *store, struct ntk_rank_rows *rows
     rows->count++;
 }
 
-/* Reads existing bytes; zeros if the file cannot be read. */
+/* Reads existing bytes; returns zeros if the file cannot be read. */
 static void read_bytes(struct ntk_rank_store *store, uint64_t offset, char *out, size_t count)
 {
     size_t in_file = offset >= store->file_bytes          ? 0
@@ -107,7 +107,7 @@ const void *ntk_rank_cursor_at(struct ntk_rank_cursor *cursor, size_t index)
     size_t most = NTK_RANK_CURSOR_BYTES / cursor->item_bytes;
 
     if (index < cursor->first || index >= cursor->first + cursor->loaded) {
-        /* Keeps some before it: operations of one rank are not quite in order. */
+        /* Keep some items before it, because operations of one rank are not exactly in order. */
         size_t kept = index < most / 4 ? index : most / 4;
 
         cursor->first = index - kept;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_test - mid-ranks, doubled to be whole; divisions counted by size and sum. */
+/* rank_test - computes mid-ranks, doubled so that they are whole numbers, and counts divisions by
+ * size and sum. */
 #include "profiler/analysis/rank_test.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@ struct value {
 
 NTK_ORDER(compare_values, struct value, NTK_UP(value));
 
-/* Twice the mid-rank of each value (1 is the smallest); *out_ties: sum of t^3 - t over groups of t
- * equal values. */
+/* Computes twice the mid-rank of each value (1 is the smallest); *out_ties is the sum of t^3 - t
+ * over groups of t equal values. */
 static void rank(const struct value *values, size_t count, unsigned *doubled, double *out_ties)
 {
     *out_ties = 0;
@@ -35,7 +36,8 @@ static void rank(const struct value *values, size_t count, unsigned *doubled, do
     }
 }
 
-/* ways[size][sum]: number of sets of this size with this doubled rank sum. */
+/* Counts divisions in ways[size][sum]: the number of sets of this size with this doubled rank
+ * sum. */
 static int exact(const unsigned *doubled, size_t count, size_t a_count, unsigned a_sum,
                  double *out_p)
 {
@@ -55,7 +57,7 @@ static int exact(const unsigned *doubled, size_t count, size_t a_count, unsigned
             }
         }
     }
-    /* Doubled again, the mean is whole, too. */
+    /* Doubled again, the mean is also a whole number. */
     long mean = (long)(2 * a_count * (count + 1));
     long distance = labs(2 * (long)a_sum - mean);
     for (size_t sum = 0; sum < sums; sum++) {

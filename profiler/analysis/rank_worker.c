@@ -9,9 +9,10 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-#define SORTER_BYTES ((size_t)256 << 10) /* for each of the two of a rank while its trace is read */
+/* memory for each of a rank's two lists while its trace is read */
+#define SORTER_BYTES ((size_t)256 << 10)
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
-#define LIVES_MAX 4096U /* of one rank; operations of further ones have none */
+#define LIVES_MAX 4096U /* maximum per rank; operations of further lives have none */
 
 /* ---- during reading ---- */
 
@@ -64,10 +65,10 @@ void ntk_rank_worker_run(struct rank_worker *worker, int64_t start_ns, int64_t e
     }
 }
 
-/* Returns memory of processed parts of a long list. */
+/* Returns memory of processed parts of a long list to the system. */
 static void behind(const struct ntk_sorted *sorted, size_t item_bytes, size_t index)
 {
-    size_t step = (size_t)1 << 16; /* items, whole pages of either kind */
+    size_t step = (size_t)1 << 16; /* number of items in whole pages of either kind */
 
     if (index > 0 && index % step == 0) {
         ntk_long_items_give_back((const char *)sorted->items + (index - step) * item_bytes,
@@ -119,7 +120,7 @@ static struct ntk_rank_ops *rank_find(struct ntk_rank_list *list, size_t host, u
     return NULL;
 }
 
-/* Overlapping executions, as on the cores of a pair, are merged. */
+/* Stores runs; overlapping executions, as on the cores of a pair, are merged. */
 static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                        const struct ntk_sorted *sorted)
 {
@@ -143,7 +144,8 @@ static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     }
 }
 
-/* The life of an operation; NULL: none, or the table is full. *out_ret. */
+/* Returns the life of an operation; NULL if none, or if the table is full. *out_ret is the
+ * error. */
 static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                                      const struct ntk_rank_op *op, int *out_ret)
 {
@@ -154,7 +156,7 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
             if (op->sequence > lives[i].last) {
                 return &lives[i];
             }
-            break; /* its numbers restart: it was created again */
+            break; /* its numbers restart, because it was created again */
         }
     }
     if (rank->lives.count == LIVES_MAX) {
@@ -174,7 +176,8 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
     return life;
 }
 
-/* Both cores of a pair may report a collective: for each kind, use the core that was first. */
+/* Stores operations. Both cores of a pair may report a collective: for each kind, the core that was
+ * first is used. */
 static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                      const struct ntk_sorted *sorted)
 {
@@ -210,7 +213,7 @@ static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     return ret;
 }
 
-/* Moves its data, in order, to the store. */
+/* Moves the data of a worker to the store, in order. */
 static int worker_store(struct ntk_rank_list *list, struct rank_worker *worker,
                         struct ntk_rank_ops *rank, struct ntk_err *err)
 {
@@ -296,7 +299,7 @@ int ntk_rank_worker_keep(struct ntk_rank_list *list, struct rank_worker *worker,
         if (known) {
             ret = rank_append(list, known, &rank, err);
         } else if (ntk_vec_push(&list->ranks, &rank) == 0) {
-            return 0; /* the list's now */
+            return 0; /* owned by the list now */
         } else {
             ret = -ENOMEM;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region_at - a heap of the next instances, and a list of the running ones. */
+/* region_at - keeps a heap of the next instances, and a list of running instances. */
 #include "profiler/analysis/region_at.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #define ENGINES NTK_NTFF_ENGINE_COUNT
 
 struct next {
-    uint32_t instruction; /* where the instance begins */
+    uint32_t instruction; /* first instruction of the instance */
     uint32_t region;
-    size_t instance; /* index of the instances of the region */
+    size_t instance; /* index in the instances of the region */
 };
 
 struct running {
@@ -23,8 +23,8 @@ struct running {
 struct ntk_region_at {
     const struct ntk_regions *regions;
     size_t next_count;
-    struct next *heap;               /* the earliest on top */
-    struct ntk_vec running[ENGINES]; /* struct running */
+    struct next *heap;               /* the earliest instance is on top */
+    struct ntk_vec running[ENGINES]; /* elements are struct running */
     uint64_t looks;
 };
 
@@ -86,7 +86,7 @@ void ntk_region_at_destroy(struct ntk_region_at *at)
     free(at);
 }
 
-/* Starts the next instance of a region, replacing the previous one. */
+/* Starts the next instance of a region, which replaces the previous one. */
 static int begin(struct ntk_region_at *at)
 {
     struct next *next = &at->heap[0];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_at - the region of a core in which an instruction runs.
+ * region_at - finds the region of a core in which an instruction runs.
  *
- * Instructions of a core must come in order. An instruction belongs to an instance after its first
- * instruction, if it starts before the instance ends. Of several, the innermost counts. Layers are
- * omitted: a slot knows its layer by name (program.h).
+ * Instructions of a core must be passed in order. An instruction belongs to an instance after its
+ * first instruction, if it starts before the instance ends. Of several instances, the innermost is
+ * used. Layers are omitted, because a slot has the name of its layer (program.h).
  *
  * Owner:   ntk_region_at_create() allocates, ntk_region_at_destroy() frees; it borrows the regions.
  * Threads: one.
@@ -16,11 +16,11 @@
 
 struct ntk_region_at;
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_region_at *ntk_region_at_create(const struct ntk_regions *regions, size_t core_index);
 void ntk_region_at_destroy(struct ntk_region_at *at);
-/* index: of the instruction in the list of its core, not below that of the previous call. 0 and the
- * region or NTK_REGION_NONE, or -ENOMEM. */
+/* index: position of the instruction in the list of its core, not below the index of the previous
+ * call. Returns 0 and the region or NTK_REGION_NONE, or -ENOMEM. */
 int ntk_region_at_get(struct ntk_region_at *at, size_t index,
                       const struct ntk_trace_instruction *instruction, uint32_t *out_region);
 

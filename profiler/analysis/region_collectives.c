@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_collectives - instructions that program or compiler call after a collective operation.
+ * region_collectives - finds instructions that the program or compiler names after a collective
+ * operation.
  *
  * No opcode of a collective is known: a program starts them with instructions that move data, and
- * collectives core records cannot be read yet. Only their names show them.
+ * collectives core records cannot be read yet. They can only be recognized by their names.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -28,8 +29,8 @@ static const struct {
 };
 
 struct open_run {
-    unsigned word; /* 1 + index; 0: none */
-    uint64_t of;   /* the compiler's instruction, or layer */
+    unsigned word; /* 1 + index; 0 if none */
+    uint64_t of;   /* instruction of the compiler, or layer */
     int64_t start_ps, end_ps;
     uint32_t instruction;
     uint64_t count;
@@ -38,15 +39,15 @@ struct open_run {
 struct collectives {
     struct ntk_region_find *find;
     size_t core_index;
-    uint8_t *of_layer; /* 1 + word */
-    uint8_t *of_name;  /* for compiler names */
+    uint8_t *of_layer; /* by layer: 1 + word */
+    uint8_t *of_name;  /* by name of the compiler: 1 + word */
     bool has_any;
     uint32_t regions[ENGINES][WORDS];
     struct open_run open[ENGINES];
 };
 
-/* 1 + index of the word in a text, with any separators between its letters: "AllReduce",
- * "all-reduce.3". */
+/* Returns 1 + index of the word in a text such as "AllReduce" or "all-reduce.3", with any
+ * separators between its letters. */
 static uint8_t word_in(const char *text)
 {
     char letters[TEXT_BYTES];

@@ -11,14 +11,14 @@
 
 #define ENGINES NTK_NTFF_ENGINE_COUNT
 
-struct stream { /* of one engine */
+struct stream { /* state of one engine */
     struct finder *finder;
     unsigned engine;
     struct ntk_fold fold;
-    struct ntk_vec region_of; /* uint32_t, by body */
-    uint64_t *counts;         /* of slots: how often each ran, borrowed from the core or owned */
+    struct ntk_vec region_of; /* by body; elements are uint32_t */
+    uint64_t *counts;         /* number of runs by slot, borrowed from the core or owned */
     uint64_t *own_counts;
-    /* The current statement. */
+    /* Members for the current statement. */
     bool is_open;
     uint64_t bir_id;
     uint32_t last_slot;
@@ -30,7 +30,7 @@ struct finder {
     size_t core_index;
     const struct ntk_trace_core *core;
     struct ntk_labels *labels;
-    uint64_t *layer_kinds; /* by layer, for its name without numbers */
+    uint64_t *layer_kinds; /* by layer: hash of its name without numbers */
     struct stream streams[ENGINES];
 };
 
@@ -57,7 +57,7 @@ static uint64_t hash_of_text(const char *text)
     return hash;
 }
 
-/* A line of a kernel, which has no separate statements. */
+/* Returns the kind of a line in a kernel, which has no separate statements. */
 static uint64_t kind_of_line(const struct ntk_neff_debug_instruction *named, uint8_t opcode)
 {
     return kind_of(KIND_OF_LINE, hash_of_text(named->file) + named->line, opcode);
@@ -74,7 +74,8 @@ static int close_token(struct stream *stream)
     return ntk_fold_add(&stream->fold, &stream->token);
 }
 
-/* The text of its statement has loop variables: "float32<128 x 128> $50[i_kv]". */
+/* Returns true if the text of its statement has loop variables, such as "float32<128 x 128>
+ * $50[i_kv]". */
 static bool is_in_loop(const struct ntk_slot_fact *fact)
 {
     return fact->named && fact->named->has_penguin && fact->named->penguin_text &&
@@ -175,7 +176,7 @@ static uint32_t region_of(const struct stream *stream, uint32_t body)
                                           : NTK_REGION_NONE;
 }
 
-/* The name of a token: its layer without numbers, "$50[i_kv]", "attention.py:394", or its
+/* Returns the name of a token: its layer without numbers, "$50[i_kv]", "attention.py:394", or its
  * operation. */
 static void label_of(const struct finder *finder, uint32_t index, char *buf, size_t buf_bytes)
 {
@@ -195,7 +196,8 @@ static void label_of(const struct finder *finder, uint32_t index, char *buf, siz
     }
 }
 
-/* "LDWEIGHTS MATMUL", "$5[i] ($7[i_j])* +2": its first parts, without repetition. */
+/* Builds a name from the first parts without repetition, such as "LDWEIGHTS MATMUL" or "$5[i]
+ * ($7[i_j])* +2". */
 static char *name_body(const struct stream *stream, const struct ntk_fold_body *body)
 {
     char name[NTK_REGION_NAME_BYTES] = "";
@@ -235,7 +237,7 @@ static int describe(const struct stream *stream)
             continue;
         }
         struct ntk_region *region = ntk_region_find_at(stream->finder->find, index);
-        region->name = name_body(stream, body); /* inner bodies come before outer ones */
+        region->name = name_body(stream, body); /* inner bodies come before outer bodies */
         region->parent = region_of(stream, body->parent);
         if (!region->name) {
             return -ENOMEM;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_find - the interface between the parts of regions.h: regions and their instances, in the
- * order of discovery.
+ * region_find - interface between the parts of regions.h: regions and their instances, in the order
+ * of discovery.
  *
- * Instances of one region are in time order. Owner: regions.c. Threads: one.
+ * Instances of one region are in order of time. Owner: regions.c. Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGION_FIND_H
 #define NTK_PROFILER_ANALYSIS_REGION_FIND_H
@@ -15,15 +15,15 @@
 
 struct ntk_region_find {
     const struct ntk_program *program;
-    struct ntk_vec regions;   /* struct ntk_region, as far as known */
-    struct ntk_long_list raw; /* struct ntk_region_instance, as found */
+    struct ntk_vec regions;   /* elements are struct ntk_region, as far as known */
+    struct ntk_long_list raw; /* elements are struct ntk_region_instance, as found */
     uint64_t omitted;
 };
 
-/* *out_region is NTK_REGION_NONE if there are too many. 0 or -ENOMEM. */
+/* *out_region is NTK_REGION_NONE if there are too many. Returns 0 or -ENOMEM. */
 int ntk_region_find_add(struct ntk_region_find *find, size_t core_index, unsigned engine,
                         enum ntk_region_kind kind, uint32_t *out_region);
-/* NTK_REGION_NONE counts as omitted. 0 or -errno of the list. */
+/* Adds an instance; NTK_REGION_NONE counts as omitted. Returns 0 or -errno of the list. */
 int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t start_ps,
                         int64_t end_ps, uint32_t instruction, uint64_t instruction_count);
 
@@ -33,18 +33,18 @@ static inline struct ntk_region *ntk_region_find_at(const struct ntk_region_find
     return ntk_vec_at(&find->regions, region);
 }
 
-/* Whether it is not content: it waits, signals, orders or prepares. */
+/* Returns true if the instruction is not content: it waits, signals, orders or prepares. */
 bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode);
 /* Replaces each group of digits by one '#'. Returns buf. */
 const char *ntk_region_plain_name(const char *name, char *buf, size_t buf_bytes);
 
 /* ---- the parts ---- */
 
-/* Loops, kernels and iterations of the engines of a core (region_engines.c). */
+/* Finds loops, kernels and iterations on the engines of a core (region_engines.c). */
 int ntk_region_find_repeats(struct ntk_region_find *find, size_t core_index);
-/* Layers (region_layers.c). */
+/* Finds layers (region_layers.c). */
 int ntk_region_find_layers(struct ntk_region_find *find, size_t core_index);
-/* Collectives (region_collectives.c). */
+/* Finds collectives (region_collectives.c). */
 int ntk_region_find_collectives(struct ntk_region_find *find, size_t core_index);
 
 #endif

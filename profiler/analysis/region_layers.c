@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_layers - finds layers with names that differ only in numbers, and when each was entered.
+ * region_layers - finds layers with names that differ only in numbers, and the times when each was
+ * entered.
  *
- * Counts for every engine how often it entered a prefix of a name. If all engines with the prefix
- * entered it equally often, the first entries are one instance, the second ones the next; else all
- * of it is one instance.
+ * It counts for every engine the number of times that it entered a prefix of a name. If all engines
+ * with the prefix entered it equally often, the first entries are one instance, the second entries
+ * the next; otherwise all entries are one instance.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,11 +27,11 @@ struct run {
 };
 
 struct prefix {
-    char *name; /* "block0/attention" */
+    char *name; /* such as "block0/attention" */
     uint32_t parent;
-    uint32_t group; /* of prefixes with names that differ only in numbers */
+    uint32_t group; /* group of prefixes with names that differ only in numbers */
     uint64_t entered[ENGINES];
-    struct ntk_vec runs; /* struct run */
+    struct ntk_vec runs; /* elements are struct run */
     struct run all;
 };
 
@@ -43,8 +44,8 @@ struct group { /* becomes a region if it has enough instances */
 
 struct layers {
     struct ntk_vec prefixes, groups;
-    struct ntk_map prefix_of, group_of; /* name to 1 + index */
-    uint32_t (*chains)[DEPTH_MAX];      /* of a layer: its prefixes, shortest first */
+    struct ntk_map prefix_of, group_of; /* from a name to 1 + index */
+    uint32_t (*chains)[DEPTH_MAX];      /* by layer: its prefixes, shortest first */
     uint32_t current[ENGINES][DEPTH_MAX];
     size_t run_count;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* regions - orders instances; quantiles, outliers, names shared with other captures. */
+/* regions - orders instances; computes quantiles, outliers, and names shared with other
+ * captures. */
 #include "profiler/analysis/regions.h"
 
 #include <ctype.h>
@@ -13,7 +14,8 @@
 #include "shared/base/map.h"
 #include "shared/base/order.h"
 
-#define LISTS 12 /* three of our own, and those of the folds, which are small with few repeats */
+/* three lists of this file, and the lists of the folds, which are small with few repeats */
+#define LISTS 12
 
 const char *ntk_region_kind_name(enum ntk_region_kind kind)
 {
@@ -103,7 +105,7 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
         of->start_ps = start_ps;
         of->end_ps = start_ps;
     }
-    /* They come in time order and may overlap. */
+    /* Instances are in order of time and may overlap. */
     int64_t fresh_ps = start_ps > of->end_ps ? start_ps : of->end_ps;
     of->covered_ps += end_ps > fresh_ps ? end_ps - fresh_ps : 0;
     of->end_ps = end_ps > of->end_ps ? end_ps : of->end_ps;
@@ -116,7 +118,7 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
 
 struct order {
     const struct ntk_region *region;
-    uint32_t found; /* its index before */
+    uint32_t found; /* its index before sorting */
 };
 
 NTK_ORDER(compare, struct order, NTK_DOWN(region->total_ps) NTK_UP(region->start_ps) NTK_UP(found));
@@ -193,8 +195,8 @@ static uint64_t scramble(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* Finds the value of a rank: three-way quickselect (Hoare 1961) with a random pivot. Values before
- * the rank are not larger afterwards. */
+/* Finds the value of a rank with three-way quickselect (Hoare 1961) and a random pivot. Values
+ * before the rank are not larger afterwards. */
 static int64_t select_rank(int64_t *values, size_t count, size_t rank)
 {
     size_t first = 0;
@@ -202,9 +204,9 @@ static int64_t select_rank(int64_t *values, size_t count, size_t rank)
 
     while (end - first > 1) {
         int64_t pivot = values[first + scramble(first ^ end << 32 ^ rank) % (end - first)];
-        size_t less = first; /* below the pivot; then equal to it */
+        size_t less = first; /* end of the values below the pivot; values equal to it follow */
         size_t at = first;
-        size_t more = end; /* above it */
+        size_t more = end; /* start of the values above the pivot */
         while (at < more) {
             int64_t value = values[at];
             if (value < pivot) {
@@ -244,7 +246,7 @@ static int64_t duration_of(const struct ntk_region_instance *instance)
     return instance->end_ps > instance->start_ps ? instance->end_ps - instance->start_ps : 0;
 }
 
-/* By descending time, then start. */
+/* Keeps an outlier, ordered by descending time, then start. */
 static void keep_outlier(struct ntk_region *region, const struct ntk_region_instance *instance,
                          uint64_t index)
 {
@@ -315,7 +317,8 @@ static int measure_all(const struct ntk_program *program, struct ntk_regions *re
 
 /* ---- names ---- */
 
-/* Regions with equal keys get a number, in order of their start. */
+/* Orders regions by key and start, because regions with equal keys get a number in order of their
+ * start. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct ntk_region *x = *(const struct ntk_region *const *)a;
@@ -328,7 +331,7 @@ static int compare_keys(const void *a, const void *b)
     return x->start_ps < y->start_ps ? -1 : 1;
 }
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static char *with_number(const char *text, size_t number)
 {
     char *made = NULL;
@@ -339,7 +342,7 @@ static char *with_number(const char *text, size_t number)
 static int number_keys(struct ntk_regions *regions)
 {
     struct ntk_region **sorted = calloc(regions->region_count + 1, sizeof *sorted);
-    char *before = NULL; /* the original key of the previous one */
+    char *before = NULL; /* original key of the previous region */
     size_t alike = 0;
     int ret = sorted ? 0 : -ENOMEM;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions - repeated parts of an execution: loops, iterations, layers, collectives; with the time
- * of each run, and the outliers.
+ * regions - finds repeated parts of an execution: loops, iterations, layers, collectives; with the
+ * time of each run, and the outliers.
  *
  * A region is a repeated block; an instance is one run of it, from the start of its first
  * instruction to the end of its last. Kinds:
@@ -20,11 +20,12 @@
  * Outliers are instances that took more than the third quartile plus 1.5 interquartile ranges
  * (Tukey, Exploratory Data Analysis, 1977), and more than NTK_REGION_OUTLIER_RATIO medians.
  *
- * Time: linear in instructions, and in instances for quantiles; memory: that of fold.h and one long
- *       list of instances. The same trace gives the same regions.
+ * Time is linear in instructions, and in instances for quantiles; memory is used by fold.h and one
+ * long
+ *       list of instances. The same trace has always the same regions.
  *
- * Pure; -errno as for ntk_long_list_err_set(). Owner: caller's storage; _fini frees, also a zeroed
- * one. It borrows the program.
+ * Errors: -errno as for ntk_long_list_err_set(). Owner: the caller provides the storage; _fini
+ * frees the content, and accepts a zeroed struct. The program is borrowed.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGIONS_H
 #define NTK_PROFILER_ANALYSIS_REGIONS_H
@@ -33,11 +34,13 @@
 #include "profiler/trace/long_list.h"
 
 #define NTK_REGION_NONE UINT32_MAX
-#define NTK_REGION_OUTLIERS 8 /* kept per region, by descending time */
+#define NTK_REGION_OUTLIERS 8 /* maximum number per region, by descending time */
 #define NTK_REGION_OUTLIER_RATIO 1.1
-#define NTK_REGION_OUTLIERS_FROM 4 /* instances: fewer have no outliers */
+/* minimum number of instances; with fewer there are no outliers */
+#define NTK_REGION_OUTLIERS_FROM 4
 #define NTK_REGIONS_MAX ((size_t)1 << 15)
-/* Limit of entries into a layer, over all layers of a core; with more, each counts as one. */
+/* Maximum number of entries into a layer, over all layers of a core; with more, each layer counts
+ * as one instance. */
 #define NTK_REGION_LAYER_RUNS_MAX ((size_t)1 << 18)
 
 enum ntk_region_kind {
@@ -52,33 +55,33 @@ enum ntk_region_kind {
 struct ntk_region_instance {
     int64_t start_ps, end_ps;
     uint32_t region;
-    uint32_t instruction; /* the first, in the list of its core */
+    uint32_t instruction; /* first instruction, as index in the list of its core */
 };
 
 struct ntk_region_outlier {
-    uint64_t index; /* in the instances of the region, in time order */
+    uint64_t index; /* index in the instances of the region, in order of time */
     int64_t start_ps, end_ps;
 };
 
 struct ntk_region {
     size_t core_index;
-    uint8_t engine; /* NTK_NTFF_ENGINE_COUNT: all of the core */
+    uint8_t engine; /* NTK_NTFF_ENGINE_COUNT for the whole core */
     enum ntk_region_kind kind;
-    char *name; /* "LDWEIGHTS MATMUL", "$50[i_kv]", "layer#" */
-    /* Identifies it in another capture: core, engine, kind and name without numbers, unique
+    char *name; /* such as "LDWEIGHTS MATMUL", "$50[i_kv]" or "layer#" */
+    /* Identifies the region in another capture: core, engine, kind and name without numbers, unique
      * here. */
     char *key;
     char *shown;     /* for users: the key with the full name */
-    uint32_t parent; /* first region that contains it; NTK_REGION_NONE */
+    uint32_t parent; /* first region that contains it, or NTK_REGION_NONE */
     uint32_t depth;
-    uint64_t count;             /* instances */
-    uint64_t instruction_count; /* of all instances */
+    uint64_t count;             /* number of instances */
+    uint64_t instruction_count; /* number of instructions in all instances */
     int64_t total_ps, median_ps, worst_ps;
-    int64_t covered_ps;       /* covered time of the execution, counted once if instances overlap */
-    uint64_t worst;           /* index of the first instance with this time */
-    int64_t start_ps, end_ps; /* of all instances */
-    size_t first_instance;    /* the others follow, in time order */
-    uint64_t outlier_count;   /* including those not kept */
+    int64_t covered_ps;       /* covered time of the execution; overlaps are counted once */
+    uint64_t worst;           /* index of the first instance with the maximum time */
+    int64_t start_ps, end_ps; /* range of all instances */
+    size_t first_instance;    /* the other instances follow, in order of time */
+    uint64_t outlier_count;   /* number of all outliers, including those that are not stored */
     uint32_t outliers_kept;
     struct ntk_region_outlier outliers[NTK_REGION_OUTLIERS];
 };
@@ -86,18 +89,19 @@ struct ntk_region {
 struct ntk_regions { /* by descending total time, then start */
     size_t region_count;
     struct ntk_region *regions;
-    struct ntk_long_list instances; /* struct ntk_region_instance, by region */
-    uint64_t omitted;               /* repeats beyond the limit */
+    struct ntk_long_list instances; /* elements are struct ntk_region_instance, by region */
+    uint64_t omitted;               /* number of repeats beyond the limit */
 };
 
 int ntk_analysis_regions(const struct ntk_program *program, struct ntk_regions *out_regions);
 void ntk_regions_fini(struct ntk_regions *regions);
 
-/* "loop", "kernel" ... */
+/* Returns a name such as "loop" or "kernel". */
 const char *ntk_region_kind_name(enum ntk_region_kind kind);
-/* "tensor"; "all" */
+/* Returns a name such as "tensor" or "all". */
 const char *ntk_region_engine_name(const struct ntk_region *region);
-/* The share of the execution that it covers, 0 to 1; negative: the length is unknown. */
+/* Returns the share of the execution that the region covers, 0 to 1; negative if the length is
+ * unknown. */
 double ntk_region_share(const struct ntk_trace *trace, const struct ntk_region *region);
 
 static inline const struct ntk_region_instance *

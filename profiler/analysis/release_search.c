@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* How far back to search for hidden changes, per wait. */
+/* Maximum number of changes in a search for hidden changes, per wait. */
 #define HIDDEN_MAX 256
-/* A change this long after the end of an instruction was made by another one; hardware takes up to
- * 0.05 us. */
+/* A change this long after the end of an instruction was made by another instruction; hardware
+ * takes up to 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
-#define LISTS 3 /* struct ntk_by_number */
+#define LISTS 3 /* number of struct ntk_by_number */
 
 typedef int key_of(const struct ntk_release_search *index, size_t item);
 
@@ -26,7 +26,7 @@ const struct ntk_slot_fact *ntk_release_search_fact(const struct ntk_release_sea
     return ntk_program_fact(index->program, index->core_index, &index->core->instructions[item]);
 }
 
-/* Instruction lists have two keys each. */
+/* Returns a key; instruction lists have two keys each. */
 static int signal_key(const struct ntk_release_search *index, size_t item)
 {
     const struct ntk_slot_fact *fact = ntk_release_search_fact(index, item);
@@ -49,11 +49,11 @@ static int transfer_key(const struct ntk_release_search *index, size_t item)
 struct sorting {
     key_of *key;
     struct ntk_by_number *to;
-    const uint32_t *order; /* items in time order; NULL: they are */
+    const uint32_t *order; /* items in order of time; NULL if they already are */
 };
 #define SORTINGS_MAX 2
 
-/* Memory is returned from time to time. */
+/* Returns memory to the system from time to time. */
 static void passed(const struct ntk_release_search *index, const struct sorting *sortings,
                    size_t count, size_t item)
 {
@@ -65,8 +65,8 @@ static void passed(const struct ntk_release_search *index, const struct sorting 
     }
 }
 
-/* A counting sort keeps the order of time within a number. Lists of the same items are sorted
- * together, because most of the time goes into reading the items. */
+/* Sorts lists with a counting sort, which keeps the order of time within a number. Lists of the
+ * same items are sorted together, because reading the items takes most of the time. */
 static int sort_by_number(const struct ntk_release_search *index, size_t item_count,
                           const struct sorting *sortings, size_t count)
 {
@@ -124,15 +124,15 @@ static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
     }
 }
 
-/* The time of an event, the start of an instruction: each is the first member. */
+/* The time of an event and the start of an instruction are the first member of their struct. */
 static_assert(offsetof(struct ntk_trace_event, time_ps) == 0 &&
                   offsetof(struct ntk_trace_instruction, start_ps) == 0,
               "list elements begin with their time");
 
 struct elements {
     const void *first;
-    size_t bytes; /* of one */
-    size_t count; /* in first; the others are in more */
+    size_t bytes; /* size of one element */
+    size_t count; /* number of elements in first; the others are in more */
     const void *more;
 };
 
@@ -148,8 +148,8 @@ static bool is_until(const struct ntk_by_number *sorted, struct elements of, siz
     return at_ps <= time_ps;
 }
 
-/* The position in the items of the number after the last one that is not later than the time. Steps
- * double from the end of the last search, so each search is short. */
+/* Returns the position in the items of the number after the last item that is not later than the
+ * time. Steps double from the end of the last search, so each search is short. */
 static uint32_t until(struct ntk_by_number *sorted, struct elements of, unsigned number,
                       int64_t time_ps)
 {
@@ -201,9 +201,9 @@ static const struct ntk_trace_event *change_of(const struct ntk_release_search *
     return ntk_change_at(index->core, index->dependencies, index->changes.items[at]);
 }
 
-/* The first of at most HIDDEN_MAX successive changes before `at` that leave the condition true.
- * Waits for the same condition come in the order of time, so they examine each change once
- * together. */
+/* Returns the first of at most HIDDEN_MAX successive changes before `at` that leave the condition
+ * true. Waits for the same condition are in order of time, so together they examine each change
+ * once. */
 static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_slot_fact *fact,
                              unsigned number, uint32_t at)
 {
@@ -229,7 +229,7 @@ static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_
     return first;
 }
 
-/* A vendor's wait for an event clears it. */
+/* Returns true for a vendor's wait for an event, which clears it. */
 static bool takes(const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *instruction,
                   const struct ntk_trace_event *change)
 {
@@ -237,11 +237,11 @@ static bool takes(const struct ntk_slot_fact *fact, const struct ntk_trace_instr
            change->source == instruction->engine;
 }
 
-/* Walks back over changes that left the condition true to the one that made it true. Changes that
- * take the value away again (a consuming wait, the instruction's own change) may come later: those
- * not before the start are skipped while they leave it false. If the condition was true before the
- * engine was free, its origin does not matter, and the walk stops there; so all walks together
- * examine each change about once per engine. */
+/* Finds the change that made the condition true, by walking back over changes that left it true.
+ * Changes that make it false again (a consuming wait, the instruction's own change) may be later:
+ * changes not before the start are skipped while they leave it false. If the condition was true
+ * before the engine was free, its origin does not matter, and the walk stops there; so all walks
+ * together examine each change about once per engine. */
 static uint32_t find_change(struct ntk_release_search *index, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
@@ -259,7 +259,7 @@ static uint32_t find_change(struct ntk_release_search *index, const struct ntk_s
         at--;
         is_taken = is_taken || takes(fact, instruction, change_of(index, at));
     }
-    /* The event is taken at the end of the wait, which can be before the recorded start. */
+    /* The event is cleared at the end of the wait, which can be before the recorded start. */
     if (at > first && !is_taken && takes(fact, instruction, change_of(index, at - 1))) {
         at--;
     }
@@ -287,7 +287,7 @@ static uint32_t begun_until(const struct ntk_release_search *index, struct ntk_b
     return until(sorted, instructions, number, time_ps);
 }
 
-/* The instruction of the engine that signals the number and ends closest to the change. */
+/* Finds the instruction of the engine that signals the number and ends closest to the change. */
 static uint32_t find_signaller(struct ntk_release_search *index, unsigned number,
                                const struct ntk_trace_event *change)
 {
@@ -295,8 +295,8 @@ static uint32_t find_signaller(struct ntk_release_search *index, unsigned number
     uint32_t of_number = signals->first[number + 1] - signals->first[number];
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
-    /* From the last one that starts before the change; earlier ends are farther away, except for
-     * overlapping instructions: a few of them are checked. */
+    /* Start with the last instruction that starts before the change; earlier instructions end
+     * farther away, except for overlapping instructions: a few of them are checked. */
     if (change->is_semaphore && index->dependencies->lost.is_counted[change->number] &&
         change->value - 1 < of_number) {
         return signals->items[signals->first[number] + change->value - 1];
@@ -335,8 +335,8 @@ static uint32_t find_transfer(struct ntk_release_search *index, unsigned number,
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
-/* For a change by DMA: a transfer of this core, an instruction or transfer of another one, or the
- * load of its code. */
+/* Finds the sender of a change by DMA: a transfer of this core, an instruction or transfer of
+ * another core, or the load of its code. */
 static void find_sender(struct ntk_release_search *index, unsigned number, uint32_t ordinal,
                         struct ntk_release *release)
 {
@@ -356,7 +356,7 @@ static void find_sender(struct ntk_release_search *index, unsigned number, uint3
     if (code_load->queue && release->event == code_load->event) {
         release->by = code_load->by;
     }
-    /* Without a NEFF, the core's own transfers are not all known. */
+    /* Without a NEFF, not all transfers of the core are known. */
     release->is_foreign = index->core->neff && release->by == NTK_NO_INDEX &&
                           change->is_semaphore &&
                           index->transfers.first[number] == index->transfers.first[number + 1] &&

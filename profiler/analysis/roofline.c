@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* roofline - work and bytes of layers against the ceilings; regions and lines are added after. */
+/* roofline - compares work and bytes of layers with the ceilings; regions and lines are added
+ * afterwards. */
 #include "profiler/analysis/roofline.h"
 
 #include <errno.h>

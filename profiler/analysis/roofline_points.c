@@ -30,8 +30,8 @@ static void add_work(struct ntk_roofline_work *work, const struct ntk_slot_fact 
 struct window { /* a region during the walk */
     const struct ntk_region *region;
     const struct ntk_region_instance *instances;
-    size_t next;    /* the first instance that has not started */
-    int64_t end_ps; /* of those that have started */
+    size_t next;    /* first instance that has not started */
+    int64_t end_ps; /* end of the instances that have started */
     struct ntk_roofline_work work;
 };
 
@@ -125,7 +125,7 @@ struct line {
     struct ntk_roofline_work work;
 };
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static struct line *line_of(struct ntk_vec *lines, struct ntk_map *numbers,
                             const struct ntk_neff_position *at)
 {
@@ -145,7 +145,7 @@ static struct line *line_of(struct ntk_vec *lines, struct ntk_map *numbers,
 
 NTK_ORDER(compare_time, struct ntk_roofline_row, NTK_DOWN(time_ps) NTK_UP(file) NTK_UP(line));
 
-/* Lines without compute or transfers have no point. */
+/* Adds lines; lines without compute or transfers have no point. */
 static int put_lines(const struct ntk_vec *lines, struct ntk_roofline *roofline)
 {
     roofline->lines.rows = calloc(lines->count + 1, sizeof *roofline->lines.rows);

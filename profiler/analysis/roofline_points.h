@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roofline_points - rows of regions and source lines for a roofline with known ceilings.
+ * roofline_points - adds rows of regions and source lines to a roofline with known ceilings.
  *
- * Owner:   the rows are the roofline's: ntk_roofline_fini() frees them.
- * Errors:  -ENOMEM, -errno of a long list; rows that were already added are freed as above.
- * Time:    linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or
- *          transfer.
+ * Owner:   the roofline owns the rows: ntk_roofline_fini() frees them.
+ * Errors:  -ENOMEM, -errno of a long list; rows that were already added are freed in the same way.
+ * Time:    is linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for instructions that compute
+ *          or transfer.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H

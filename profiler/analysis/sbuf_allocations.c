@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sbuf_allocations - each cell of each partition keeps its value, which goes to a sorter when
- * overwritten. */
+/* sbuf_allocations - keeps the value of each cell in each partition, and passes it to a sorter when
+ * it is overwritten. */
 #include "profiler/analysis/sbuf_allocations.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "profiler/trace/sorter.h"
 #include "shared/base/order.h"
 
-struct value { /* in a cell of a partition */
+struct value { /* value in a cell of a partition */
     int64_t start_ps, end_ps;
     uint32_t writer;
     bool is_there;
@@ -18,7 +18,7 @@ struct value { /* in a cell of a partition */
 struct item {
     int64_t start_ps, end_ps;
     uint32_t low, high, instruction;
-    uint32_t samples; /* bits, as in struct ntk_chip_access */
+    uint32_t samples; /* bits, same as in struct ntk_chip_access */
 };
 static_assert(sizeof(struct item) == 32, "a sorter item has 16 or 32 bytes");
 
@@ -26,7 +26,7 @@ struct tracking {
     const struct ntk_transfers *transfers;
     size_t core_index;
     struct ntk_chip_accesses accesses;
-    bool is_uniform; /* every access covers all partitions: the first represents them */
+    bool is_uniform; /* every access covers all partitions, so the first represents them */
     struct value *values[NTK_CHIP_SAMPLES];
     struct ntk_sorter items;
     int failed;

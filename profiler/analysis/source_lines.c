@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_lines - maps slots to lines once; then adds each row to its slot. */
+/* source_lines - maps slots to lines once, then adds each row to its slot. */
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static uint32_t line_of_position(struct ntk_line_finder *f, const struct ntk_nef
     return (uint32_t)number;
 }
 
-/* 1 + index in lines; stores the place of the slot, so that it is looked up once. */
+/* Returns 1 + index in lines; stores the line of the slot, so that it is looked up once. */
 static uint32_t line_of(struct ntk_line_finder *f, size_t core, unsigned engine,
                         int64_t compiler_pc)
 {
@@ -55,7 +55,8 @@ static uint32_t line_of(struct ntk_line_finder *f, size_t core, unsigned engine,
     return f->reasons[reason];
 }
 
-/* The path of an iteration: nodes with equal values in equal loops are merged. 1 + index in
+/* Returns the path of an iteration: nodes with equal values in equal loops are merged. The result
+ * is 1 + index in
  * paths. */
 static uint32_t path_of(struct ntk_line_finder *f, uint32_t node)
 {
@@ -66,7 +67,7 @@ static uint32_t path_of(struct ntk_line_finder *f, uint32_t node)
     if (!node || f->nodes[node - 1]) {
         return node ? f->nodes[node - 1] : 0;
     }
-    uint32_t parent = path_of(f, iteration->parent); /* at most 64 deep */
+    uint32_t parent = path_of(f, iteration->parent); /* at most 64 levels */
     ntk_buf_add_format(&key, "%x/%x/", parent, iteration->loop);
     ntk_neff_iteration_value_add(iteration, &key);
     uintptr_t number = (uintptr_t)ntk_map_get(&f->by_path, ntk_buf_text_get(&key));
@@ -93,7 +94,7 @@ static int64_t sum(int64_t a, uint64_t b)
     return ntk_ps_sum(a, b > INT64_MAX ? INT64_MAX : (int64_t)b);
 }
 
-/* One row: its contribution to each sum. */
+/* Contribution of one row to each sum. */
 struct row {
     const struct ntk_trace_instruction *instruction;
     const struct ntk_slot_fact *fact;

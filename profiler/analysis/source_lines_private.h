@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_lines_private - shared by the files of source_lines while the lines are built. */
+/* source_lines_private - state shared by the files of source_lines while the lines are built. */
 #ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 
@@ -11,38 +11,38 @@
 struct ntk_line_finder {
     struct ntk_source_lines *result;
     const struct ntk_neff_positions *positions;
-    struct ntk_vec lines;                      /* struct ntk_source_line */
-    struct ntk_map line_numbers;               /* file << 32 | line to 1 + index */
+    struct ntk_vec lines;                      /* elements are struct ntk_source_line */
+    struct ntk_map line_numbers;               /* from file << 32 | line to 1 + index */
     uint32_t reasons[NTK_SOURCE_REASON_COUNT]; /* 1 + index */
-    uint32_t **slots;       /* [core * engines + engine][compiler_pc]: 1 + index in lines */
-    struct ntk_vec paths;   /* struct ntk_source_iteration */
-    struct ntk_map by_path; /* "parent/loop/value" to 1 + index */
-    uint32_t *nodes;        /* of each iteration of the tree: 1 + index in paths */
-    struct ntk_vec waits;   /* struct ntk_source_wait */
-    struct ntk_map by_pair; /* waiting << 32 | blocking to 1 + index in waits */
+    uint32_t **slots;       /* slots[core * engines + engine][compiler_pc] is 1 + index in lines */
+    struct ntk_vec paths;   /* elements are struct ntk_source_iteration */
+    struct ntk_map by_path; /* from "parent/loop/value" to 1 + index */
+    uint32_t *nodes;        /* by iteration of the tree: 1 + index in paths */
+    struct ntk_vec waits;   /* elements are struct ntk_source_wait */
+    struct ntk_map by_pair; /* from waiting << 32 | blocking to 1 + index in waits */
     int failed;
 };
 
-/* Wait of one line for another. */
+/* Waits of one line for another. */
 struct ntk_source_wait {
     uint32_t waiting, blocking; /* indices in lines */
     int64_t wait_ns;
 };
 
-/* source_lines.c: 1 + index in lines; 0: failed is set. */
+/* In source_lines.c: returns 1 + index in lines; 0 after setting `failed`. */
 uint32_t ntk_line_of_instruction(struct ntk_line_finder *f, size_t core,
                                  const struct ntk_trace_instruction *instruction);
-/* 1 + index in paths; 0: no loop. */
+/* Returns 1 + index in paths; 0 if there is no loop. */
 uint32_t ntk_path_of_instruction(struct ntk_line_finder *f, size_t core,
                                  const struct ntk_trace_instruction *instruction);
 int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles);
 
-/* source_waits.c */
+/* Functions of source_waits.c */
 void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies);
-/* Assigns the longest waits of each line; moved maps lines to their new places. */
+/* Stores the longest waits of each line; `moved` maps lines to their new indices. */
 void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved);
 
-/* source_order.c: sorts the result. 0 or -ENOMEM. */
+/* In source_order.c: sorts the result. Returns 0 or -ENOMEM. */
 int ntk_source_finish_lines(struct ntk_line_finder *f);
 int ntk_source_finish_paths(struct ntk_line_finder *f);
 

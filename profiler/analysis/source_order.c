@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_order - the order of lines, loops and iterations, and their names. */
+/* source_order - sorts lines, loops and iterations, and returns their names. */
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ int64_t ntk_source_sums_by(const struct ntk_source_sums *sums, enum ntk_source_o
 
 NTK_ORDER(compare_lines, struct ntk_source_line, NTK_UP(reason) NTK_DOWN(rank) NTK_UP(number));
 
-/* The new place of each line, by number; the caller frees it. NULL: out of memory. */
+/* Returns the new index of each line, by number; the caller frees it. NULL if out of memory. */
 static uint32_t *sort_lines(struct ntk_source_lines *lines, enum ntk_source_order order)
 {
     uint32_t *moved = malloc((lines->line_count + 1) * sizeof *moved);

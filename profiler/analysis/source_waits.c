@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_waits - the lines that a line waited for: each wait of an instruction is attributed to the
- * line that ended it, or to the reason why no line is known, so that no wait is lost.
+ * source_waits - finds the lines for which a line waited: each wait of an instruction is attributed
+ * to the line that ended it, or to the reason why no line is known, so that no wait is lost.
  */
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/source_lines_private.h"
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* Used instead of a line that ended a wait. */
+/* Value used instead of a line that ended a wait. */
 #define NO_CONDITION (UINT32_MAX - 1)
 #define UNKNOWN (UINT32_MAX - 2)
 
@@ -31,9 +31,9 @@ static void add_wait(struct ntk_line_finder *f, uint32_t waiting, uint32_t block
     wait->wait_ns = ntk_ps_sum(wait->wait_ns, ns);
 }
 
-/* The instruction that has the condition of this wait. The runtime turns the compiler's trigger of
- * prepared transfers into several instructions: the first has the condition, the last is the
- * compiler's, and the hardware records the same wait for all of them. */
+/* Returns the instruction that has the condition of this wait. The runtime replaces the compiler's
+ * trigger of prepared transfers with several instructions: the first has the condition, the last is
+ * from the compiler, and the hardware records the same wait for all of them. */
 static size_t condition_of(const struct ntk_program *program, size_t c, size_t i,
                            const struct ntk_core_dependencies *of)
 {
@@ -49,7 +49,7 @@ static size_t condition_of(const struct ntk_program *program, size_t c, size_t i
     return ntk_program_fact(program, c, &all[before])->is_runtime ? before : i;
 }
 
-/* 1 + index of the line, or of its substitute. */
+/* Returns 1 + index of the line, or its substitute. */
 static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
                             const struct ntk_core_dependencies *of)
 {
@@ -142,7 +142,7 @@ void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved)
 {
     struct ntk_source_line *lines = f->result->lines;
     struct ntk_source_line *before = NULL;
-    size_t line_count = 0; /* of those with a file that blocked this line */
+    size_t line_count = 0; /* number of lines with a file that blocked this line */
 
     ntk_vec_sort(&f->waits, compare_waits);
     ntk_vec_each(struct ntk_source_wait, wait, &f->waits) {

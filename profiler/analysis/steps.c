@@ -17,16 +17,16 @@ struct sweep {
     ntk_steps_put *put;
     void *ctx;
     double last; /* last value passed to put */
-    /* Of the pieces; width 0: exact steps. */
+    /* For pieces; width_ps is 0 for exact steps. */
     int64_t first_ps, width_ps, piece;
-    double sum, most; /* of the current piece: value times ps */
+    double sum, most; /* for the current piece: value times ps */
 };
 
 static int compare_edges(const void *a, const void *b)
 {
     (void)a;
     (void)b;
-    return 0; /* all of a moment are one step */
+    return 0; /* all changes at one moment are one step */
 }
 
 void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size_t share)
@@ -131,7 +131,8 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
         if (edge->change > 0) {
             in_progress++;
         } else {
-            in_progress--; /* may wrap within one moment, because its edges are unordered */
+            /* may wrap within one moment, because the edges of a moment are unordered */
+            in_progress--;
         }
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {
             continue; /* more changes at this time follow */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary - the results of other analyses as the metrics of summary.def. */
+/* summary - converts the results of other analyses to the metrics of summary.def. */
 #include "profiler/analysis/summary_private.h"
 
 #include <errno.h>
@@ -205,7 +205,7 @@ void summary_fill_transfers(struct summary_filler *f, const struct ntk_transfer_
     }
 }
 
-/* 2.28 counts prepared transfers; without any it has two zeros. */
+/* Gets prepared transfers, which 2.28 counts; without any there are two zeros. */
 static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic *traffic,
                           struct ntk_transfer_sums *transfers)
 {
@@ -226,7 +226,8 @@ static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic
     }
 }
 
-/* 2.28 adds the shares of the two kinds, so it counts overlaps twice. */
+/* Fills figures of dynamic DMA; 2.28 adds the shares of the two kinds, so it counts overlaps
+ * twice. */
 static void fill_dynamic(struct summary_filler *f, const struct ntk_dma_traffic *traffic)
 {
     const struct ntk_dma_share *soft = &traffic->classes[NTK_TRACE_DMA_SOFTWARE_DYNAMIC];
@@ -339,7 +340,7 @@ static void fill_system(struct summary_filler *f)
 static void fill_collectives(struct summary_filler *f)
 {
     if (f->trace->has_collectives) {
-        return; /* their records are not supported yet: absent, not zero */
+        return; /* collective records are not supported yet: absent, not zero */
     }
     summary_set_count(f, NTK_SUMMARY_cc_op_count, 0);
     summary_set_number(f, NTK_SUMMARY_cc_op_time, 0);
@@ -351,7 +352,8 @@ static void fill_collectives(struct summary_filler *f)
     summary_set_number(f, NTK_SUMMARY_cc_cores_instruction_active_time_percent, 0);
 }
 
-/* Only for a partial capture, so that the summary of an execution is unchanged. */
+/* Fills figures that exist only for a partial capture, so that the summary of an execution is
+ * unchanged. */
 static void fill_part(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;
@@ -372,7 +374,7 @@ static void leave_out(struct summary_filler *f, enum ntk_summary_id first, enum 
     }
 }
 
-/* Sums of a truncated file would be too low: they are absent. */
+/* Removes sums of a truncated file, because they would be too low. */
 static void leave_out_cut(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary - all metrics of one execution, some hundred numbers.
+ * summary - computes all metrics of one execution, a few hundred numbers.
  *
- * A metric that the capture (and the NEFF, if given) does not contain is absent; nothing is
+ * A metric that the capture (and the NEFF, if given) does not contain is absent; no metric is
  * estimated. Percent in a name means a fraction from 0 to 1, as in the vendor's tool.
  *
- * Owner:   caller's storage; ntk_summary_fini() frees. Texts are copies.
+ * Owner:   the caller provides the storage; ntk_summary_fini() frees the content. Texts are copies.
  * Threads: one at a time per struct.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SUMMARY_H
@@ -29,7 +29,7 @@ enum ntk_summary_kind {
     NTK_SUMMARY_KIND_TEXT,
 };
 
-/* In the order of the vendor's groups. */
+/* Groups in the order of the vendor's tool. */
 enum ntk_summary_group {
     NTK_SUMMARY_GROUP_OVERALL,
     NTK_SUMMARY_GROUP_DATA,
@@ -52,23 +52,23 @@ struct ntk_summary_value {
     enum ntk_summary_group group;
     enum ntk_summary_kind kind;
     bool is_present;
-    uint64_t count; /* COUNT, BYTES */
-    double number;  /* SECONDS, FRACTION, NUMBER */
+    uint64_t count; /* for COUNT and BYTES */
+    double number;  /* for SECONDS, FRACTION and NUMBER */
     char text[96];
 };
 
 struct ntk_summary {
-    size_t value_count; /* those of the table, then those of throttling */
+    size_t value_count; /* metrics of the table, then of throttling */
     struct ntk_summary_value *values;
     uint64_t uncounted; /* number of runs of instructions with unknown on-chip bytes */
 };
 
-/* 0, -ENOMEM or -errno of a long list. */
+/* Returns 0, -ENOMEM or -errno of a long list. */
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
-/* Same, for a program that the caller has. */
+/* Like ntk_analysis_summary(), for an existing program. */
 int ntk_analysis_summary_of(const struct ntk_program *program, struct ntk_summary *out_summary);
 void ntk_summary_fini(struct ntk_summary *summary);
-/* "overall_stats" */
+/* Returns a name such as "overall_stats". */
 const char *ntk_summary_group_name(enum ntk_summary_group group);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_private - a summary being filled, and the formulas, separate from their inputs. For
- * summary*.c and their test.
+ * summary_private - state of a summary being filled, and the formulas, separate from their inputs.
+ * For summary*.c and their test.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SUMMARY_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_SUMMARY_PRIVATE_H
@@ -18,36 +18,37 @@
 
 struct summary_filler {
     const struct ntk_trace *trace;
-    const struct ntk_program *program; /* NULL: the caller has none */
-    struct ntk_vec values; /* struct ntk_summary_value, the metrics of the table first */
+    const struct ntk_program *program; /* NULL if the caller has none */
+    /* elements are struct ntk_summary_value, the metrics of the table first */
+    struct ntk_vec values;
     uint64_t uncounted;
     int failed;
 };
 
-/* 0 or -ENOMEM; values are freed by the caller. */
+/* Returns 0 or -ENOMEM; the caller frees the values. */
 int summary_begin(struct summary_filler *f, const struct ntk_trace *trace);
 
 void summary_set_count(struct summary_filler *f, enum ntk_summary_id id, uint64_t count);
 void summary_set_number(struct summary_filler *f, enum ntk_summary_id id, double number);
 void summary_set_ps(struct summary_filler *f, enum ntk_summary_id id, int64_t ps);
-/* Absent if the divisor is 0. */
+/* Sets a share; the metric is absent if the divisor is 0. */
 void summary_set_share(struct summary_filler *f, enum ntk_summary_id id, double part, double whole);
-/* Computed as a quotient of seconds, for the same rounding as the vendor's tool. */
+/* Sets a quotient of seconds, so that it is rounded like in the vendor's tool. */
 void summary_set_ps_share(struct summary_filler *f, enum ntk_summary_id id, int64_t part_ps,
                           int64_t whole_ps);
 void summary_set_text(struct summary_filler *f, enum ntk_summary_id id, const char *text);
-/* A metric that is not in the table. */
+/* Sets a metric that is not in the table. */
 void summary_set_extra(struct summary_filler *f, enum ntk_summary_group group,
                        enum ntk_summary_kind kind, double number, uint64_t count, const char *name);
-/* Cycles of the base clock, rounded like the original tool: in 32-bit floats. */
+/* Sets cycles of the base clock, rounded like in the original tool: in 32-bit floats. */
 void summary_set_cycles(struct summary_filler *f, enum ntk_summary_id id, int64_t ps);
 
-/* The work to compare with the peaks of the chip. */
+/* Work that is compared with the peaks of the chip. */
 struct summary_work {
     struct ntk_matmul_flops flops;
     struct ntk_hbm_traffic hbm;
-    uint64_t model_flops; /* 0: not counted by a compiler */
-    bool has_sizes;       /* of variables of the NEFF, bytes */
+    uint64_t model_flops; /* 0 if not counted by a compiler */
+    bool has_sizes;       /* sizes of variables in the NEFF are known, in bytes */
     uint64_t inputs, outputs, weights;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_throttling - metrics by core and type of throttling. */
+/* summary_throttling - fills metrics by core and type of throttling. */
 #include "profiler/analysis/summary_private.h"
 
 #include <stdio.h>
 
 #include "profiler/analysis/throttling.h"
 
-#define CORES 2 /* of a logical core */
+#define CORES 2 /* maximum number of physical cores per logical core */
 
 static void fill_core(struct summary_filler *f, size_t core, unsigned number)
 {
@@ -41,8 +41,8 @@ static void fill_core(struct summary_filler *f, size_t core, unsigned number)
     }
 }
 
-/* From 2.32 on, the only physical core of a logical core has its own number. The names for the two
- * cores of a pair are unknown: they keep their positions. */
+/* Fills metrics of throttling. From 2.32 on, the only physical core of a logical core has its own
+ * number. The names for the two cores of a pair are unknown, so they keep their positions. */
 void summary_fill_throttling(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

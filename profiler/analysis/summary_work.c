@@ -5,7 +5,7 @@
 #include "profiler/analysis/onchip_traffic.h"
 #include "shared/formats/neff/neff.h"
 
-/* Every variable once, by name, over all subgraphs. */
+/* Adds every variable once, by name, over all subgraphs. */
 static void get_sizes(const struct ntk_trace *trace, struct summary_work *work)
 {
     for (size_t c = 0; c < trace->core_count; c++) {
@@ -44,7 +44,7 @@ void summary_work_get(const struct ntk_trace *trace, const struct ntk_dma_traffi
     }
 }
 
-/* A product with a 32-bit reciprocal: 2.4e-8 below the quotient. */
+/* Fills hfu as a product with a 32-bit reciprocal, 2.4e-8 below the quotient. */
 static void fill_hfu(struct summary_filler *f, uint64_t flops, double seconds)
 {
     const struct ntk_trace *trace = f->trace;
@@ -60,7 +60,7 @@ static double most(double intensity, double ratio)
     return intensity / ratio < 1 ? intensity / ratio : 1;
 }
 
-/* The limit set by arithmetic intensity, for instructions and for the model. */
+/* Fills the limit by arithmetic intensity, for instructions and for the model. */
 static void fill_most(struct summary_filler *f, const struct summary_work *work, double useful)
 {
     const struct ntk_chip *chip = &f->trace->chip;

@@ -12,8 +12,9 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* of each list; longer lists go to a file */
-#define THREAD_ROWS_MAX 65536U       /* a hostile file has as many threads as events */
+#define HEAP_BYTES ((size_t)8 << 20) /* memory per list; longer lists are stored in a file */
+/* maximum, because a hostile file may have as many threads as events */
+#define THREAD_ROWS_MAX 65536U
 
 static uint64_t duration_ns(const struct ntk_system_span *span)
 {
@@ -22,9 +23,9 @@ static uint64_t duration_ns(const struct ntk_system_span *span)
 
 /* ---- threads ---- */
 
-/* The part of a span that the sort needs: a long trace does not fit in memory. */
+/* The part of a span that is needed for sorting, because a long trace does not fit in memory. */
 struct thread_entry {
-    int64_t key; /* thread, type, is_partial: spans with a duration come first */
+    int64_t key; /* thread, type, is_partial: spans with a duration are first */
     uint64_t duration_ns;
 };
 #define KEY_TYPE_BITS 30
@@ -62,8 +63,8 @@ static void row_make(const struct thread_entry *entries, size_t count, const cha
 }
 
 struct types {
-    struct ntk_vec names;   /* of const char * */
-    struct ntk_map indices; /* + 1 */
+    struct ntk_vec names;   /* elements are const char * */
+    struct ntk_map indices; /* from a name to index + 1 */
     const char *last;
     uint32_t last_index;
 };
@@ -174,7 +175,7 @@ static enum step step_of(const struct ntk_system_span *span)
 }
 
 struct execution_entry {
-    int64_t key; /* the number, mapped to signed order */
+    int64_t key; /* number of the execution, mapped to signed order */
     uint64_t span;
 };
 
@@ -212,7 +213,7 @@ static void execution_add(struct ntk_system_execution *execution,
     case STEP_AFTER:
         execution->after_ns = ntk_count_sum(execution->after_ns, ns);
         break;
-    case STEP_RUN: /* the clocks are matched at its start */
+    case STEP_RUN: /* the clocks are matched at the start of the run */
         if (execution->device_core_count++ == 0) {
             execution->sync_host_ns = span->start_ns;
             execution->device_start_ns = span->device_start_ns;
@@ -228,7 +229,8 @@ static void execution_add(struct ntk_system_execution *execution,
 
 #define CALL_DEPTH_MAX 8U
 #define PASS_EXECUTIONS 1024U
-#define RUNS_MAX 1024U /* checked for device time: in a hostile file all may have one number */
+/* maximum checked for device time, because in a hostile file all may have one number */
+#define RUNS_MAX 1024U
 
 struct run {
     uint32_t nc;
@@ -237,11 +239,12 @@ struct run {
 
 NTK_ORDER(by_core_and_start, struct run, NTK_UP(nc) NTK_UP(start_ns));
 
-/* Physical cores of one step run in parallel: the longest counts; steps add up. */
+/* Returns the device time: physical cores in one step run in parallel, so the longest is used;
+ * steps are added. */
 static uint64_t device_ns_of(struct run *runs, size_t count)
 {
     uint64_t sum_ns = 0;
-    uint64_t longest_ns = 0; /* of the step */
+    uint64_t longest_ns = 0; /* longest run in the step */
     uint64_t until_ns = 0;
 
     qsort(runs, count, sizeof *runs, by_core_and_start);
@@ -260,7 +263,8 @@ static uint64_t device_ns_of(struct run *runs, size_t count)
     return ntk_count_sum(sum_ns, longest_ns);
 }
 
-/* Calls in the vendor's files have no number: use that of the checks within them. */
+/* Adds a call. Calls in the vendor's files have no number, so the number of checks within them is
+ * used. */
 static void call_add(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                      struct ntk_system_execution *execution)
 {
@@ -394,10 +398,11 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     *tables = (struct ntk_system_tables){ 0 };
 }
 
-/* A capture's window starts slightly before the device run in the trace. */
+/* Maximum time from the start of a capture's window to the device run in the trace. */
 #define CAPTURED_BEFORE_NS 1000000U
 
-/* The window of an execution that fails at once is empty. */
+/* Returns true if the execution may be that long; the window of an execution that fails immediately
+ * is empty. */
 static bool can_be_as_long(const struct ntk_system_execution *execution,
                            const struct ntk_system_captured *captured)
 {
@@ -414,7 +419,7 @@ static bool is_in_window(const struct ntk_system_execution *execution,
            can_be_as_long(execution, captured);
 }
 
-/* Whether it extends to the end of the window, as ours do. */
+/* Returns true if it extends to the end of the window, as in recordings of this project. */
 static bool is_window(const struct ntk_system_execution *execution,
                       const struct ntk_system_captured *captured)
 {
@@ -422,7 +427,7 @@ static bool is_window(const struct ntk_system_execution *execution,
            execution->device_ns == captured->end_ns - captured->start_ns;
 }
 
-/* Model numbers are per process. */
+/* Returns true if the execution may match; model numbers are per process. */
 static bool can_be(const struct ntk_system_tables *tables,
                    const struct ntk_system_execution *execution,
                    const struct ntk_system_captured *captured)
@@ -431,14 +436,16 @@ static bool can_be(const struct ntk_system_tables *tables,
            (tables->is_vendor || captured->model_id == execution->model_id);
 }
 
-/* Our recordings without sync points cannot distinguish a clock at 0 from no clock. */
+/* Returns true if the start is known. Recordings of this project without sync points cannot
+ * distinguish a clock at 0 from a missing clock. */
 static bool has_start(const struct ntk_system_tables *tables,
                       const struct ntk_system_execution *execution)
 {
     return execution->has_clock || (!tables->is_vendor && execution->device_core_count > 0);
 }
 
-/* By the clock of the core. A reset clock repeats its times: then two may match. */
+/* Finds the execution by the clock of the core. A reset clock repeats its times, so that two
+ * executions may match. */
 static const struct ntk_system_execution *captured_at(const struct ntk_system_tables *tables,
                                                       const struct ntk_system_captured *captured,
                                                       const char **out_reason)
@@ -499,7 +506,7 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
 {
     const struct ntk_system_execution *found = NULL;
     bool is_known = captured->process_id && tables->process_id && !tables->is_vendor;
-    /* In earlier versions of our runtime, each window starts at 0. */
+    /* In earlier versions of this project's runtime, each window starts at 0. */
     bool is_timed = captured->has_window && (tables->is_vendor || captured->start_ns > 0);
     const char *reason = NULL;
 

@@ -12,12 +12,12 @@
 #include "shared/formats/neff/neff.h"
 
 struct sums {
-    struct ntk_vec rows;                  /* struct ntk_tensor_row */
-    struct ntk_map indices;               /* by name, + 1 */
-    uint64_t times;                       /* the slot ran */
-    bool is_load;                         /* it moves to memory on the core */
+    struct ntk_vec rows;                  /* elements are struct ntk_tensor_row */
+    struct ntk_map indices;               /* from a name to index + 1 */
+    uint64_t times;                       /* number of runs of the slot */
+    bool is_load;                         /* data is moved to memory on the core */
     bool is_spill;                        /* it belongs to a spill queue */
-    const struct ntk_neff_position *line; /* NULL: unknown */
+    const struct ntk_neff_position *line; /* NULL if unknown */
     bool has_transfer, has_unnamed;
     int failed;
 };
@@ -36,7 +36,7 @@ const char *ntk_tensor_kind_name(enum ntk_neff_var_type type)
     }
 }
 
-/* Cores of a pair share tensors by name. */
+/* Finds the row of a tensor; cores of a pair share tensors by name. */
 static struct ntk_tensor_row *row_of(struct sums *sums, const struct ntk_neff_var *var)
 {
     uintptr_t index = (uintptr_t)ntk_map_get(&sums->indices, var->name);
@@ -86,7 +86,7 @@ static int compare(const void *a, const void *b)
     return x_bytes != y_bytes ? (x_bytes > y_bytes ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* The transfers of one core: each slot once, with its number of executions. */
+/* Adds the transfers of one core: each slot once, with its number of executions. */
 static int add_core(struct sums *sums, const struct ntk_program *program, size_t index)
 {
     const struct ntk_trace_core *core = &program->trace->cores[index];
@@ -128,7 +128,7 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
     return sums->failed;
 }
 
-/* No instruction describes the data of a vendor's prepared queues. */
+/* Returns false if no instruction describes the data of a vendor's prepared queues. */
 static bool has_data(const struct ntk_trace *trace)
 {
     struct ntk_dma_traffic traffic;

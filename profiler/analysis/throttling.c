@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* throttling - sums over the throttle records of one core. */
+/* throttling - adds up the throttle records of one core. */
 #include "profiler/analysis/throttling.h"
 
 #include <string.h>

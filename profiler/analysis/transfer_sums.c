@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer_sums - instructions that start transfers, and the packets of these. */
+/* transfer_sums - adds up instructions that start transfers, and the packets of these transfers. */
 #include "profiler/analysis/transfer_sums.h"
 
 #include "profiler/analysis/hbm_traffic.h"
@@ -27,7 +27,7 @@ static void add_begun(const struct ntk_program *program, size_t core_index,
     }
 }
 
-/* All transfers, without examining packets. */
+/* Adds all transfers, without examining packets. */
 static void add_all(const struct ntk_program *program, const struct ntk_dma_traffic *traffic,
                     struct ntk_transfer_sums *sums)
 {
@@ -43,7 +43,7 @@ static void add_all(const struct ntk_program *program, const struct ntk_dma_traf
             add_begun(program, c, &executed, sums, &has_trigger);
         }
     }
-    /* Only the NEFF shows which WRITE of a vendor's program starts prepared transfers. */
+    /* Only the NEFF shows which WRITE in a vendor's program starts prepared transfers. */
     if (ntk_dma_prepared_packets(traffic) && !has_open && !has_trigger) {
         sums->is_known = false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfers - processes instructions, changes and packets of a core in time order. */
+/* transfers - processes instructions, changes and packets of a core in order of time. */
 #include "profiler/analysis/transfers.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 
 #define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
 #define NONE NTK_PACKET_NO_TRANSFER
-#define LISTS 4 /* those that exist at once */
+#define LISTS 4 /* maximum number of simultaneous lists */
 #define LOOKS (NTK_TRACE_LOOKS / LISTS)
 
-struct number { /* of a semaphore or event */
+struct number { /* a semaphore or event */
     uint32_t first, last, count;
     uint64_t change_count, passed;
-    uint32_t current; /* transfer */
+    uint32_t current; /* current transfer */
 };
 
 struct finding {
@@ -28,11 +28,11 @@ struct finding {
     size_t core_index;
     const struct ntk_trace_core *core;
     struct ntk_transfers_core *out;
-    struct ntk_vec queues;       /* of struct ntk_packet_queue */
-    struct ntk_map names;        /* as shown, to 1 + index */
-    struct ntk_map facts;        /* the name's address in a fact, to the same */
-    struct ntk_long_list begun;  /* struct ntk_begun, as out->list */
-    struct ntk_long_list owners; /* uint32_t: queue of each */
+    struct ntk_vec queues;       /* elements are struct ntk_packet_queue */
+    struct ntk_map names;        /* from a shown name to 1 + index */
+    struct ntk_map facts;        /* from the address of a name in a fact to 1 + index */
+    struct ntk_long_list begun;  /* elements are struct ntk_begun, parallel to out->list */
+    struct ntk_long_list owners; /* elements are uint32_t: queue of each transfer */
     struct number numbers[NTK_PROGRAM_NUMBERS];
     struct ntk_packet_ring rings[RINGS];
 };
@@ -57,7 +57,7 @@ static void passed(const struct finding *f, size_t item)
     }
 }
 
-/* NULL: unknown. */
+/* Returns NULL if unknown. */
 static struct ntk_packet_queue *queue_of(const struct finding *f, size_t transfer)
 {
     uint32_t owner = ((const uint32_t *)f->owners.items)[transfer];
@@ -67,7 +67,7 @@ static struct ntk_packet_queue *queue_of(const struct finding *f, size_t transfe
 
 /* ---- queues ---- */
 
-/* Finds a queue by its shown name; 0 and an index, or -ENOMEM. */
+/* Finds a queue by its shown name. Returns 0 and an index, or -ENOMEM. */
 static int queue_of_name(struct finding *f, const char *name, uint32_t *out_queue)
 {
     char shown[NTK_NTFF_NAME_BYTES];
@@ -110,7 +110,7 @@ static int find_rings(struct finding *f)
     return ret;
 }
 
-/* A packet of an unnamed queue gets the ring of its position. */
+/* Finds the ring of a packet; a packet of an unnamed queue gets the ring of its position. */
 static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace_packet *packet)
 {
     size_t ring = (size_t)(packet->engine % NTK_NTFF_DMA_ENGINES) * NTK_NTFF_DMA_QUEUES +
@@ -214,11 +214,11 @@ static int add_transfer(struct finding *f, const struct ntk_trace_instruction *i
     return ret;
 }
 
-/* Facts are far apart in memory, and few instructions start a transfer. */
+/* Finds started transfers. Facts are far apart in memory, and few instructions start a transfer. */
 static int find_begun(struct finding *f)
 {
     struct ntk_executed executed = { .core = f->core };
-    bool begins[256] = { false }; /* by opcode: some of them start a transfer */
+    bool begins[256] = { false }; /* by opcode: true if some instructions start a transfer */
 
     while (ntk_executed_next(&executed)) {
         const struct ntk_trace_instruction *of = &executed.instruction;
@@ -245,7 +245,8 @@ static struct number *number_of(struct finding *f, const struct ntk_trace_event 
     return &f->numbers[ntk_program_number(!event->is_semaphore, event->number)];
 }
 
-/* DMA changes of a number are divided evenly among the transfers that name it, in order. */
+/* Finds ends: DMA changes of a number are divided evenly among the transfers with that number, in
+ * order. */
 static void find_ends(struct finding *f)
 {
     struct ntk_begun *begun = begun_of(f);
@@ -277,7 +278,7 @@ static void find_ends(struct finding *f)
 
 /* ---- packets ---- */
 
-/* Whether a rule uses the ends of transfers. */
+/* Selects the rules; returns true if a rule uses the ends of transfers. */
 static bool choose_rules(struct finding *f)
 {
     bool by_time = false;

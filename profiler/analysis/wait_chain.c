@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wait_chain - follows the change that ended a wait back to what its maker waited for, and so
+/* wait_chain - follows the change that ended a wait back to its maker, to the cause of the maker's
+ * wait, and so
  * on. */
 #include "profiler/analysis/wait_chain.h"
 
@@ -11,15 +12,15 @@
 #include "profiler/analysis/core_signals.h"
 #include "shared/base/order.h"
 
-#define PASSED_ON 10 /* a link with less than this part of the wait is omitted */
-#define LINKS_MET 16 /* limit on engines and queues per wait; the first ones count */
-/* Limit of consecutive steps without going back in time, through overlapping instructions. A file
- * with longer sequences would need them for each wait: there the root is unknown. */
+#define PASSED_ON 10 /* a link with less than a tenth of the wait is omitted */
+#define LINKS_MET 16 /* maximum number of engines and queues per wait; the first ones are used */
+/* Maximum number of consecutive steps without going back in time, through overlapping instructions.
+ * With longer sequences, which could be needed for each wait, the root is unknown. */
 #define STEPS_STILL_MAX 64
 
 struct met {
     struct ntk_chain_link link;
-    int64_t longest_ps; /* of one opcode's segment */
+    int64_t longest_ps; /* longest segment of one opcode */
 };
 
 struct back {
@@ -27,7 +28,7 @@ struct back {
     size_t core_index;
     const struct ntk_trace_core *core;
     const struct ntk_core_dependencies *dependencies;
-    size_t waiting_core; /* core_index at first */
+    size_t waiting_core; /* equal to core_index at first */
     int64_t from_ps, at_ps;
     size_t looks;
     size_t met_count;
@@ -90,8 +91,8 @@ static void turn_to(struct back *back, size_t core_index)
     back->dependencies = &back->dependencies->all[core_index];
 }
 
-/* Goes to the instruction that made the change that released the item, or started the transfer that
- * did. */
+/* Moves to the instruction that made the change that released the item, or started the transfer
+ * that made it. */
 static uint32_t go_to_maker(struct back *back, uint32_t item)
 {
     const struct ntk_release release = back->dependencies->releases[item];
@@ -107,11 +108,11 @@ static uint32_t go_to_maker(struct back *back, uint32_t item)
         link.opcode = 0;
         link.queue = queue;
     }
-    add_part(back, &link, end_ps); /* of an instruction: its signal */
+    add_part(back, &link, end_ps); /* for an instruction: its signal */
     return release.by;
 }
 
-/* Goes back by one cause; NTK_NO_INDEX: no further. */
+/* Moves back by one cause; returns NTK_NO_INDEX at the end. */
 static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
 {
     struct ntk_cause cause;
@@ -142,13 +143,13 @@ static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
 
 static void take(const struct back *back, struct ntk_wait_chain *out)
 {
-    size_t last = 0; /* if none has a tenth: the largest */
+    size_t last = 0; /* if no link has a tenth: the largest */
 
     for (size_t i = 0; i < back->met_count; i++) {
         const struct ntk_chain_link *link = &back->met[i].link;
         last = link->part_ps > back->met[last].link.part_ps ? i : last;
         if (link->part_ps >= out->idle_ps / PASSED_ON) {
-            /* The root must be among them. */
+            /* The root must be included. */
             out->link_count -= out->link_count == NTK_CHAIN_LINKS;
             out->links[out->link_count++] = *link;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if - the changes to try, and their effect on all cores. */
+/* what_if - selects the changes to simulate, and computes their effect on all cores. */
 #include "profiler/analysis/what_if.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #include "profiler/analysis/what_if_private.h"
 #include "shared/base/vec.h"
 
-/* Number of the most expensive waits that are tried by default. */
+/* Number of the most expensive waits that are simulated by default. */
 #define WAITS_MAX 5
 #define SEMAPHORES 256
 
@@ -39,8 +39,8 @@ static void bound_by(struct ntk_what_if_row *row, unsigned by, int64_t ps)
     }
 }
 
-/* Takes a row of a core into that of the execution. The total is that of the core that ends last;
- * true: it is this one. */
+/* Adds a row of a core to the row of the execution. The total comes from the core that ends last;
+ * returns true if it is this core. */
 static bool add_core(const struct ntk_retimed_end *end, struct ntk_what_if_row *row)
 {
     bool is_last = end->end_ps > row->total_ps;
@@ -56,7 +56,7 @@ static bool add_core(const struct ntk_retimed_end *end, struct ntk_what_if_row *
     return is_last;
 }
 
-/* What the capture has after its last core. */
+/* Adds the time in the capture after its last core. */
 static void add_rest(struct ntk_what_if_row *row, int64_t rest_ps)
 {
     row->path_ps[NTK_WHAT_IF_ON_END] = rest_ps;
@@ -64,8 +64,9 @@ static void add_rest(struct ntk_what_if_row *row, int64_t rest_ps)
     row->bound_ps = row->bound_ps < row->total_ps ? row->bound_ps : row->total_ps;
 }
 
-/* All at once. tight: the row in which time that no dependency explains is dropped; count: none.
- * Also their paths, and the result without a change, unless what_if is NULL. */
+/* Simulates all changes in one run. tight: the row in which time that no dependency explains is
+ * dropped; `count` if there is none. Unless what_if is NULL, also computes their paths, and the
+ * result without a change. */
 static int run_some(const struct work *work, struct ntk_what_if_row *const *rows, size_t count,
                     size_t tight, struct ntk_what_if *what_if)
 {
@@ -119,7 +120,7 @@ static int add(struct ntk_vec *rows, enum ntk_what_if_part part, double speed, u
     return ntk_vec_push(rows, &row);
 }
 
-/* The time that engines had nothing to execute before the change of each semaphore. */
+/* Finds the time in which engines had nothing to execute before the change of each semaphore. */
 static void waits_find(const struct work *work, int64_t *semaphores_ps)
 {
     const struct ntk_trace *trace = work->program->trace;

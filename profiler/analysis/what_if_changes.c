@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_changes - "dma=2,wait:20" as changes of one execution, and back. */
+/* what_if_changes - parses changes of one execution, such as "dma=2,wait:20", and formats them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int number_parse(const char *text, unsigned max, unsigned *out)
     return *end || value > max ? -EINVAL : 0;
 }
 
-/* "FILE:LINE" */
+/* Parses "FILE:LINE". */
 static int line_parse(char *text, struct ntk_what_if_change *out)
 {
     char *colon = strrchr(text, ':');
@@ -57,7 +57,7 @@ static int engine_parse(const char *text, enum ntk_what_if_part part,
     return -EINVAL;
 }
 
-/* "20", "vector", "qSyncIO0" or "FILE:LINE" */
+/* Parses "20", "vector", "qSyncIO0" or "FILE:LINE". */
 static int wait_parse(char *text, struct ntk_what_if_change *out)
 {
     size_t length = strlen(text);
@@ -99,7 +99,7 @@ static int part_parse(char *text, struct ntk_what_if_change *out)
     return engine_parse(text, NTK_WHAT_IF_ENGINE, out);
 }
 
-/* Decimal; must be positive and finite. */
+/* Parses a decimal number, which must be positive and finite. */
 static int speed_parse(const char *text, double *out)
 {
     char *end = NULL;

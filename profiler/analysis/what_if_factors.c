@@ -11,7 +11,7 @@ static double factor_of(double speed)
     return speed == 0 ? 0 : 1 / speed;
 }
 
-/* "a/b/c.py" matches "c.py" and "b/c.py". */
+/* Returns true if the path ends with the name: "a/b/c.py" matches "c.py" and "b/c.py". */
 static bool is_file(const char *path, const char *name)
 {
     size_t path_length = path ? strlen(path) : 0;
@@ -31,7 +31,7 @@ static bool is_at_line(const struct ntk_program *program, size_t core, uint32_t 
            is_file(ntk_neff_position_file(program->positions, at), change->name);
 }
 
-/* Matches its name in the NEFF, or the shown name. */
+/* Returns true if the text is the name in the NEFF, or the shown name. */
 static bool is_queue(const struct ntk_trace_core *core, const struct ntk_slot_fact *fact,
                      const char *name)
 {
@@ -76,7 +76,7 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 #define UNWAITED_SHIFT NTK_RETIME_LANES
 #define IS_FOUND (UINT64_C(1) << 63)
 
-/* Same, for all executions of a slot. */
+/* Finds the rows for all executions of a slot. */
 static uint64_t find_rows(const struct ntk_retimed *retimed, uint32_t item, unsigned engine)
 {
     uint64_t rows = IS_FOUND;

@@ -6,7 +6,7 @@ static void finish(struct ntk_retime *r, uint32_t item);
 
 /* ---- moments ---- */
 
-/* What is kept of an instruction as it was. */
+/* Restores the stored data of an instruction. */
 NTK_RETIME_CLONES static void make_again(const struct ntk_retime *r, uint32_t item,
                                          struct ntk_moment *out)
 {
@@ -42,7 +42,7 @@ static bool is_held(const struct ntk_retime *r, uint32_t item, unsigned engine)
            (item == last || item == ntk_holder_of(r->to->dependencies, last));
 }
 
-/* Reuses the place of the item in recent. An older moment moves to kept while it is held. */
+/* Reuses the place of the item in `recent`. An older moment moves to `kept` while it is held. */
 static struct ntk_moment *take_place(struct ntk_retime *r, uint32_t item)
 {
     struct ntk_moment *moment = &r->recent[item % NTK_RETIME_RECENT];
@@ -89,7 +89,7 @@ const struct ntk_moment *ntk_retime_moment(struct ntk_retime *r, uint32_t item)
 
 /* ---- changes ---- */
 
-/* The change by an instruction. False: it is unknown when that ends. */
+/* Computes the change by an instruction. Returns false if the end of the instruction is unknown. */
 NTK_RETIME_CLONES static bool change_of_instruction(struct ntk_retime *r, uint32_t by,
                                                     int64_t change_ps, struct ntk_lanes *out)
 {
@@ -105,15 +105,15 @@ NTK_RETIME_CLONES static bool change_of_instruction(struct ntk_retime *r, uint32
     if (change_ps >= maker->end_ps) {
         ntk_lanes_after(out, &moment->end, change_ps - maker->end_ps, &r->latency);
     } else {
-        /* Before its end: the same share of its time. */
+        /* For a change before the end: the same share of its time. */
         ntk_lanes_share(out, &moment->start, &moment->end, change_ps - maker->start_ps,
                         maker->end_ps - maker->start_ps);
     }
     return true;
 }
 
-/* When the change that an instruction waits for occurs. False: it waits for none, or the change's
- * maker is unknown. */
+/* Computes the time of the change for which an instruction waits. Returns false if it waits for
+ * none, or if the change's maker is unknown. */
 static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slot_fact *fact,
                        int64_t *out_was_ps, struct ntk_lanes *out)
 {
@@ -136,7 +136,7 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
 
 /* ---- instructions ---- */
 
-/* Of differences that fit. */
+/* Limit of differences that fit. */
 #define OWN_LIMIT_PS (UINT64_C(1) << (31 - NTK_MOMENT_CAUSE_BITS))
 
 static void keep_wide(struct ntk_retime *r, const struct ntk_moment *moment,
@@ -150,7 +150,7 @@ static void keep_wide(struct ntk_retime *r, const struct ntk_moment *moment,
     of->wide_place = (uint32_t)r->to->wide.count;
 }
 
-/* What remains of it: own time and cause in each row. */
+/* Stores the own time and cause in each row. */
 NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment *moment,
                                    int64_t own_was_ps, const uint8_t causes[NTK_RETIME_ROWS])
 {
@@ -185,13 +185,13 @@ NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment
     }
 }
 
-/* own_was_ps: from then on the time is the instruction's. */
+/* Ends an instruction. own_was_ps: time from which the time belongs to the instruction. */
 NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *moment,
                                       const struct ntk_slot_fact *fact, int64_t own_was_ps)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[moment->item];
     struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
-    /* It may only wait. */
+    /* The instruction may only wait. */
     bool only_waits = ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->waits_inside;
     uint32_t rows = only_waits ? 0 : ntk_retimed_changed_rows(r->to, moment->item);
     int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
@@ -225,7 +225,8 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
     ntk_retime_end(r, &moment->end, moment->item, false);
 }
 
-/* An instruction that started: waits for a change inside itself, or for the engine to drain. */
+/* Finishes an instruction that has started: it waits for a change inside itself, or for the engine
+ * to drain. */
 NTK_RETIME_CLONES static void finish_moment(struct ntk_retime *r, struct ntk_moment *moment,
                                             const struct ntk_slot_fact *fact,
                                             uint8_t causes[NTK_RETIME_ROWS])
@@ -294,7 +295,7 @@ static void finish(struct ntk_retime *r, uint32_t item)
                 ntk_retime_smaller(r->pending_end_ps, r->core->instructions[r->pending[e]].end_ps);
         }
     }
-    /* It is the last instruction of its engine: its moment is not calculated again. */
+    /* This is the last instruction of its engine, so its moment is not calculated again. */
     finish_moment(r, find_moment(r, item), ntk_retime_fact(r, item), causes);
 }
 
@@ -345,7 +346,8 @@ NTK_RETIME_CLONES static void bind_engine(struct ntk_retime *r, uint32_t item,
     }
 }
 
-/* What an instruction waits for before it starts. False: nothing is known of it. */
+/* Binds an instruction to the condition for which it waits before its start. Returns false if
+ * unknown. */
 NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
                                           const struct ntk_slot_fact *fact,
                                           struct ntk_retime_bound *bound)
@@ -364,7 +366,7 @@ NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
         ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
         return true;
     }
-    /* In those rows nothing is bound by it; without other bounds, they start at once. */
+    /* In those rows this binds nothing; without other bounds, they start at time 0. */
     struct ntk_retime_bound before = *bound;
     ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
     for (; unwaited; unwaited &= unwaited - 1) {

@@ -8,7 +8,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-/* Links each transfer with the next one of its queue. */
+/* Links each transfer with the next transfer of its queue. */
 static int link_queues(struct ntk_retime *r)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
@@ -63,7 +63,7 @@ int ntk_retime_prepare_packets(struct ntk_retime *r)
     return ret ? ret : lanes_create(r);
 }
 
-/* Transfers of a queue that are complete, in order. */
+/* Completes transfers of a queue in order. */
 NTK_RETIME_CLONES static void queue_step(struct ntk_retime *r, struct ntk_moved_queue *queue)
 {
     while (queue->first != NTK_NO_INDEX && r->moved[queue->first].left == 0) {
@@ -77,8 +77,8 @@ NTK_RETIME_CLONES static void queue_step(struct ntk_retime *r, struct ntk_moved_
     }
 }
 
-/* What a packet comes after: the instruction that began its transfer, and the packet before it on
- * its DMA engine. */
+/* Binds a packet to the instruction that started its transfer, and to the previous packet on its
+ * DMA engine. */
 NTK_RETIME_CLONES static void bind_packet(struct ntk_retime *r, const struct ntk_trace_packet *one,
                                           uint32_t number, struct ntk_retime_bound *bound)
 {
@@ -160,7 +160,7 @@ NTK_RETIME_CLONES static void moved_step(struct ntk_retime *r, struct ntk_moved 
     }
 }
 
-/* The DMA engine is busy with it. */
+/* Adds the time in which the DMA engine is busy with the packet. */
 NTK_RETIME_CLONES static void lane_busy(struct ntk_retime *r, struct ntk_moved_lane *lane,
                                         const struct ntk_trace_packet *one)
 {
@@ -230,7 +230,7 @@ NTK_RETIME_CLONES bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint3
         return true;
     }
     if (moved->left == transfer->packet_count || change_ps < moved->start_was_ps) {
-        return false; /* its first packet */
+        return false; /* this is its first packet */
     }
     if (change_ps >= moved->end_was_ps) {
         ntk_lanes_after(out, &moved->end, change_ps - moved->end_was_ps, &r->latency);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_path - the composition of a core's recomputed time. */
+/* what_if_path - finds the composition of a core's recomputed time. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-/* Programs repeat: most items were on the path shortly before. */
+/* Number of remembered items, because programs repeat: most items were on the path shortly
+ * before. */
 #define RECENT 256
 struct known {
     uint64_t key;
@@ -20,16 +21,16 @@ struct path {
     const struct ntk_retimed *of;
     size_t lane;
     int64_t *path_ps;
-    int64_t at_ps; /* everything from here on is in path_ps */
-    uint32_t item; /* that the walk is at */
+    int64_t at_ps; /* all later time is in path_ps */
+    uint32_t item; /* current item of the walk */
     size_t steps_left;
     struct known recent[RECENT];
     struct ntk_map numbers;
-    struct ntk_vec items; /* struct ntk_what_if_item, number - 1 */
+    struct ntk_vec items; /* elements are struct ntk_what_if_item, by number - 1 */
     bool has_no_memory;
 };
 
-/* Returns the amount. */
+/* Adds the time from from_ps; returns the amount. */
 static int64_t take(struct path *path, unsigned on, int64_t from_ps)
 {
     int64_t ps = 0;
@@ -43,7 +44,7 @@ static int64_t take(struct path *path, unsigned on, int64_t from_ps)
     return ps;
 }
 
-/* Same, for one instruction, or for the queue of the transfer that it started. */
+/* Adds the time to one instruction, or to the queue of the transfer that it started. */
 static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t item)
 {
     const struct ntk_trace_instruction *one =
@@ -56,8 +57,8 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
     if (ps == 0 || path->has_no_memory) {
         return;
     }
-    /* An instruction that starts transfers without a known queue has one key for these, and one for
-     * itself. */
+    /* An instruction that starts transfers without a known queue has one key for the transfers, and
+     * one for itself. */
     key = key << 1 | (on == NTK_WHAT_IF_ON_DMA);
     struct known *recent = &path->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % RECENT];
     uintptr_t number =
@@ -76,7 +77,7 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
                           ntk_map_put_number(&path->numbers, key, (void *)number) < 0;
 }
 
-/* Returns the deciding cause; NTK_NO_INDEX: none. */
+/* Returns the deciding cause; NTK_NO_INDEX if none. */
 static uint32_t step(struct path *path, uint32_t item)
 {
     const struct ntk_retimed *of = path->of;
@@ -139,7 +140,7 @@ static void path_begin(struct path *path, const struct ntk_retimed *retimed, siz
                            .at_ps = end->end_ps,
                            .item = end->last,
                            .items = NTK_VEC_INIT(struct ntk_what_if_item) };
-    /* Also where files contradict themselves. */
+    /* This limit ends the walk even if files contradict themselves. */
     path->steps_left = retimed->program->trace->cores[retimed->core].instruction_count;
     if (path->item != NTK_NO_INDEX && end->ends_in_moved) {
         take_of(path, NTK_WHAT_IF_ON_DMA, ntk_retimed_end_ps(retimed, path->item, lane),
@@ -167,8 +168,9 @@ static int path_end(struct path *path, struct ntk_what_if_row *row)
     return path->has_no_memory ? -ENOMEM : 0;
 }
 
-/* Paths of one execution have much in common. The one that is furthest goes next, so that they pass
- * the same instructions together: these are read from memory once. */
+/* Finds the paths of all rows. Paths of one execution have much in common. The walk that is
+ * furthest is continued next, so that all pass the same instructions together, which are then read
+ * from memory once. */
 int ntk_retimed_paths(const struct ntk_retimed *retimed,
                       struct ntk_what_if_row *const rows[NTK_RETIME_ROWS])
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * what_if_private - the state of one walk of what_if_time.h, and its parts: factors (what the
- * changes are for an instruction), instructions and packets (when each starts and ends).
+ * what_if_private - the state of one walk of what_if_time.h, and its parts: factors (the effect of
+ * changes on an instruction), instructions and packets (their start and end).
  *
- * Was: as measured. Is: timed again.
+ * "was" in a name means measured; other times are recomputed.
  *
- * Owner:   the walk owns everything. Threads: one at a time per walk.
+ * Owner:   the walk owns all data. Threads: one at a time per walk.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WHAT_IF_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_WHAT_IF_PRIVATE_H
@@ -14,8 +14,9 @@
 
 #include "profiler/analysis/what_if_time.h"
 
-/* Before a function with loops over rows: where the compiler and the loader can, it is compiled for
- * AVX2 too. The results are the same. Sanitizers are not ready when the loader chooses. */
+/* Placed before a function with loops over rows: it is also compiled for AVX2, if the compiler and
+ * the loader support this. The results are the same. Sanitizers are not ready when the loader
+ * selects a version. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define NTK_RETIME_CLONES __attribute__((target_clones("avx2", "default")))
@@ -23,38 +24,39 @@
 #define NTK_RETIME_CLONES
 #endif
 
-struct ntk_moment { /* of an instruction, timed again */
+struct ntk_moment { /* recomputed times of an instruction */
     struct ntk_lanes start, own, end;
     uint32_t item;
     bool is_done; /* own and end are known */
 };
 
-/* Moments further back than this are recomputed from the stored data of each instruction. */
+/* Number of recent moments; earlier ones are recomputed from the stored data of each
+ * instruction. */
 #define NTK_RETIME_RECENT 512U
-/* Each engine's last instruction, and its holder. */
+/* Number of moments kept per engine: its last instruction, and its holder. */
 #define NTK_RETIME_KEPT 2
 
 struct ntk_moved { /* a transfer */
     int64_t start_was_ps, end_was_ps;
     struct ntk_lanes start, end;
-    /* Includes earlier ones of its queue: a queue does not signal before they are complete. */
+    /* Includes earlier transfers of its queue: a queue does not signal before they are complete. */
     int64_t done_was_ps;
     struct ntk_lanes done;
-    uint32_t left;  /* packets */
-    uint32_t next;  /* transfer of the queue; NTK_NO_INDEX: none */
-    uint32_t queue; /* 1 + index in queues; 0: unknown */
+    uint32_t left;  /* number of remaining packets */
+    uint32_t next;  /* next transfer of the queue; NTK_NO_INDEX if none */
+    uint32_t queue; /* 1 + index in queues; 0 if unknown */
     bool is_done;   /* done_was_ps and done are known */
 };
 
 struct ntk_moved_queue {
-    uint32_t first, last; /* transfers: the first one that is not done */
+    uint32_t first, last; /* range of transfers: from the first that is not done */
     int64_t was_ps;
     struct ntk_lanes is;
 };
 
 struct ntk_moved_lane { /* a DMA engine */
     bool is_used;
-    uint8_t queue;   /* of the last packet */
+    uint8_t queue;   /* queue of the last packet */
     uint32_t number; /* 1 + transfer of the last packet */
     int64_t start_was_ps, end_was_ps;
     struct ntk_lanes start, end;
@@ -62,7 +64,7 @@ struct ntk_moved_lane { /* a DMA engine */
     struct ntk_lanes busy;
 };
 
-/* Rows in which something takes another time: so few that each is named. */
+/* Rows in which an item takes a different time: so few that each is listed. */
 struct ntk_retime_changed {
     size_t count;
     uint8_t lanes[NTK_RETIME_LANES];
@@ -72,8 +74,9 @@ struct ntk_retime_changed {
 struct ntk_retime {
     struct ntk_retimed *to;
     const struct ntk_trace_core *core;
-    struct ntk_moment *recent; /* NTK_RETIME_RECENT, by item */
-    struct ntk_moment *kept;   /* NTK_RETIME_KEPT for each engine: of recent no more */
+    struct ntk_moment *recent; /* NTK_RETIME_RECENT moments, by item */
+    /* NTK_RETIME_KEPT moments for each engine that are no longer in recent */
+    struct ntk_moment *kept;
     struct ntk_moment *again[2];
     unsigned again_next;
     struct ntk_moved *moved;
@@ -82,19 +85,19 @@ struct ntk_retime {
     size_t lane_count;
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
     uint32_t pending[NTK_NTFF_ENGINE_COUNT]; /* started, and waits inside itself */
-    int64_t pending_end_ps;                  /* the earliest measured end of these */
+    int64_t pending_end_ps;                  /* earliest measured end of the pending instructions */
     int64_t covered_ps[NTK_NTFF_ENGINE_COUNT];
-    /* The shortest measured time between a cause and what it releases. */
+    /* Shortest measured time between a cause and the item that it releases. */
     int64_t issue_ps[NTK_NTFF_ENGINE_COUNT], release_ps[NTK_NTFF_ENGINE_COUNT], begin_ps;
     struct ntk_retime_changed dma, begin, latency;
-    struct ntk_lanes end; /* of the execution, so far */
+    struct ntk_lanes end; /* end of the execution so far */
     uint32_t last[NTK_RETIME_LANES];
-    uint32_t in_moved; /* a bit for each row that ends in a transfer */
+    uint32_t in_moved; /* bit of each row that ends in a transfer */
     int failed;
 };
 
-/* Files may have any times. Further from the start than this (13 days) all are this: sums of some
- * of them do not overflow, and a cause fits next to one. */
+/* Files may have any times. Times are limited to this distance from the start (13 days), so that
+ * sums of several times do not overflow, and a time and a cause fit in one number. */
 #define NTK_RETIME_LIMIT_PS ((INT64_C(1) << 60) - 1)
 
 static inline int64_t ntk_retime_smaller(int64_t a, int64_t b)
@@ -130,7 +133,8 @@ static inline void ntk_lanes_fill(struct ntk_lanes *lanes, int64_t ps)
     }
 }
 
-/* The time after `from`, which may be out itself, that takes ps; in some rows another time. */
+/* Computes the time after `from`, which may be `out` itself, for a duration of ps; some rows have a
+ * different duration. */
 static inline void ntk_lanes_after(struct ntk_lanes *out, const struct ntk_lanes *from, int64_t ps,
                                    const struct ntk_retime_changed *changed)
 {
@@ -143,7 +147,7 @@ static inline void ntk_lanes_after(struct ntk_lanes *out, const struct ntk_lanes
     }
 }
 
-/* The same share of the time from start to end as before_ps is of whole_ps. */
+/* Computes the time between start and end with the same share as before_ps has of whole_ps. */
 static inline void ntk_lanes_share(struct ntk_lanes *out, const struct ntk_lanes *start,
                                    const struct ntk_lanes *end, int64_t before_ps, int64_t whole_ps)
 {
@@ -170,15 +174,15 @@ static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retim
     return ntk_program_fact(r->to->program, r->to->core, &r->core->instructions[item]);
 }
 
-/* The latest of its preconditions. */
+/* The latest of the preconditions. */
 struct ntk_retime_bound {
-    bool is_first; /* nothing is */
+    bool is_first; /* true if there is none */
     int64_t was_ps;
     struct ntk_lanes is;
     uint8_t causes[NTK_RETIME_ROWS];
 };
 
-/* Where nothing has to be: time 0. */
+/* Initializes a bound without preconditions, at time 0. */
 static inline void ntk_retime_bound_init(struct ntk_retime_bound *bound)
 {
     bound->is_first = true;
@@ -205,8 +209,8 @@ static inline void ntk_retime_bind(struct ntk_retime_bound *bound, int64_t was_p
     bound->was_ps = ntk_retime_larger(bound->was_ps, was_ps);
 }
 
-/* When something starts that was measured at start_ps. Returns the time before it that the bound
- * does not explain; a tight row drops it, unless is_known is false. */
+/* Computes the start of an item that was measured at start_ps. Returns the time before it that the
+ * bound does not explain; a tight row drops it, unless is_known is false. */
 static inline int64_t ntk_retime_start(const struct ntk_retime *r,
                                        const struct ntk_retime_bound *bound, int64_t start_ps,
                                        bool is_known, struct ntk_lanes *out)
@@ -223,7 +227,7 @@ static inline int64_t ntk_retime_start(const struct ntk_retime *r,
     return kept_ps;
 }
 
-/* Rows that something ends later than all before it. */
+/* Updates the rows in which an item ends later than all previous items. */
 static inline void ntk_retime_end(struct ntk_retime *r, const struct ntk_lanes *end, uint32_t item,
                                   bool is_moved)
 {
@@ -243,19 +247,20 @@ static inline void ntk_retime_end(struct ntk_retime *r, const struct ntk_lanes *
 
 /* ---- what_if_factors ---- */
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_retime_read_changes(struct ntk_retime *r);
-/* Rows in which the instruction takes another time, and rows in which it does not wait. */
+/* Return the rows in which the instruction takes a different time, and the rows in which it does
+ * not wait. */
 uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t item);
 uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item);
-/* Factor on an instruction's duration. */
+/* Returns the factor for an instruction's duration. */
 double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane);
 
 /* ---- what_if_instructions ---- */
 
-/* Sorted by measured start. */
+/* Recomputes an instruction; must be called in order of measured start. */
 void ntk_retime_instruction(struct ntk_retime *r, uint32_t item);
-/* Those that were started and end until then, the earliest first. */
+/* Finishes instructions that have started and end until then, the earliest first. */
 void ntk_retime_finish_pending(struct ntk_retime *r, int64_t time_ps);
 static inline void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps)
 {
@@ -263,20 +268,20 @@ static inline void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps
         ntk_retime_finish_pending(r, time_ps);
     }
 }
-/* Borrowed until the second next one. */
+/* Returns a moment, borrowed until the second call after this one. */
 const struct ntk_moment *ntk_retime_moment(struct ntk_retime *r, uint32_t item);
 
 /* ---- what_if_packets ---- */
 
-/* Links the transfers of each queue; sets up the DMA engines. 0 or -ENOMEM. */
+/* Links the transfers of each queue, and sets up the DMA engines. Returns 0 or -ENOMEM. */
 int ntk_retime_prepare_packets(struct ntk_retime *r);
-/* Sorted by measured start. */
+/* Recomputes a packet; must be called in order of measured start. */
 void ntk_retime_packet(struct ntk_retime *r, size_t index);
-/* When the change by the transfer of an instruction occurs. False: unknown. */
+/* Computes the time of the change by an instruction's transfer. Returns false if unknown. */
 bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,
                                    struct ntk_lanes *out);
 
-/* Called after this many steps of a loop: returns memory of long lists. */
+/* Called after this many steps of a loop: returns memory of long lists to the system. */
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_time - walks along the measured times and gives each instruction and packet new ones. */
+/* what_if_time - walks along the measured times and recomputes the times of each instruction and
+ * packet. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static void walk(struct ntk_retime *r)
     ntk_retime_finish_until(r, INT64_MAX);
 }
 
-/* Stores what the walk found in all rows. */
+/* Stores the results of the walk for all rows. */
 static void put_ends(struct ntk_retime *r)
 {
     struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
@@ -73,7 +74,7 @@ static void least(int64_t *of, int64_t ps)
     }
 }
 
-/* An engine without measurements uses the time of the quickest one, or no time. */
+/* Sets the time of engines without measurements: the time of the quickest engine, or no time. */
 static void fill(int64_t *of)
 {
     int64_t quickest_ps = INT64_MAX;
@@ -88,7 +89,7 @@ static void fill(int64_t *of)
     }
 }
 
-/* Only the last condition of a wait shows how long the release takes. */
+/* Updates minimum times; only the last condition of a wait shows the time of the release. */
 static void least_of(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_release *release = &r->to->dependencies->releases[item];
@@ -135,7 +136,7 @@ static void find_least(struct ntk_retime *r)
     }
 }
 
-/* Memory of a new list is zeroed, that of an earlier core is not. */
+/* Empties a list. Memory of a new list is zeroed, memory of an earlier core is not. */
 static int empty_list(struct ntk_long_list *list, size_t count)
 {
     size_t used = list->capacity < count ? list->capacity : count;
@@ -177,7 +178,7 @@ static int prepare(struct ntk_retime *r)
     return ret ? ret : ntk_retime_prepare_packets(r);
 }
 
-#define SMALL_LISTS 8 /* share of heap memory of a list that is far shorter than the items */
+#define SMALL_LISTS 8 /* share of heap memory for a list that is far shorter than the items */
 
 static void free_slots(struct ntk_retimed *retimed)
 {
@@ -207,12 +208,12 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
 
     free_slots(retimed);
     if (!result.items.item_bytes) {
-        /* Items begin where numbers of 64 bits do. */
+        /* Items start at a multiple of 64 bits. */
         size_t own_bytes = (count + 1) / 2 * 2 * sizeof(int32_t);
         ntk_long_list_init(&result.items, program->trace,
                            sizeof(struct ntk_retimed_item) + own_bytes, 1);
         if (result.items.heap_bytes_max >= NTK_TRACE_LIST_BYTES_MAX) {
-            /* Memory is plenty, and a page of a file costs ten times as much CPU. */
+            /* Use memory, because a page of a file costs ten times as much CPU. */
             result.items.heap_bytes_max *= NTK_TRACE_HEAP_LISTS;
         }
         ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base),

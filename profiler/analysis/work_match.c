@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work_match - places items with one form side by side; overlaps become links. */
+/* work_match - matches items with one form in order; overlaps become links. */
 #include "profiler/analysis/work_match.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "shared/base/order.h"
 
-#define TIE 1e-9 /* shares of one whole that differ only by rounding */
+#define TIE 1e-9 /* tolerance for rounding of shares */
 
 const char *ntk_work_relation_name(enum ntk_work_relation relation)
 {
@@ -25,15 +25,15 @@ struct entry { /* an item in the order of one form */
 
 struct side {
     const struct ntk_work_units *units;
-    bool *is_matched;      /* of each item */
+    bool *is_matched;      /* by item */
     struct entry *entries; /* sorted by the form being matched, then by time */
     size_t entry_count;
 };
 
 struct matching {
     struct side sides[2];
-    struct ntk_map numbers; /* before << 32 | after to 1 + place */
-    struct ntk_vec links;   /* struct ntk_work_link, ratios still times */
+    struct ntk_map numbers; /* from before << 32 | after to 1 + index */
+    struct ntk_vec links;   /* elements are struct ntk_work_link; ratios are still times */
 };
 
 NTK_ORDER(compare_entries, struct entry, NTK_TEXT(form) NTK_UP(item->first_ps) NTK_UP(item->unit));
@@ -83,7 +83,7 @@ static double time_of(const struct entry *entries, size_t count)
     return sum;
 }
 
-/* Both sides are scaled to 0..1; an item covers its share of its side. Without time all are
+/* Returns the share of an item, because both sides are scaled to 0..1. Without times all shares are
  * equal. */
 static double share_of(const struct entry *entry, double whole, size_t count)
 {
@@ -172,7 +172,7 @@ static int64_t unit_ps(const struct ntk_work_units *units, uint32_t unit)
     return ((const struct ntk_work_unit *)ntk_vec_at(&units->units, unit))->time_ps;
 }
 
-/* Turns times into ratios and drops weak links. */
+/* Converts times to ratios and drops weak links. */
 static void strengthen(struct matching *m)
 {
     struct ntk_work_link *links = m->links.items;
@@ -191,7 +191,7 @@ static void strengthen(struct matching *m)
     m->links.count = kept;
 }
 
-/* Sets relations by the links of each unit; adds units without one. */
+/* Sets relations from the links of each unit; adds units without links. */
 static int relate(struct matching *m)
 {
     size_t counts[2] = { m->sides[0].units->units.count, m->sides[1].units->units.count };
@@ -248,7 +248,7 @@ static int take_sorted(struct matching *m, struct ntk_work_match *out)
     }
     for (size_t i = 0; i < count; i++) {
         const struct ntk_work_link *link = ntk_vec_at(&m->links, i);
-        orders[i] = (struct order){ *link, -1, -1 }; /* none: last */
+        orders[i] = (struct order){ *link, -1, -1 }; /* none, so sorted last */
         if (link->before != NTK_WORK_NO_UNIT) {
             orders[i].before_ps = unit_ps(m->sides[0].units, link->before);
         }

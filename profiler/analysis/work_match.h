@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work_match - maps layers and regions of one program to those of another.
+ * work_match - maps layers and regions of one program to layers and regions of another.
  *
  * The time of instructions is matched word by word (work_units.h), from the closest form to the
- * widest: work with the same form on both sides is matched in time order, relative to the length
- * of each side. Unmatched work tries the next form; finally it counts as gone or new.
+ * widest: work with the same form on both sides is matched in order of time, relative to the length
+ * of each side. The next form is used for unmatched work; finally it counts as gone or new.
  *
  * A link between an old and a new unit covers at least NTK_WORK_LINK_RATIO of the time of either
  * one. kept: neither has another link; fused: several became one; split: one became several; mixed:
  * both. A unit without a link is gone, or new.
  *
- * Pure; 0 or -ENOMEM. Owner: caller's storage; _fini frees. Indices refer to the units.
+ * Returns 0 or -ENOMEM. Owner: the caller provides the storage; _fini frees the content. Indices
+ * refer to the units.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WORK_MATCH_H
 #define NTK_PROFILER_ANALYSIS_WORK_MATCH_H
@@ -25,8 +26,8 @@ enum ntk_work_relation {
     NTK_WORK_FUSED,
     NTK_WORK_SPLIT,
     NTK_WORK_MIXED,
-    NTK_WORK_GONE, /* after is none */
-    NTK_WORK_NEW,  /* before is none */
+    NTK_WORK_GONE, /* there is no new unit */
+    NTK_WORK_NEW,  /* there is no old unit */
     NTK_WORK_RELATION_COUNT
 };
 
@@ -37,7 +38,7 @@ struct ntk_work_link {
     double after_ratio;  /* share of the new unit's time that comes from the old unit */
 };
 
-struct ntk_work_match { /* old units by descending longest part, then new ones */
+struct ntk_work_match { /* old units by descending longest part, then new units */
     size_t link_count;
     struct ntk_work_link *links;
 };
@@ -45,9 +46,9 @@ struct ntk_work_match { /* old units by descending longest part, then new ones *
 int ntk_analysis_work_match(const struct ntk_work_units *before, const struct ntk_work_units *after,
                             struct ntk_work_match *out_match);
 void ntk_work_match_fini(struct ntk_work_match *match);
-/* "kept", "fused" ... */
+/* Returns a name such as "kept" or "fused". */
 const char *ntk_work_relation_name(enum ntk_work_relation relation);
-/* Whether the match adds to a comparison by names: a unit that became others or changed its
+/* Returns true if the match adds to a comparison by names: a unit that became others or changed its
  * name. */
 bool ntk_work_match_tells(const struct ntk_work_units *before, const struct ntk_work_units *after,
                           const struct ntk_work_match *match);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work_units - adds instructions in time order to the words of their layer or region. */
+/* work_units - adds instructions in order of time to the words of their layer or region. */
 #include "profiler/analysis/work_units.h"
 
 #include <errno.h>
@@ -10,28 +10,28 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/work_words.h"
 
-/* Programs repeat: most items were found shortly before. */
+/* Number of remembered items, because programs repeat: most items were found shortly before. */
 #define RECENT 1024
 struct recent_item {
     uint64_t key;
-    uint32_t number; /* 0: none */
+    uint32_t number; /* 0 if none */
 };
 
 struct gathering {
     struct ntk_work_units *out;
     const struct ntk_program *program;
-    struct ntk_map unit_numbers; /* key to 1 + unit */
-    struct ntk_map item_numbers; /* unit << 32 | word to 1 + item */
+    struct ntk_map unit_numbers; /* from a key to 1 + unit */
+    struct ntk_map item_numbers; /* from unit << 32 | word to 1 + item */
     struct ntk_map word_numbers;
-    uint32_t *regions; /* of each instruction of the core: 1 + region; 0: none */
-    /* The unit of each layer, region and, outside of regions, engine: 1 + index; 0: not looked for
-     * yet. Of the core. */
+    uint32_t *regions; /* by instruction of the core: 1 + region; 0 if none */
+    /* Units by layer, region and, outside regions, engine of the core: 1 + index; 0 if not
+     * determined yet. */
     uint32_t *of_layers, *of_regions;
     uint32_t of_engines[NTK_NTFF_ENGINE_COUNT];
     struct recent_item recent[RECENT];
 };
 
-/* 1 + its index; 0 if out of memory. */
+/* Returns 1 + its index; 0 if out of memory. */
 static uintptr_t unit_number(struct gathering *g, const char *key, const char *name, bool is_layer)
 {
     uintptr_t number = (uintptr_t)ntk_map_get(&g->unit_numbers, key);
@@ -51,7 +51,7 @@ static uintptr_t unit_number(struct gathering *g, const char *key, const char *n
     return ntk_map_put(&g->unit_numbers, key, (void *)number) < 0 ? 0 : number;
 }
 
-/* Inner regions after outer ones, so that inner ones win. */
+/* Marks inner regions after outer regions, so that inner regions have priority. */
 static int mark_regions(struct gathering *g, const struct ntk_regions *regions, size_t core_index)
 {
     const struct ntk_trace_core *core = &g->program->trace->cores[core_index];
@@ -93,7 +93,7 @@ static int mark_regions(struct gathering *g, const struct ntk_regions *regions, 
     return 0;
 }
 
-/* 1 + its index; 0 if out of memory. */
+/* Returns 1 + its index; 0 if out of memory. */
 static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions, size_t core_index,
                          size_t instruction)
 {

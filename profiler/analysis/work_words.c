@@ -15,9 +15,9 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define SOURCES_MAX 8 /* sources per instruction that count */
+#define SOURCES_MAX 8 /* maximum number of sources per instruction */
 #define OP_BYTES 64
-#define ACTIVATE_FUNCTION 35 /* byte of a vendor's slot */
+#define ACTIVATE_FUNCTION 35 /* byte in a vendor's slot */
 #define UNKNOWN 0            /* text number for none */
 
 struct ntk_work_words {
@@ -25,19 +25,19 @@ struct ntk_work_words {
     size_t core;
     bool has_accesses;
     struct ntk_chip_accesses accesses;
-    uint32_t *writers[NTK_CHIP_SPACE_COUNT];  /* of each cell: a text, or UNKNOWN */
-    struct ntk_map text_numbers;              /* text to 1 + its place in entries */
-    struct ntk_map tensors;                   /* scratch tensor by name: text of the stored data */
-    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* 1 + word of each slot, 0: not yet computed */
-    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* text of each slot's output */
-    uint32_t stationary;                      /* text of the last data that LDWEIGHTS loaded */
+    uint32_t *writers[NTK_CHIP_SPACE_COUNT]; /* by cell: a text, or UNKNOWN */
+    struct ntk_map text_numbers;             /* from a text to 1 + its index in entries */
+    struct ntk_map tensors; /* from the name of a scratch tensor to the text of the stored data */
+    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* by slot: 1 + word; 0 if not yet computed */
+    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* by slot: text of its output */
+    uint32_t stationary;                      /* text of the last data loaded by LDWEIGHTS */
     struct ntk_vec *words;
-    struct ntk_map *word_numbers; /* closest form to 1 + place */
+    struct ntk_map *word_numbers; /* from the closest form to 1 + index */
 };
 
 /* ---- texts ---- */
 
-/* Its number, from 1; UNKNOWN for "", or if out of memory. */
+/* Returns the number of a text, from 1; UNKNOWN for "", or if out of memory. */
 static uint32_t text_number(struct ntk_work_words *w, const char *text)
 {
     uintptr_t number = text[0] ? (uintptr_t)ntk_map_get(&w->text_numbers, text) : UNKNOWN;
@@ -78,7 +78,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "input+exp": sorted by text, so that numbers of a program do not matter. */
+/* Returns a text such as "input+exp", sorted, so that numbers in a program do not matter. */
 static uint32_t sources_text(struct ntk_work_words *w, const struct sources *sources)
 {
     const char *texts[SOURCES_MAX];
@@ -103,7 +103,8 @@ static uint32_t sources_text(struct ntk_work_words *w, const struct sources *sou
     return number;
 }
 
-/* The sources of the first cell of each range that it reads without accumulating. */
+/* Returns the sources in the first cell of each range that the instruction reads without
+ * accumulating. */
 static uint32_t read_sources(struct ntk_work_words *w, const struct ntk_trace_instruction *of)
 {
     const struct ntk_chip_slot *slot = ntk_chip_slot_of(&w->accesses, of);
@@ -139,13 +140,13 @@ static void write_cells(struct ntk_work_words *w, const struct ntk_trace_instruc
 /* ---- effects of a slot ---- */
 
 struct deed {
-    char op[OP_BYTES];    /* "matmul", "activate 3", "TENSOR_TENSOR" */
-    char shape[OP_BYTES]; /* "128x128"; "": unknown */
-    const char *type;     /* NULL: unknown */
+    char op[OP_BYTES];    /* such as "matmul", "activate 3" or "TENSOR_TENSOR" */
+    char shape[OP_BYTES]; /* such as "128x128"; "" if unknown */
+    const char *type;     /* NULL if unknown */
     bool passes_on;       /* it only moves data of others */
     bool is_transfer;
-    bool is_store;                  /* to device memory */
-    const struct ntk_neff_var *var; /* the variable it moves; NULL: unknown */
+    bool is_store;                  /* writes to device memory */
+    const struct ntk_neff_var *var; /* variable that it moves; NULL if unknown */
     uint64_t bytes;
 };
 
@@ -228,7 +229,8 @@ static void form_set(struct ntk_work_word *word, unsigned form, const char *text
     word->forms[form] = strdup(text);
 }
 
-/* The widest form of scratch is its size: a store of another tensor is different work. */
+/* Creates the forms of a transfer. The widest form of scratch is its size, because a store of
+ * another tensor is different work. */
 static void transfer_forms(const struct deed *deed, struct ntk_work_word *word)
 {
     const char *direction = deed->is_store ? "store" : "load";
@@ -282,7 +284,7 @@ void ntk_work_word_fini(struct ntk_work_word *word)
     }
 }
 
-/* Its index in the words; NTK_WORK_NO_WORD with *failed. */
+/* Returns the index in the words; NTK_WORK_NO_WORD if *failed is set. */
 static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, const char *sources,
                             int *failed)
 {
@@ -309,7 +311,7 @@ static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, c
     return (uint32_t)w->words->count - 1;
 }
 
-/* The source of instructions that read its result. */
+/* Returns the source for instructions that read its result. */
 static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uint32_t sources)
 {
     if (deed->is_transfer && !deed->is_store) {
@@ -321,7 +323,7 @@ static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uin
     return deed->passes_on ? sources : text_number(w, deed->op);
 }
 
-/* Runs at the first execution of a slot. */
+/* Computes the word at the first execution of a slot. */
 static uint32_t find(struct ntk_work_words *w, const struct ntk_trace_instruction *of,
                      const struct ntk_slot_fact *fact, int *failed)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inputs - the input data of an execution: arrays and bytes of files, or of members of the NEFF. */
+/* inputs - reads the input data of an execution: arrays and bytes from files, or from members of
+ * the NEFF. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #define INPUT_BYTES_MAX ((size_t)64 << 30)
 
-/* from: a file or member; its name shows whether it is an array or raw bytes. */
+/* Fills a tensor. from: a file or member; its name shows if it is an array or raw bytes. */
 static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, const char *from,
                 const uint8_t *bytes, size_t bytes_count, struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs - the output of an execution: a checksum, and files. */
+/* outputs - computes a checksum of the output of an execution, and writes it to files. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session - a model from load to unload, with execution and recording. */
+/* session - runs and records a model, from load to unload. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX ((size_t)64 << 30)
-#define CORES_MAX 256 /* maximum that a header may claim for one model */
+#define CORES_MAX 256 /* maximum number that a header may claim for one model */
 #define ASYNC_DEPTH "8"
 
-/* Counts of the callback of the process's only session. */
+/* Counts for the callback of the process's only session. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t submitted; /* used by the session's thread only */
+    uint64_t submitted; /* only used by the session's thread */
     uint64_t done;
     NRT_STATUS first_failure;
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -54,8 +54,8 @@ const char *ntk_session_library(const struct ntk_session *session)
     return session->library;
 }
 
-/* Rejects what a runtime without hardware would reject after a page of its own log. The runtime
- * reports unreadable NEFFs. */
+/* Rejects a NEFF that a runtime without hardware would reject after a page of its own log. The
+ * runtime reports unreadable NEFFs. */
 static int check_is_runnable(const struct ntk_session *s, const uint8_t *bytes, size_t bytes_count,
                              struct ntk_err *err)
 {
@@ -95,7 +95,8 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     if (ret < 0) {
         return ret;
     }
-    /* A file that is not a NEFF gets a clear message here, instead of a status of the runtime. */
+    /* For a file that is not a NEFF, a clear message is created here, instead of a status of the
+     * runtime. */
     struct ntk_neff_header header;
     ret = ntk_neff_read_header(neff, neff_bytes, &header, err);
     if (ret < 0) {
@@ -129,7 +130,7 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
         }
         setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", ASYNC_DEPTH, 0);
     }
-    /* As few cores as possible, unless the user specifies them. */
+    /* Use as few cores as possible, unless the user specifies them. */
     if (!getenv("NEURON_RT_VISIBLE_CORES")) {
         bool is_many = header.num_tpb > 1 && header.num_tpb <= CORES_MAX;
         char count[16];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session - one NEFF on one core through libnrt, from load to unload, recorded between start and
- * stop.
+ * session - runs one NEFF on one core through libnrt, from load to unload, and records it between
+ * start and stop.
  *
- * Opens libnrt.so.1 with the session (runtime-hooks/nrt/nrt_library.h), so the same session runs on
- * software cores and on hardware.
+ * It opens libnrt.so.1 with the session (runtime-hooks/nrt/nrt_library.h), so the same session runs
+ * on software cores and on hardware.
  *
- * Owner:   ntk_session_open() allocates, ntk_session_close() frees, unloads and closes the runtime.
+ * Owner:   ntk_session_open() allocates, ntk_session_close() unloads the model, closes the runtime
+ *          and frees the session.
  * Threads: one session per process, used by one thread.
  */
 #ifndef NTK_PROFILER_CAPTURE_SESSION_H
@@ -21,11 +22,11 @@
 
 struct ntk_session;
 
-/* Zeroed: one worker that waits for each execution. */
+/* Options; a zeroed struct means one worker that waits for each execution. */
 struct ntk_session_options {
-    uint32_t rank_count; /* of all workers; 0: load the NEFF without collectives */
+    uint32_t rank_count; /* number of all workers; 0: load the NEFF without collectives */
     uint32_t rank;
-    /* Tensors larger than this share one buffer: it saves memory, but their values are
+    /* Large tensors share one buffer, which saves memory, but their values are
      * meaningless. */
     bool has_single_io;
     uint64_t single_io_threshold_bytes;
@@ -37,14 +38,15 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
                      struct ntk_session **out_session, struct ntk_err *err);
 void ntk_session_close(struct ntk_session *session);
 
-/* Fills all inputs with zeros, including those filled before. */
+/* Fills all inputs with zeros, including inputs filled before. */
 int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err);
 
-/* The runtime's file, followed by " (software)" if applicable; lives as long as the session. */
+/* Returns the file of the runtime, followed by " (software)" if applicable; valid as long as the
+ * session. */
 const char *ntk_session_library(const struct ntk_session *session);
 
-/* Fills an input from a file: the array of a .npy, the bytes of any other. -ENOENT for an unknown
- * name, -EINVAL for a wrong size. */
+/* Fills an input from a file: the array of a .npy file, the bytes of any other file. -ENOENT for an
+ * unknown name, -EINVAL for a wrong size. */
 int ntk_session_set_input(struct ntk_session *session, const char *name, const char *path,
                           struct ntk_err *err);
 
@@ -53,10 +55,11 @@ int ntk_session_set_input(struct ntk_session *session, const char *name, const c
 int ntk_session_set_inputs_from_neff(struct ntk_session *session, const char *neff_path,
                                      struct ntk_err *err);
 
-/* Waits for all workers; returns at once without collectives. */
+/* Waits for all workers; returns immediately without collectives. */
 int ntk_session_meet(struct ntk_session *session, struct ntk_err *err);
 
-/* 0; 1 if it completed with NaN among its results (err has a message); negative if it failed. */
+/* Returns 0; 1 if it completed with NaN in its results (err has a message); negative if it
+ * failed. */
 int ntk_session_execute(struct ntk_session *session, struct ntk_err *err);
 /* Waits for queued executions; returns the first failure since the last call, like
  * ntk_session_execute(). */
@@ -66,20 +69,21 @@ int ntk_session_record_start(struct ntk_session *session, const char *ntff_path,
                              struct ntk_err *err);
 int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err);
 
-/* Records the system trace (host activity) instead of a capture. types: NULL-ended, each a name or
- * a group, or ^ and a name to exclude; empty: all. -EINVAL for a name unknown to the runtime. */
+/* Records the system trace (host activity) instead of a capture. types: list that ends with NULL;
+ * each type is a name or a group, or ^ and a name to exclude; an empty list means all. -EINVAL for
+ * a name unknown to the runtime. */
 int ntk_session_trace_start(struct ntk_session *session, const char *const *types,
                             struct ntk_err *err);
 /* Stops the trace and writes its events as JSON to a file. */
 int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct ntk_err *err);
-/* The names, one per line, without a session. */
+/* Writes the names of types, one per line; needs no session. */
 int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err);
 
-/* CRC-32 over all outputs, in their order. */
+/* Computes CRC-32 over all outputs in order. */
 int ntk_session_output_crc(struct ntk_session *session, uint32_t *out_crc, struct ntk_err *err);
 /* Writes each output as <name>.out or <name>.npy to the current folder, or <name>_rank_<rank> for
- * several workers; executions after the first add .<number>. Prints a line for each: saved output
- * "<name>" as "<file>". */
+ * several workers; executions after the first add .<number>. Prints a line for each output: saved
+ * output "<name>" as "<file>". */
 int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, uint64_t number,
                              struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_private - shared by the files of a session. Only for profiler/capture. */
+/* session_private - state shared by the files of a session. Only for profiler/capture. */
 #ifndef NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 #define NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 
@@ -7,9 +7,9 @@
 #include "profiler/capture/session.h"
 
 struct ntk_session_tensor {
-    nrt_tensor_t *tensor; /* of io */
+    nrt_tensor_t *tensor; /* borrowed from io */
     const nrt_tensor_info_t *info;
-    bool is_filled; /* an input that something was read into */
+    bool is_filled; /* true if an input was filled */
 };
 
 struct ntk_session {
@@ -22,10 +22,10 @@ struct ntk_session {
     struct ntk_nrt_io io;
     struct ntk_session_tensor *tensors;
     size_t tensor_count;
-    char *recording; /* the file, while recording */
+    char *recording; /* file while recording, else NULL */
 };
 
-/* All inputs and outputs of the model. */
+/* Creates all inputs and outputs of the model. */
 int ntk_session_make_tensors(struct ntk_session *session, struct ntk_err *err);
 void ntk_session_free_tensors(struct ntk_session *session);
 

@@ -70,7 +70,7 @@ int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct
     if (status != NRT_SUCCESS) {
         return ntk_nrt_fail(&session->nrt, err, status, "nrt_sys_trace_fetch_events");
     }
-    /* Use the length of the text, whatever the runtime reports. */
+    /* Use the length of the text, independent of the number that the runtime reports. */
     int ret = ntk_fs_write(path, json, strlen(json), err);
     session->nrt.nrt_sys_trace_buffer_free(json);
     session->nrt.nrt_sys_trace_stop();

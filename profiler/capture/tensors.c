@@ -12,7 +12,8 @@ static bool is_shared(const struct ntk_session *s, const nrt_tensor_info_t *info
     return s->options.has_single_io && info->size > s->options.single_io_threshold_bytes;
 }
 
-/* As large as the largest tensor that shares it; unused if none does. */
+/* Creates the shared buffer, as large as the largest tensor that shares it; none if no tensor
+ * does. */
 static int make_shared(struct ntk_session *s, struct ntk_err *err)
 {
     size_t largest = 0;

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A failed worker makes others fail: each gets one second to report its reason before it is
- * stopped. */
+/* Waits one second, so that each worker can report its reason before it is stopped, because a
+ * failed worker makes others fail. */
 static void let_speak(const pid_t *workers, uint64_t count)
 {
     const struct timespec step = { .tv_nsec = 10000000 };
@@ -34,7 +34,7 @@ static void let_speak(const pid_t *workers, uint64_t count)
     }
 }
 
-/* Waits for all. After a failure, the others would wait forever, so they are stopped. */
+/* Waits for all workers. After a failure, the others would wait forever, so they are stopped. */
 static int wait_all(pid_t *workers, uint64_t count)
 {
     int code = 0;

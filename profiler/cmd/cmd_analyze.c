@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_analyze - analyses by name, as text or JSON. */
+/* cmd_analyze - prints analyses by name, as text or JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -26,15 +26,15 @@ static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
 static const char *arg_output;
-static const char *arg_what_if[NTK_WHAT_IF_CHANGES_MAX]; /* from the command line */
+static const char *arg_what_if[NTK_WHAT_IF_CHANGES_MAX]; /* values on the command line */
 static size_t arg_what_if_count;
 static struct ntk_joined_options arg_joined;
 static struct ntk_what_if_changes arg_changes;
 static int add_what_if(const char *value, struct ntk_err *err);
 static int (*const on_what_if)(const char *value, struct ntk_err *err) = add_what_if;
-#define UNLIMITED UINT64_MAX /* --limit was not given */
+#define UNLIMITED UINT64_MAX /* default of --limit */
 static uint64_t arg_limit = UNLIMITED;
-static unsigned engines; /* bits */
+static unsigned engines; /* one bit per engine */
 static int add_engines(const char *value, struct ntk_err *err);
 static int (*const on_engine)(const char *value, struct ntk_err *err) = add_engines;
 static bool arg_json;
@@ -98,7 +98,7 @@ static int add_what_if(const char *value, struct ntk_err *err)
     return 0;
 }
 
-/* Possible changes depend on the input. 0 or -EINVAL with a message. */
+/* Reads changes; the possible changes depend on the input. Returns 0 or -EINVAL with a message. */
 static int changes_read(struct ntk_err *err)
 {
     int ret = 0;
@@ -128,10 +128,10 @@ static int add_engines(const char *value, struct ntk_err *err)
     return 0;
 }
 
-/* The input: a capture, or the traces of a folder. */
+/* The input: a capture, or the traces in a folder. */
 struct asked {
     bool is_system;
-    const struct ntk_trace *part; /* of a capture: its trace, possibly a part */
+    const struct ntk_trace *part; /* for a capture: its trace, or the selected part */
     const struct ntk_analyses *analyses;
     struct ntk_system_asked folder;
 };
@@ -171,7 +171,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
         char why[NTK_ANALYSES_ABSENT_BYTES];
-        out->bytes_count = title_end; /* without the line "Partial:" */
+        out->bytes_count = title_end; /* removes the line "Partial:" */
         ntk_buf_add_format(out, "Unavailable: %s\n",
                            asked->is_system
                                ? info->absent
@@ -185,7 +185,7 @@ static void step(void *sink)
     (void)ntk_sink_step(sink);
 }
 
-/* Runs the named analyses, or all of them, in order. 0 or -errno. */
+/* Runs the named analyses, or all of them, in order. Returns 0 or -errno. */
 static int put(const struct asked *asked, char *const *names, int name_count, struct ntk_sink *sink)
 {
     struct ntk_json json;
@@ -234,7 +234,7 @@ static unsigned uses_of(char *const *names, int name_count)
     return uses;
 }
 
-/* The exit code. Output before a failure stays. */
+/* Runs the command; returns the exit code. Output before a failure stays. */
 static int run(const struct asked *asked, char *const *names, int name_count)
 {
     struct ntk_sink sink = { 0 };
@@ -286,7 +286,7 @@ static int run_capture(char *const *names, int name_count)
     return ntk_profile_close(&profile, code);
 }
 
-/* Whether an analysis needs whole traces. */
+/* Returns true if an analysis needs whole traces. */
 static bool needs_traces(char *const *names, int name_count)
 {
     for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
@@ -297,7 +297,7 @@ static bool needs_traces(char *const *names, int name_count)
     return false;
 }
 
-/* Opens the readable ones; reports problems on stderr. */
+/* Opens the readable traces; reports problems on stderr. */
 static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace **traces,
                           int *out_code)
 {
@@ -322,7 +322,7 @@ static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace *
     return count;
 }
 
-/* False after printing a message. */
+/* Cuts the traces; returns false after printing a message. */
 static bool traces_cut(struct ntk_system_trace **traces, size_t count)
 {
     struct ntk_span_filter filter;
@@ -401,7 +401,7 @@ static bool is_named(int argc, char **argv, const char *name)
     return found;
 }
 
-/* Checks options of analyses that are not selected. 0, or the exit code after printing a
+/* Checks options of analyses that are not selected. Returns 0, or the exit code after printing a
  * message. */
 static int check_options(int name_count, char **names)
 {
@@ -425,7 +425,7 @@ static int check_options(int name_count, char **names)
     return 0;
 }
 
-/* An input before the names, without -s or -d; a word that is an analysis is not an input. No
+/* Takes an input before the names, without -s or -d; a word that is an analysis is not an input. No
  * analysis has a dot or a slash in its name. */
 static int take_input(int first, int argc, char **argv)
 {

@@ -57,7 +57,7 @@ void ntk_analyze_print_list(void)
     }
 }
 
-/* The name that the heading suggests: small letters, with - instead of blanks. */
+/* Returns true if the word is the heading in small letters, with - instead of blanks. */
 static bool is_title(const struct ntk_analysis_info *info, const char *word)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_baseline - stores executions, and checks whether later ones are slower. */
+/* cmd_baseline - stores executions, and checks if later executions are slower. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static const struct ntk_opt_program program_options = {
     .commands = verbs,
 };
 
-/* 0, or 1 with the message printed. */
+/* Opens the files; returns 0, or 1 with the message printed. */
 static int side_open(struct ntk_side *side, char **paths, int count, bool saves)
 {
     const struct ntk_side_wanted wanted = { .paths = paths,
@@ -128,7 +128,7 @@ static int put(const struct ntk_output_baseline *check)
     return code ? code : check->result->beyond_count ? EXIT_BEYOND : 0;
 }
 
-/* Times of one machine do not apply to another. */
+/* Checks machines, because times of one machine do not apply to another. */
 static int check_machines(const char *path, const struct ntk_baseline *baseline,
                           const struct ntk_side *side, struct ntk_err *err)
 {
@@ -142,7 +142,7 @@ static int check_machines(const char *path, const struct ntk_baseline *baseline,
                        path, baseline->instance_type, side->instance_type);
 }
 
-/* Utilization by different versions of the rules cannot be compared. */
+/* Checks versions, because utilization by different versions of the rules cannot be compared. */
 static int check_metrics(const char *path, const struct ntk_baseline *baseline,
                          const struct ntk_side *side, struct ntk_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_capture - runs a NEFF and records all or some of its executions; with several workers, in a
- * process each.
+ * cmd_capture - runs a NEFF and records all or some of its executions; each of several workers has
+ * a process.
  */
 #include <assert.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static const char *arg_multi_input;
 static bool arg_list_types;
 static const char *arg_io_from = "zeros";
 
-/* --systrace-event-filter may be repeated. */
+/* Maximum, because --systrace-event-filter may be repeated. */
 #define TYPES_MAX 64
 static const char *arg_types[TYPES_MAX + 1];
 static size_t arg_type_count;
@@ -139,31 +139,32 @@ static const struct ntk_opt_program program = {
                 "runtime of this installation. It is printed on stderr.",
 };
 
-/* The number of the last execution with a file; for a systrace, 1 with the file. */
+/* Number of the last execution with a file; 1 for a systrace with a file. */
 static uint64_t last_recorded;
 
 struct plan {
-    uint64_t executions; /* counted ones */
-    uint64_t every;      /* record every n-th; 0 none */
+    uint64_t executions; /* number of counted executions */
+    uint64_t every;      /* record every n-th execution; 0 for none */
     bool is_systrace;
-    bool is_first; /* this worker shows progress */
+    bool is_first; /* true if this worker shows progress */
     char *path;
 };
 
-/* The inputs of a worker; index: among local workers. */
+/* Inputs of a worker; index is the number among local workers. */
 struct inputs {
     uint64_t index;
-    char *const *pairs; /* of name and file */
+    char *const *pairs; /* pairs of name and file */
     int count;
 };
 
-/* Captures are numbered from 1, like executions. A system trace is one file. */
+/* Returns true if the execution is recorded. Captures are numbered from 1, like executions. A
+ * system trace is one file. */
 static bool is_recorded(const struct plan *plan, uint64_t number)
 {
     return !plan->is_systrace && plan->every > 0 && number > 0 && number % plan->every == 0;
 }
 
-/* "run_exec_2.ntff" for "run.ntff", what is "exec". */
+/* Returns a path such as "run_exec_2.ntff" for "run.ntff" if `what` is "exec". */
 static char *numbered_path(const char *path, const char *what, uint64_t number)
 {
     const char *slash = strrchr(path, '/');
@@ -178,13 +179,13 @@ static char *numbered_path(const char *path, const char *what, uint64_t number)
     return numbered;
 }
 
-/* The path of the execution with this number. */
+/* Returns the path for the execution with this number. */
 static char *capture_path(const char *path, uint64_t number)
 {
     return number == 1 ? strdup(path) : numbered_path(path, "exec", number);
 }
 
-/* 0, or the exit code after printing a usage error. */
+/* Makes the plan; returns 0, or the exit code after printing a usage error. */
 static int make_plan(struct plan *plan)
 {
     plan->is_systrace = strcmp(arg_type, "systrace") == 0;
@@ -207,7 +208,7 @@ static int make_plan(struct plan *plan)
     return plan->path ? 0 : 1;
 }
 
-/* is_waited: wait for its end, even if executions are queued. */
+/* is_waited: wait for the end, even if executions are queued. */
 static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *err)
 {
     char text[NTK_ERR_TEXT_BYTES + 64];
@@ -226,7 +227,7 @@ static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *
     return ret;
 }
 
-/* Pairs of name and file. */
+/* Sets inputs from pairs of name and file. */
 static int inputs_set(struct ntk_session *session, char *const *inputs, int count,
                       struct ntk_err *err)
 {
@@ -241,7 +242,7 @@ static int inputs_set(struct ntk_session *session, char *const *inputs, int coun
 #define LINE_WORDS_MAX 512
 #define LINES_BYTES_MAX ((size_t)16 << 20)
 
-/* The line of worker number index of --multi-input. */
+/* Sets inputs from the line of worker `index` in --multi-input. */
 static int inputs_from_line(struct ntk_session *session, uint64_t index, struct ntk_err *err)
 {
     char *words[LINE_WORDS_MAX];
@@ -277,7 +278,7 @@ static int inputs_from_line(struct ntk_session *session, uint64_t index, struct 
     return ret;
 }
 
-/* All inputs, from the given sources; those not named are zero. */
+/* Writes all inputs, from the given sources; inputs without a source are zero. */
 static int inputs_write(struct ntk_session *session, const struct inputs *inputs,
                         struct ntk_err *err)
 {
@@ -356,7 +357,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
 
     ntk_progress_begin(&progress, "executing");
     for (uint64_t i = 0; i < total && ret == 0; i++) {
-        /* of the executions after warm-up */
+        /* number after warm-up */
         uint64_t number = i < arg_warmup ? 0 : i + 1 - arg_warmup;
         bool is_saved = is_saving && number > 0 && number % arg_save_nth == 0;
 
@@ -386,7 +387,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
         }
     }
     ntk_progress_end(&progress);
-    if (is_tracing) { /* also after a failed execution, which it explains */
+    if (is_tracing) { /* also after a failed execution, because the trace explains it */
         int stopped = ntk_session_trace_stop(session, plan->path, ret < 0 ? NULL : err);
 
         last_recorded = stopped == 0;
@@ -395,7 +396,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
     return ret;
 }
 
-/* The whole work of one worker. */
+/* Does the whole work of one worker. */
 static int work(const struct plan *plan, const struct inputs *inputs, struct ntk_err *err)
 {
     struct ntk_session_options wanted = { .has_single_io = arg_single_io,
@@ -427,7 +428,7 @@ static int work(const struct plan *plan, const struct inputs *inputs, struct ntk
     return ret;
 }
 
-/* Prints the files that a worker wrote, up to the last one. 0, or the exit code. */
+/* Prints the files that a worker wrote, up to the last. Returns 0, or the exit code. */
 static int paths_print(const struct plan *plan, uint64_t last)
 {
     if (plan->is_systrace && plan->every && last > 0) {
@@ -448,7 +449,7 @@ static int paths_print(const struct plan *plan, uint64_t last)
 
 /* ---- several workers ---- */
 
-/* Their meeting point, and a core for each, unless specified by the user. */
+/* Sets their meeting point, and a core for each, unless specified by the user. */
 static void worker_environment(uint64_t index, pid_t parent)
 {
     char text[64];
@@ -461,7 +462,7 @@ static void worker_environment(uint64_t index, pid_t parent)
     }
 }
 
-/* Whether this rank records. */
+/* Returns true if this rank records. */
 static bool is_recording(uint64_t rank)
 {
     uint64_t wanted = 0;
@@ -488,7 +489,7 @@ struct crew {
     const struct inputs *inputs;
 };
 
-/* In the child. */
+/* Runs in the child. */
 static int worker_main(uint64_t index, void *ctx)
 {
     const struct crew *crew = ctx;
@@ -510,7 +511,7 @@ static int worker_main(uint64_t index, void *ctx)
     return 0;
 }
 
-/* Names the files after all have succeeded. */
+/* Prints the names of files after all workers have succeeded. */
 static int workers_run(const struct plan *plan, const struct inputs *inputs)
 {
     struct crew crew = { plan, getpid(), inputs };
@@ -531,7 +532,7 @@ static int workers_run(const struct plan *plan, const struct inputs *inputs)
 
 #define WORKERS_MAX 1024U
 
-/* 0, or the exit code after printing a usage error. */
+/* Checks the workers; returns 0, or the exit code after printing a usage error. */
 static int check_workers(void)
 {
     uint64_t id = 0;
@@ -616,7 +617,7 @@ int ntk_cmd_capture(int argc, char **argv)
         code = workers_run(&plan, &inputs);
     } else {
         code = work(&plan, &inputs, &err) < 0 ? ntk_profile_fail(&err) : 0;
-        int printed = paths_print(&plan, last_recorded); /* after a failure, too */
+        int printed = paths_print(&plan, last_recorded); /* even after a failure */
         code = code ? code : printed;
     }
     free(plan.path);

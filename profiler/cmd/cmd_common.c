@@ -61,7 +61,7 @@ static void drop(struct ntk_profile *profile)
     memset(profile, 0, sizeof *profile);
 }
 
-/* The two files are easily confused. */
+/* Replaces the message if the file is a NEFF, because the two are easily confused. */
 static void say_if_neff(const char *path, struct ntk_err *err)
 {
     struct ntk_neff_header header;
@@ -79,7 +79,7 @@ static void say_if_neff(const char *path, struct ntk_err *err)
     }
 }
 
-/* Files of an inspection folder that are not captures. */
+/* Replaces the message for files of an inspection folder that are not captures. */
 static void say_if_trace(const char *path, struct ntk_err *err)
 {
     if (ntk_session_is_trace_file(path)) {
@@ -89,7 +89,8 @@ static void say_if_trace(const char *path, struct ntk_err *err)
     }
 }
 
-/* Files that begin with known bytes: those that view writes, and compressed captures. */
+/* Replaces the message for files that begin with known bytes: files written by view, and compressed
+ * captures. */
 static void say_if_other(const char *path, struct ntk_err *err)
 {
     static const char what_view_writes[] = "pass the capture that it was made from";
@@ -159,7 +160,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
     return ret;
 }
 
-/* Opens the NEFF in the folder. Problems are only warnings: the user did not name it. */
+/* Opens the NEFF in the folder. Problems are only warnings, because the user did not select it. */
 static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
 {
     char *path = NULL;
@@ -228,7 +229,7 @@ char *ntk_profile_session_path(const char *given)
     char *path = NULL;
 
     if (stat(given, &status) < 0 || !S_ISDIR(status.st_mode)) {
-        path = strdup(given); /* its reader reports what is wrong with it */
+        path = strdup(given); /* its reader reports the problem */
         if (!path) {
             ntk_err_no_memory(&err);
             (void)ntk_profile_fail(&err);
@@ -303,7 +304,7 @@ static void say_part(const struct ntk_profile *profile)
     ntk_buf_fini(&text);
 }
 
-/* code: the result for an empty part. */
+/* Opens a part. code: the result for an empty part. */
 static int open_part(const char *ntff_path, const char *neff_path,
                      const struct ntk_trace_part *part, int code_outside,
                      struct ntk_profile *out_profile)
@@ -386,7 +387,7 @@ int ntk_profile_put(const struct ntk_buf *text, const char *path)
     if (fwrite(ntk_buf_text_get(text), 1, text->bytes_count, stdout) != text->bytes_count ||
         fflush(stdout) != 0) {
         if (errno == EPIPE) {
-            return 0; /* the reader has seen enough */
+            return 0; /* the reader has closed the pipe */
         }
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
         return ntk_profile_fail(&err);

@@ -12,13 +12,13 @@
 #include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
-/* A number without a unit is in seconds: since the start below this limit, since 1970 above it. */
+/* A number without a unit is in seconds: since the start if below this limit, else since 1970. */
 #define SECONDS_SINCE_1970_MIN 100000000
 
 struct moment {
-    const char *text; /* NULL: not given */
+    const char *text; /* NULL if not given */
     uint64_t ns;
-    bool is_absolute; /* since 1970 */
+    bool is_absolute; /* true: since 1970 */
 };
 
 static struct moment from, to;
@@ -185,7 +185,7 @@ void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_t
     }
 }
 
-/* "0-3,8" */
+/* Appends cores such as "0-3,8". */
 static void cores_put(const struct ntk_cut_extent *extent, struct ntk_buf *text)
 {
     for (uint32_t first = 0; first <= NTK_CUT_CORE_MAX; first++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_cut - --from, --to and --core: the requested part of a capture or of a system trace.
+ * cmd_cut - implements --from, --to and --core: the requested part of a capture or of a system
+ * trace.
  *
- * A subcommand lists NTK_CUT_OPTIONS among its options; all that it opens is then cut.
- * Threads: the options are those of the process.
+ * A subcommand lists NTK_CUT_OPTIONS in its options; all files that it opens are then cut.
+ * Threads: the options belong to the process.
  */
 #ifndef NTK_PROFILER_CMD_CMD_CUT_H
 #define NTK_PROFILER_CMD_CMD_CUT_H
@@ -24,17 +25,17 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
         0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                \
             "show only these cores, such as 0,2-4"                                           \
     }
-/* Options of a subcommand without -d. */
+/* Options for a subcommand without -d. */
 #define NTK_CUT_OPTIONS_OF_CAPTURES NTK_CUT_OPTIONS_OF(NTK_CUT_FROM)
 #define NTK_CUT_OPTIONS NTK_CUT_OPTIONS_OF(NTK_CUT_FROM "; with -d also 2026-11-21T07:30:00Z")
 
-/* Whether any of the three was given, or one of the times. */
+/* Return true if any of the three was given, or if one of the times was given. */
 bool ntk_cut_is_given(void);
 bool ntk_cut_has_times(void);
-/* Option value; NULL: not given. */
+/* Returns the option value; NULL if not given. */
 const char *ntk_cut_from(void);
 const char *ntk_cut_to(void);
-/* Option value; NULL: all. */
+/* Returns the option value; NULL for all. */
 const char *ntk_cut_cores(void);
 bool ntk_cut_has_core(uint32_t core);
 
@@ -44,17 +45,18 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U
-/* The time range of the events of traces, and the cores of these and of captures next to them. */
+/* Time range of the events in traces, with cores of the traces and of captures in their folders. */
 struct ntk_cut_extent {
-    uint64_t first_ns, last_ns; /* zeroed: no events yet */
+    uint64_t first_ns, last_ns; /* zeroed if there are no events yet */
     uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
-/* The window of traces with these events, relative to the first event; an end that excludes nothing
- * is open. -ERANGE: it excludes everything. -ENOENT: nothing belongs to the cores of --core. */
+/* Computes the window of traces with these events, relative to the first event; an end that
+ * excludes nothing is open. -ERANGE: the window excludes all events. -ENOENT: no event belongs to
+ * the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
-/* Same, for traces in folders (char *). */
+/* Same, for traces in folders; elements are char *. */
 int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
                        struct ntk_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_daemon - runs start-session and stop-session in a separate program: only they need gRPC,
- * which loads slowly. */
+/* cmd_daemon - runs start-session and stop-session in a separate program: because only they need
+ * gRPC, which loads slowly. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "profiler/cmd/cmd.h"
 #include "shared/base/err.h"
 
-/* In the folder above that of programs, both installed and in a build tree. */
+/* Path in the parent of the programs' folder, both installed and in a build tree. */
 #define PROGRAM "libexec/neuron-toolkit/neuron-profile-session"
 
-/* argv ends with NULL, like main()'s. */
+/* argv ends with NULL, like the argument of main(). */
 int ntk_cmd_daemon(int argc, char **argv)
 {
     char path[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff - compares two captures, or two folders of captures of repeated executions. */
+/* cmd_diff - compares two captures, or two folders with captures of repeated executions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void put_comparison(const struct ntk_comparison *comparison,
     }
 }
 
-/* Text starts with it; JSON has it on stderr. */
+/* Warns about different machines; text output starts with it, JSON has it on stderr. */
 static void warn_of_machines(const struct ntk_side *before, const struct ntk_side *after,
                              struct ntk_buf *out)
 {
@@ -71,7 +71,7 @@ static void warn_of_machines(const struct ntk_side *before, const struct ntk_sid
     }
 }
 
-/* The same of records that a side lacks. */
+/* Warns about records that a side lacks. */
 static void warn_of_lacks(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
     struct ntk_buf text = { 0 };

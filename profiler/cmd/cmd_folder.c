@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_folder - folders of inspections, for view and show-session. */
+/* cmd_folder - shows folders of inspections, for view and show-session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +18,17 @@
 
 #define EXECUTIONS_SHOWN 20
 
-/* One folder and its data. */
+/* An opened folder with its data. */
 struct loaded {
     struct ntk_system_trace *trace;
     struct ntk_system_tables tables;
-    struct ntk_vec captures; /* of struct ntk_system_capture */
+    struct ntk_vec captures; /* elements are struct ntk_system_capture */
     bool keeps_profiles;
-    struct ntk_vec profiles; /* of struct ntk_profile, one per capture; else empty */
+    struct ntk_vec profiles; /* elements are struct ntk_profile, one per capture; else empty */
 };
 
-/* Its time 0 on the host's clock, if it is known; and what only the name has. */
+/* Finds time 0 of a capture on the host's clock, if it is known, and facts that only the name
+ * has. */
 static void capture_locate(const struct loaded *loaded, const struct ntk_vec *traces,
                            struct ntk_system_capture *capture)
 {
@@ -47,7 +48,7 @@ static void capture_locate(const struct loaded *loaded, const struct ntk_vec *tr
     }
 }
 
-/* An unreadable one is reported and omitted: 1. */
+/* Loads a capture; an unreadable one is reported and omitted, and 1 is returned. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
                         const struct ntk_span_filter *filter, const struct ntk_vec *traces)
 {
@@ -65,7 +66,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         fprintf(stderr, "neuron-profile: %s omitted: its position in the trace is unknown\n", path);
         return 0;
     }
-    /* A NEFF adds nothing to a table of captures. */
+    /* A NEFF adds no information to a table of captures. */
     int code = ntk_profile_open_part(path, loaded->keeps_profiles ? neff : NTK_PROFILE_NO_NEFF,
                                      &part, &profile);
 
@@ -95,7 +96,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         if (ntk_vec_push(&loaded->profiles, &profile) == 0) {
             return profile.is_incomplete;
         }
-        loaded->captures.count--; /* profiles and captures have the same indices */
+        loaded->captures.count--; /* profiles and captures must have the same indices */
         code = 1;
     }
     return ntk_profile_close(&profile, code);
@@ -112,7 +113,8 @@ static void loaded_fini(struct loaded *loaded)
     ntk_vec_fini(&loaded->profiles);
 }
 
-/* Exit code, 1 also if a part could not be read; *out_is_there: whether there is anything to
+/* Loads a folder. Returns the exit code, 1 also if a part could not be read; *out_is_there: true if
+ * there is data to
  * show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
                        struct loaded *loaded, bool *out_is_there)
@@ -136,7 +138,8 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     return code;
 }
 
-/* The selected part: captures are placed by all rows, which are then filtered. Exit code. */
+/* Cuts to the selected part: captures are placed by all rows, which are then filtered. Returns the
+ * exit code. */
 static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *options,
                       const struct ntk_span_filter *filter, const struct ntk_vec *traces)
 {
@@ -183,7 +186,7 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
     }
 }
 
-/* It is as long as the traces: written while it is built. Exit code. */
+/* Writes JSON, which is as long as the traces, while it is built. Returns the exit code. */
 static int json_write(const struct ntk_system_view *views, size_t count, const char *path)
 {
     struct ntk_sink sink;
@@ -218,7 +221,7 @@ static int captures_export(const struct loaded *loaded, const struct ntk_system_
     return ret;
 }
 
-/* Exports in a format for other programs. Exit code. */
+/* Exports in a format for other programs. Returns the exit code. */
 static int views_export(const struct ntk_folder_options *options, const struct loaded *loaded,
                         const struct ntk_system_view *views, size_t count)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_idle - explains idle cores of running processes by what their host threads do in each gap. */
+/* cmd_idle - explains idle cores of running processes by the activity of host threads in each
+ * gap. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 #define DESCRIPTORS 65536
 #define PROCESSES_MAX 64u
 #define POLL_REGISTRY_NS NTK_NS_PER_SECOND
-#define EVENTS_PER_CORE 1000000u /* recorded */
+#define EVENTS_PER_CORE 1000000u /* maximum number of recorded events */
 
 static uint64_t arg_pid;
 static const char *arg_job;
@@ -84,17 +85,17 @@ static void interrupt(int number)
 struct observed {
     struct ntk_ring_process process;
     struct ntk_host_observation *observation;
-    struct ntk_live_trace *live; /* NULL: not recorded */
+    struct ntk_live_trace *live; /* NULL if not recorded */
 };
 
 struct run {
     struct ntk_ring_registry *registry;
     struct observed observed[PROCESSES_MAX];
     size_t count;
-    int code; /* 1: a process is not observed, after a message */
+    int code; /* 1 if a process is not observed, after a message */
 };
 
-/* Whether a process still runs. */
+/* Polls all processes; returns false if none is running any more. */
 static bool poll_all(struct run *run)
 {
     bool is_alive = false;
@@ -158,11 +159,11 @@ static int begin(struct run *run, struct ntk_err *err)
         struct observed *observed = &run->observed[run->count];
         observed->process = process;
         if (ntk_host_observation_begin(&observe, &observed->observation, err) < 0) {
-            run->code = ntk_profile_fail(err); /* the others of a job are observed */
+            run->code = ntk_profile_fail(err); /* the other processes of a job are observed */
             failed++;
             continue;
         }
-        (void)poll_all(run); /* each begin takes a while */
+        (void)poll_all(run); /* each begin takes some time */
         run->count++;
         ret = arg_record ? record_begin(observed, err) : 0;
     }
@@ -228,7 +229,7 @@ int ntk_profile_hostwork_write(const struct ntk_hostwork_answer *answer, const c
     return code;
 }
 
-/* Completes the recording of one process, and prints its folder. Exit code. */
+/* Completes the recording of one process, and prints its folder. Returns the exit code. */
 static int record_end(struct observed *observed, const struct ntk_hostwork_answer *answer)
 {
     const struct ntk_live_host host = { answer->records, answer->result };
@@ -281,7 +282,7 @@ static int answer(struct run *run, struct ntk_err *err)
         ret = ntk_host_flame_pprof(answers, run->count, arg_pprof, err);
     }
     int code = ret < 0 ? ntk_profile_fail(err) : 0;
-    int put = ntk_profile_put(&out, arg_output); /* also if another file cannot be written */
+    int put = ntk_profile_put(&out, arg_output); /* even if another file cannot be written */
     ntk_buf_fini(&out);
     return code || put ? 1 : recorded;
 }
@@ -302,7 +303,7 @@ int ntk_cmd_idle(int argc, char **argv)
     if (arg_rate > 1000) {
         return ntk_opt_usage_error(&program, "--rate: at most 1000");
     }
-    ntk_fs_raise_descriptor_limit(DESCRIPTORS); /* one for each library of a job */
+    ntk_fs_raise_descriptor_limit(DESCRIPTORS); /* one descriptor for each library of a job */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     int ret = begin(&run, &err);

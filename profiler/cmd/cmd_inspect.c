@@ -76,7 +76,7 @@ static const struct ntk_opt_program program = {
     .epilogue = "neuron-profile view -d FOLDER shows them. The exit code is that of the command.",
 };
 
-/* Unchanged unless the option was given, so that the user's own setting counts. */
+/* Sets a variable if the option was given; otherwise the user's setting is used. */
 static void variable_set(const char *name, bool is_asked, const char *value)
 {
     if (is_asked) {
@@ -104,7 +104,7 @@ static void environment_make(void)
 
 static volatile sig_atomic_t child;
 
-/* Passes our stop signal to the command, which then closes its runtime and writes its files. */
+/* Passes a stop signal to the command, which then closes its runtime and writes its files. */
 static void pass_on(int number)
 {
     if (child > 0) {
@@ -112,7 +112,7 @@ static void pass_on(int number)
     }
 }
 
-/* The exit code of the command, or 128 + its signal; 127 or 126 if it cannot be run. */
+/* Runs the command; returns its exit code, or 128 + its signal; 127 or 126 if it cannot be run. */
 static int command_run(char **argv)
 {
     struct sigaction forward = { .sa_handler = pass_on };
@@ -120,7 +120,7 @@ static int command_run(char **argv)
     pid_t pid = 0;
     int status = 0;
 
-    /* A terminal sends these to the command itself. */
+    /* A terminal also sends these signals to the command. */
     sigaction(SIGINT, &ignore, NULL);
     sigaction(SIGQUIT, &ignore, NULL);
     int ret = ntk_child_start(&(struct ntk_child){ .argv = argv }, &pid);
@@ -140,8 +140,8 @@ static int command_run(char **argv)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Checked here, because the runtime in the command reports it late or not at all. *out_is_new: the
- * folder was created. */
+/* Checks the folder here, because the runtime in the command reports problems late or not at all.
+ * *out_is_new: the folder was created. */
 static int output_prepare(bool *out_is_new, struct ntk_err *err)
 {
     *out_is_new = access(arg_output, F_OK) != 0;
@@ -157,7 +157,7 @@ static int output_prepare(bool *out_is_new, struct ntk_err *err)
                    : 0;
 }
 
-/* Prints folders created since then. */
+/* Prints the folders created since `since`. */
 static void folders_print(const struct timespec *since)
 {
     struct ntk_vec paths;
@@ -201,7 +201,7 @@ static bool continues(double share, void *ctx)
     return !is_over;
 }
 
-/* Prints the folder, like folders_print(). Exit code. */
+/* Records a process and prints the folder, like folders_print(). Returns the exit code. */
 static int process_record(void)
 {
     const struct sigaction stop = { .sa_handler = end };
@@ -287,13 +287,13 @@ int ntk_cmd_inspect(int argc, char **argv)
         fprintf(stderr, "%s%s", i > first ? " " : "", argv[i]);
     }
     fprintf(stderr, "\" with profiling enabled\n");
-    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file times */
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* clock of file times */
     int code = command_run(argv + first);
     if (code != 126 && code != 127) {
         folders_print(&since);
     }
     if (is_new) {
-        (void)rmdir(arg_output); /* if it is empty */
+        (void)rmdir(arg_output); /* removes the folder only if it is empty */
     }
     return code;
 }

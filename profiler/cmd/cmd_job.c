@@ -38,7 +38,7 @@ int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct nt
         (void)snprintf(unseen, sizeof unseen, "; %u unreadable process%s: %s", poll->unreadable,
                        poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     } else if (poll->ignored > 0) {
-        /* A segment of another version, for example. */
+        /* Segments may be ignored because of another version, for example. */
         (void)snprintf(unseen, sizeof unseen, "; ignored %u segment%s: %s", poll->ignored,
                        poll->ignored > 1 ? "s, such as" : "", poll->ignored_reason);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_job - the running processes that --pid and --job choose.
+ * cmd_job - selects running processes by --pid and --job.
  *
  * Threads: one.
  */
@@ -10,10 +10,11 @@
 #include "shared/base/err.h"
 #include "shared/ring/ring_registry.h"
 
-/* job: a tag, or the address where ranks meet; NULL: the process with this pid. */
+/* Returns true if the process is selected. job: a tag, or the address where ranks meet; NULL
+ * selects the process with this pid. */
 bool ntk_profile_job_has(const char *job, uint64_t pid, struct ntk_ring_segment *segment,
                          const struct ntk_ring_process *process);
-/* No process was chosen: -ENOENT with a message. */
+/* Fills err if no process was selected; returns -ENOENT. */
 int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct ntk_ring_poll *poll,
                                   struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_lines - the cost of lines and loops of the source. */
+/* cmd_lines - prints the cost of lines and loops of the source. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static enum ntk_source_order order_of(const char *name)
 
 static int put(const struct ntk_export *export, struct ntk_sink *sink)
 {
-    /* The part, and an unusual version of figures, are named last. */
+    /* The part, and an unusual version of the figures, are printed last. */
     bool has_info = export->trace->is_part || export->trace->metrics != NTK_METRICS_2_32;
     const char *info = has_info ? "profile_info" : NULL;
     const char *const lines[] = { "source_line", info, NULL };
@@ -84,7 +84,7 @@ static int put(const struct ntk_export *export, struct ntk_sink *sink)
                      : ntk_output_lines_text(export, order, &sink->buf);
 }
 
-/* The exit code. */
+/* Runs the command; returns the exit code. */
 static int run(const struct ntk_profile *profile, struct ntk_source_text *text)
 {
     struct ntk_export *export = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_page - view's timeline page: serves captures to a local browser until stopped. */
+/* cmd_page - implements view's timeline page: serves captures to a local browser until stopped. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +28,11 @@
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
-/* With more processes, or bytes of traces, only ranks are shown: one row each, without loading the
- * traces. */
+/* Limits on processes and bytes of traces; beyond them only ranks are shown: one row each, without
+ * loading the traces. */
 #define PROCESSES_MAX 64U
-#define PROCESSES_OPEN_MAX 4U /* with more, rows are collapsed at first if ranks have their own */
+/* with more processes, rows are collapsed at first if ranks have their own */
+#define PROCESSES_OPEN_MAX 4U
 #define TRACES_BYTES_MAX (UINT64_C(512) << 20)
 #define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
 
@@ -40,7 +41,8 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
-/* Only with a screen. A missing browser is not a failure, because the address was printed. */
+/* Opens a browser if there is a screen. A missing browser is not a failure, because the address was
+ * printed. */
 static void open_browser(const char *address)
 {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
@@ -68,22 +70,22 @@ static void open_browser(const char *address)
 
 /* ---- the shown data -------------------------------------------------------------------------- */
 
-/* Everything that is open while serving. */
+/* All objects that are open while the page is served. */
 struct shown {
     const struct ntk_page_options *options;
-    struct ntk_vec profiles; /* of struct ntk_profile * */
-    struct ntk_vec sources;  /* of struct ntk_timeline_source */
-    struct ntk_vec traces;   /* of struct ntk_system_trace * */
-    struct ntk_vec hosts;    /* of struct ntk_timeline_host */
-    struct ntk_vec names;    /* of char *: those of sources and hosts */
+    struct ntk_vec profiles; /* elements are struct ntk_profile * */
+    struct ntk_vec sources;  /* elements are struct ntk_timeline_source */
+    struct ntk_vec traces;   /* elements are struct ntk_system_trace * */
+    struct ntk_vec hosts;    /* elements are struct ntk_timeline_host */
+    struct ntk_vec names;    /* elements are char *: names of sources and hosts */
     struct ntk_rank_list ranks;
-    bool has_ranks; /* whether they can be joined */
+    bool has_ranks; /* true if ranks can be joined */
     uint64_t zero_ns;
     struct ntk_span_filter filter; /* for the shown part of traces */
     struct ntk_buf joined_json;
-    struct ntk_source_text *text; /* of the source; NULL: none */
+    struct ntk_source_text *text; /* text of the source; NULL if none */
     struct ntk_page_sql sql;
-    int code; /* exit code: 1 if something could not be read */
+    int code; /* exit code: 1 if an input could not be read */
 };
 
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
@@ -122,7 +124,7 @@ static void shown_fini(struct shown *shown)
     ntk_page_sql_fini(&shown->sql);
 }
 
-/* A copy for as long as the page is served; "" if out of memory. */
+/* Returns a copy that is valid as long as the page is served; "" if out of memory. */
 static const char *keep_name(struct shown *shown, const char *text)
 {
     char *name = strdup(text);
@@ -142,7 +144,7 @@ static int no_memory(void)
     return ntk_profile_fail(&err);
 }
 
-/* Whether the NEFF belongs to the capture; errors are reported later. */
+/* Returns true if the NEFF belongs to the capture; errors are reported later. */
 static bool fits(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -185,7 +187,7 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     return profile;
 }
 
-/* Where its time 0 is on the host clock; 0: unknown. */
+/* Returns the time 0 of the capture on the host clock; 0 if unknown. */
 static uint64_t capture_start(const char *path, const struct ntk_system_trace *trace,
                               const struct ntk_system_tables *tables)
 {
@@ -199,7 +201,7 @@ static uint64_t capture_start(const char *path, const struct ntk_system_trace *t
     return start_ns;
 }
 
-/* Adds a capture of a folder, as far as selected, at the time of its execution. */
+/* Adds the selected part of a capture in a folder, at the time of its execution. */
 static void add_placed(struct shown *shown, const char *path, const struct ntk_system_trace *trace,
                        const struct ntk_system_tables *tables, uint64_t zero_ns)
 {
@@ -235,7 +237,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     }
 }
 
-/* NULL: absent, or a message was printed. */
+/* Returns NULL if there is no trace, or if a message was printed. */
 static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
 {
     struct ntk_system_trace *trace = NULL;
@@ -276,7 +278,7 @@ static void add_host(struct shown *shown, const struct ntk_system_trace *trace, 
 
 /* ---- one capture, or two --------------------------------------------------------------------- */
 
-/* Events during the part of the capture; all for a whole one. */
+/* Cuts a system trace to the part of the capture; a whole capture keeps all events. */
 static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, uint64_t zero_ns)
 {
     struct ntk_span_filter filter;
@@ -291,7 +293,7 @@ static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, u
     return ntk_span_filter_apply(&filter, of) == 0;
 }
 
-/* Uses the system trace of its folder if it contains the execution. */
+/* Adds the system trace in its folder if it contains the execution. */
 static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
 {
     char *folder = strdup(shown->options->session);
@@ -362,7 +364,8 @@ static int open_captures(struct shown *shown)
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-/* Time 0 of the timeline: the first event of all traces, or the start of the window. 0: none. */
+/* Returns time 0 of the timeline: the first event of all traces, or the start of the window. 0 if
+ * there is none. */
 static uint64_t find_zero(const struct shown *shown)
 {
     uint64_t zero_ns = 0;
@@ -393,7 +396,7 @@ static void add_folder(struct shown *shown, const struct ntk_system_trace *trace
     }
 }
 
-/* Whether the processes or their traces exceed the limits. */
+/* Returns true if the processes or their traces exceed the limits. */
 static bool is_for_ranks(const struct ntk_vec *paths)
 {
     uint64_t bytes = 0;
@@ -410,7 +413,8 @@ static bool is_for_ranks(const struct ntk_vec *paths)
     return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
 }
 
-/* When the list is complete: the text of the page about ranks, and whether it has rows for them. */
+/* Called when the list is complete: returns the text of the page about ranks, and sets a flag if it
+ * has rows for them. */
 static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
 {
     struct ntk_joined joined = { 0 };
@@ -431,7 +435,7 @@ static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk
     return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder()) : 0;
 }
 
-/* The ranks alone. */
+/* Opens only the ranks. */
 static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
 {
     const char *unknown = NULL;
@@ -471,7 +475,7 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
     return 0;
 }
 
-/* Next to everything else. */
+/* Adds ranks to the other rows. */
 static void add_ranks(struct shown *shown)
 {
     const char *unknown = NULL;
@@ -563,7 +567,7 @@ static int open_folder(struct shown *shown)
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-/* The name of the file or folder, even if given as "." */
+/* Returns the name of the file or folder, even if it is given as "." */
 static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)
 {
     const char *path = options->session ? options->session : options->folder;
@@ -574,7 +578,8 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
     free(whole);
 }
 
-/* What queries can use. A window of folders is on the host's clock, unlike that of a capture. */
+/* Fills the inputs of queries. A window of folders is on the host's clock, unlike the window of a
+ * capture. */
 static int fill_sql(const struct shown *shown, struct ntk_page_sql *sql)
 {
     const struct ntk_page_options *options = shown->options;
@@ -622,7 +627,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     int signal_number = 0;
 
     title_of(options, title, sizeof title);
-    /* Before the server starts threads, so that none of them gets the signal. */
+    /* The signals are blocked before the server starts threads, so that no thread gets them. */
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
@@ -647,7 +652,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     return 0;
 }
 
-/* Reports on stderr which parts did not fit in the file. */
+/* Reports the parts that did not fit in the file on stderr. */
 static void say_omitted(const char *path, const struct ntk_timeline_html_extent *extent)
 {
     const struct {
@@ -676,7 +681,7 @@ static void say_omitted(const char *path, const struct ntk_timeline_html_extent 
     }
 }
 
-/* The page itself has no limit; only its contents are reduced. */
+/* Reports that the content exceeds the limit; the page itself has no limit. */
 static void say_too_large(const struct ntk_page_options *options)
 {
     char size[NTK_UNITS_TEXT_BYTES];
@@ -731,7 +736,8 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
-/* If there are several captures, the NEFF of the first has the build time. */
+/* Opens the source text. If there are several captures, the NEFF of the first one has the build
+ * time. */
 static int open_text(struct shown *shown)
 {
     static const struct ntk_profile none;

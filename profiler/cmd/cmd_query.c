@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_query - SQL over a capture, or over the folders of inspections. */
+/* cmd_query - runs SQL over a capture, or over the folders of inspections. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,7 +135,8 @@ static int list(const char *name)
     return code;
 }
 
-/* "-": read stdin. NULL after printing a message; the caller frees it. */
+/* Returns the statement; "-" reads stdin. NULL after printing a message; the caller frees the
+ * result. */
 static char *statement_of(const char *operand)
 {
     struct ntk_err err = { 0 };
@@ -155,8 +156,8 @@ static char *statement_of(const char *operand)
     return NULL;
 }
 
-/* An input before the query, without -s or -d. A missing file is an input if a query follows; two
- * words of a query without quotes are not. */
+/* Takes an input before the query, without -s or -d. A missing file is an input if a query follows;
+ * two words of a query without quotes are not. */
 static int take_input(int first, int argc, char **argv)
 {
     if (arg_session || arg_folder || arg_tables || argc - first != 2 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_ranks - all captures of one NEFF in a folder tree: ranks, cores and executions of a run. */
+/* cmd_ranks - shows all captures of one NEFF in a folder tree: ranks, cores and executions of a
+ * run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,13 @@
 #include "profiler/output/answers/output_ranks.h"
 #include "profiler/system/session_find.h"
 
-/* "rank_2" sorts before "rank_10". */
+/* Orders paths so that "rank_2" sorts before "rank_10". */
 static int compare_paths(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Paths of all captures below the folder. */
+/* Finds the paths of all captures below the folder. */
 static int captures_find(const char *folder, struct ntk_vec *out_paths, struct ntk_err *err)
 {
     struct ntk_vec folders;
@@ -45,7 +46,7 @@ static int captures_find(const char *folder, struct ntk_vec *out_paths, struct n
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-/* "run_rank_0" for "<folder>/run_rank_0.ntff". */
+/* Returns a name such as "run_rank_0" for "<folder>/run_rank_0.ntff". */
 static char *name_of(const char *folder, const char *path)
 {
     const char *rest = path + strlen(folder);
@@ -55,7 +56,7 @@ static char *name_of(const char *folder, const char *path)
     return strndup(rest, (size_t)(dot - rest));
 }
 
-/* 1: a capture of another NEFF, which is not an error. */
+/* Returns 1 for a capture of another NEFF, which is not an error. */
 static int is_of_another(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -68,7 +69,7 @@ static int is_of_another(const char *path, const struct ntk_neff *neff)
     return ret == -ENOEXEC;
 }
 
-/* Exit code; *out_rank is set if the capture can be summarised. */
+/* Returns the exit code; *out_rank is set if the capture can be summarized. */
 static int rank_load(const char *path, const char *folder, const char *neff_path,
                      struct ntk_rank_summary *out_rank)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_show_session - the content of a capture file: a row per core, engine and opcode; optionally
- * every instruction and record.
+ * cmd_show_session - prints the content of a capture file: a row per core, engine and opcode;
+ * optionally every instruction and record.
  */
 
 #include "profiler/cmd/cmd.h"
@@ -49,7 +49,7 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-/* Exit code. */
+/* Prints the list; returns the exit code. */
 static int list(const struct ntk_profile *profile)
 {
     unsigned what = (arg_trace ? NTK_RECORDS_TRACE : 0) | (arg_dma ? NTK_RECORDS_DMA : 0) |
@@ -104,7 +104,7 @@ int ntk_cmd_show_session(int argc, char **argv)
             "-j lists no records except with --show-errors: use view --output-format json");
     }
     char *path = ntk_profile_session_path(arg_session);
-    const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it is not needed here */
+    const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* the NEFF is not needed here */
     code = !path                          ? 1
            : is_list && !arg_instructions ? ntk_profile_open_files(path, neff, &profile)
                                           : ntk_profile_open(path, neff, &profile);

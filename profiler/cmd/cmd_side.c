@@ -28,7 +28,7 @@ static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
     ntk_buf_fini(&text);
 }
 
-/* The measures of an open capture. */
+/* Collects the measures of an open capture. */
 static int measure(struct ntk_side *side, bool wants_units, const struct ntk_trace *trace,
                    struct ntk_measures *out)
 {
@@ -61,7 +61,7 @@ static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *nt
     return memcmp(side->uuid, ntff->neff_uuid, known) != 0;
 }
 
-/* 0, or 1 with the message printed. */
+/* Adds a capture; returns 0, or 1 with the message printed. */
 static int capture_add(struct ntk_side *side, bool wants_units, const char *path, const char *neff)
 {
     struct ntk_profile profile = { 0 };
@@ -73,7 +73,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
     if (code) {
         return code;
     }
-    side->metrics = profile.trace->metrics; /* the command's, common to all */
+    side->metrics = profile.trace->metrics; /* version of the command, common to all captures */
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
     side->neff_count += profile.neff != NULL;
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_side - repeated executions of one program, as measures: one side of a comparison.
+ * cmd_side - collects measures of repeated executions of one program, for one side of a comparison.
  *
- * Owner:   caller's storage, zeroed; ntk_side_fini() frees.
+ * Owner:   the caller provides zeroed storage; ntk_side_fini() frees the content.
  */
 #ifndef NTK_PROFILER_CMD_CMD_SIDE_H
 #define NTK_PROFILER_CMD_CMD_SIDE_H
@@ -12,9 +12,9 @@
 #include "profiler/trace/trace.h"
 
 struct ntk_side {
-    struct ntk_vec measures; /* struct ntk_measures, one for each execution */
+    struct ntk_vec measures; /* elements are struct ntk_measures, one for each execution */
     bool is_incomplete;      /* a file is incomplete */
-    size_t neff_count;       /* executions with a NEFF */
+    size_t neff_count;       /* number of executions with a NEFF */
     bool has_units;
     struct ntk_work_units units; /* of the first execution, if requested */
     uint64_t execution_count;    /* of the capture with the most executions */
@@ -22,22 +22,22 @@ struct ntk_side {
     size_t lacking_count;        /* captures that lack records */
     char lacks[256];             /* those that the first of them lacks */
     bool hides_figures;          /* the lack makes figures unknown, not only approximate */
-    /* From the capture with the most information. */
+    /* Known bytes of the uuid, from the capture with the most. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
     enum ntk_metrics_version metrics;
-    char instance_type[64]; /* "": unknown */
+    char instance_type[64]; /* "" if unknown */
 };
 
 struct ntk_side_wanted {
     char *const *paths; /* captures, or folders with captures (*.ntff), of one program */
     size_t path_count;
-    const char *neff; /* as in ntk_profile_open() */
+    const char *neff; /* same as in ntk_profile_open() */
     bool wants_units;
 };
 
 /* Opens all sides. If only some executions have a NEFF, none is used, because names would differ.
- * 0, or 1 after printing a message. */
+ * Returns 0, or 1 after printing a message. */
 int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count);
 void ntk_side_fini(struct ntk_side *side);
 

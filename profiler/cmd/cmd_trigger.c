@@ -31,13 +31,14 @@
 #include "shared/ring/ring_registry.h"
 
 #define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
-#define RATE_NS (200 * NTK_NS_PER_MS)  /* between two checks of the processes' progress */
-#define AHEAD_NS (500 * NTK_NS_PER_MS) /* time until the first recorded execution ... */
-#define TRIES 5                        /* ... at first; doubled with each attempt */
+#define RATE_NS (200 * NTK_NS_PER_MS) /* interval of checks of the processes' progress */
+/* time until the first recorded execution, in the first attempt */
+#define AHEAD_NS (500 * NTK_NS_PER_MS)
+#define TRIES 5 /* maximum number of attempts; the time doubles with each */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
 #define HEADS_BYTES \
-    (UINT64_C(64) << 20) /* for programs and file headers, which --size does not count */
-#define USERS_MAX 64U    /* asked at once */
+    (UINT64_C(64) << 20) /* space for programs and file headers, which --size does not count */
+#define USERS_MAX 64U    /* maximum number of users with simultaneous requests */
 #define POLL_NS (10 * NTK_NS_PER_MS)
 
 static uint64_t arg_pid;
@@ -51,7 +52,7 @@ static bool arg_look;
 static bool arg_idle;
 static bool arg_json;
 static uint64_t arg_parent;
-static uint64_t arg_user = UINT64_MAX; /* any */
+static uint64_t arg_user = UINT64_MAX; /* UINT64_MAX for any user */
 static struct ntk_hosts_remote remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 static struct ntk_vec arg_hosts = NTK_VEC_INIT(const char *);
 
@@ -122,25 +123,26 @@ static void interrupt(int number)
 
 /* ---- queried processes ----------------------------------------------------------------------- */
 
-/* The processes of one user. Those of two users are never one job, whatever they claim. */
+/* The processes of one user. Processes of two users are never one job, even if they claim it. */
 struct asking {
     uint32_t uid;
     pthread_t thread;
     _Atomic bool is_done;
     bool is_reported;
-    int ret; /* negative: failed, with a message */
+    int ret; /* negative after a failure, with a message */
     struct ntk_err err;
-    bool is_shown; /* its progress */
+    bool is_shown; /* true if its progress is shown */
     struct ntk_trigger_target *targets;
     size_t count;
     struct ntk_trigger_around *around;
-    int watch_code;        /* 1: host threads of a process could not be observed */
-    struct ntk_vec others; /* struct ntk_trigger_target that cannot record: only examined */
-    uint64_t now;          /* the latest started execution at the last check */
-    double per_second;     /* their speed */
+    int watch_code; /* 1 if host threads of a process could not be observed */
+    /* elements are struct ntk_trigger_target that cannot record, so they are only examined */
+    struct ntk_vec others;
+    uint64_t now;      /* latest started execution at the last check */
+    double per_second; /* executions per second */
     uint64_t first;
     char folder[PATH_MAX];
-    bool may_try_again; /* with a later one */
+    bool may_try_again; /* true if a later execution may succeed */
     struct ntk_progress progress;
     uint64_t begin_ns;
 };
@@ -150,7 +152,7 @@ struct askings {
     size_t count;
 };
 
-/* -1 unknown. */
+/* Returns the rank; -1 if unknown. */
 static int64_t rank_of(struct ntk_ring_segment *segment)
 {
     struct ntk_ring_comm first;
@@ -158,10 +160,10 @@ static int64_t rank_of(struct ntk_ring_segment *segment)
     return ntk_ring_segment_comms(segment, &first, 1) > 0 ? (int64_t)first.world_rank : -1;
 }
 
-/* By rank, then by process. */
+/* Orders by rank, then by process. */
 NTK_ORDER(compare, struct ntk_trigger_target, NTK_UP(rank) NTK_UP(pid));
 
-/* NULL with a message. */
+/* Returns NULL with a message if there are too many users. */
 static struct asking *asking_of(struct askings *askings, uint32_t uid, struct ntk_err *err)
 {
     struct asking *asking;
@@ -199,7 +201,7 @@ static void asking_destroy(struct asking *asking)
     free(asking);
 }
 
-/* All processes of a user, or none, with asking->ret set. -ENOMEM. */
+/* Adds all processes of a user, or none, with asking->ret set. -ENOMEM. */
 static int target_take(struct asking *asking, struct ntk_trigger_target *target,
                        const char *segment_path)
 {
@@ -228,7 +230,7 @@ static int target_take(struct asking *asking, struct ntk_trigger_target *target,
     return 0;
 }
 
-/* Own processes first, then by user. */
+/* Orders own processes first, then by user. */
 static int compare_askings(const void *a, const void *b)
 {
     const struct asking *x = *(struct asking *const *)a;
@@ -240,8 +242,8 @@ static int compare_askings(const void *a, const void *b)
                                              : x->uid > y->uid;
 }
 
-/* Groups by user. Processes that only root could ask are ignored if the caller has processes with
- * that name. */
+/* Groups targets by user. Processes that only root may use are ignored if the caller has processes
+ * with the same name. */
 static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
                         const struct ntk_ring_poll *poll, struct ntk_err *err)
 {
@@ -312,7 +314,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
     return 0;
 }
 
-/* Far enough ahead that no process passes it before the request arrives. */
+/* Selects an execution far enough ahead that no process starts it before the request arrives. */
 static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err *err)
 {
     uint64_t before = 0;
@@ -339,7 +341,7 @@ static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err
 
 /* ---- the recordings -------------------------------------------------------------------------- */
 
-/* Whether a process could not start in time. */
+/* Returns true if a process could not start in time. */
 static bool is_somebody_late(const struct asking *asking)
 {
     for (size_t i = 0; i < asking->count; i++) {
@@ -383,7 +385,7 @@ static void all_record(struct asking *asking)
     if (is_done) {
         return;
     }
-    /* Keeps the time before: the recording's answer has its number first, then this. */
+    /* Save the time before: the recording's answer starts with its number, then this. */
     for (size_t i = 0; i < asking->count; i++) {
         if (!asking->targets[i].is_answered) {
             ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_CANCEL);
@@ -392,7 +394,7 @@ static void all_record(struct asking *asking)
     (void)ntk_trigger_wait(NULL, asking->targets, asking->count, CANCEL_NS, NULL, NULL);
 }
 
-/* What others recorded from a first execution on that one process lacks. */
+/* Removes files that other processes recorded for an execution that one process lacks. */
 static void files_remove(const struct asking *asking)
 {
     char pattern[96];
@@ -562,7 +564,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     return code;
 }
 
-/* The processes of one of several users, if the capture failed. Returns the exit code. */
+/* Prints the processes of one of several users, if the capture failed. Returns the exit code. */
 static int tell_none(const struct asking *asking, struct ntk_json *json)
 {
     struct ntk_err err = { 0 };
@@ -580,7 +582,7 @@ static int tell_none(const struct asking *asking, struct ntk_json *json)
     return ntk_profile_fail(&err);
 }
 
-/* The exit code. */
+/* Prints the recordings; returns the exit code. */
 static int tell_records(const struct asking *asking, struct ntk_json *json)
 {
     int code = asking->watch_code;
@@ -611,8 +613,8 @@ static int tell_look(const struct asking *asking, struct ntk_json *json)
     return 0;
 }
 
-/* Prints each user's as soon as they are done, so that no user waits for another. Returns the exit
- * code. */
+/* Prints the results of each user as soon as they are complete, so that no user waits for another.
+ * Returns the exit code. */
 static int tell_done(struct askings *askings, struct ntk_json *json)
 {
     size_t reported = 0;
@@ -639,7 +641,7 @@ static int tell_done(struct askings *askings, struct ntk_json *json)
     return code;
 }
 
-/* It failed. The exit code. */
+/* Reports a failure; returns the exit code. */
 static int tell_failure(const struct ntk_err *err)
 {
     struct ntk_buf out = { 0 };
@@ -678,7 +680,7 @@ static int folder_make(struct askings *askings, struct ntk_err *err)
                              folder);
 }
 
-/* The request for the processes of one user. */
+/* Runs the request for the processes of one user. */
 static void *asking_run(void *ctx)
 {
     struct asking *asking = ctx;
@@ -696,7 +698,7 @@ static void *asking_run(void *ctx)
     return NULL;
 }
 
-/* The first one that succeeded; NULL: none. */
+/* Returns the first request that succeeded; NULL if none. */
 static const struct asking *first_good(const struct askings *askings)
 {
     for (size_t i = 0; i < askings->count; i++) {
@@ -719,13 +721,13 @@ static bool has_files(const struct askings *askings)
     return false;
 }
 
-/* The exit code. */
+/* Runs all requests; returns the exit code. */
 static int ask(struct askings *askings)
 {
     struct ntk_buf out = { 0 };
     struct ntk_json json;
 
-    /* A single user is handled in this thread: its failure is the only message. */
+    /* A single user is handled in this thread, and its failure is the only message. */
     if (askings->count == 1) {
         (void)asking_run(askings->of[0]);
         if (askings->of[0]->ret < 0) {
@@ -736,7 +738,7 @@ static int ask(struct askings *askings)
         struct asking *asking = askings->of[i];
         int ret = -pthread_create(&asking->thread, NULL, asking_run, asking);
 
-        if (ret < 0) { /* is_done and no thread */
+        if (ret < 0) { /* is_done without a thread */
             asking->ret = ntk_err_set(&asking->err, ret, NTK_ERR_NO_OFFSET,
                                       "cannot start a thread: %s", strerror(-ret));
             asking->thread = pthread_self();
@@ -811,7 +813,7 @@ int ntk_cmd_trigger(int argc, char **argv)
     (void)signal(SIGTERM, interrupt);
     if (arg_parent > 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        is_interrupted = getppid() != (pid_t)arg_parent; /* it ended before */
+        is_interrupted = getppid() != (pid_t)arg_parent; /* the parent ended before */
     }
     if (arg_hosts.count > 0) {
         const struct ntk_trigger_hosts_options hosts = { .names = arg_hosts.items,

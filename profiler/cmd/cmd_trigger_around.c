@@ -10,7 +10,7 @@
 #include "profiler/system/live_trace.h"
 #include "shared/hostwork/observe.h"
 
-#define BEFORE_EVENTS 200000U /* of each core, among the events that the rings still have */
+#define BEFORE_EVENTS 200000U /* maximum per core, from the events that the rings still have */
 #define POLL_NS NTK_NS_PER_SECOND
 #define EXPECTED_NS (10 * NTK_NS_PER_SECOND)
 
@@ -23,11 +23,12 @@ struct ntk_trigger_around {
     struct ntk_ring_registry *registry;
     uint64_t polled_ns;
     size_t count;
-    bool has_stopped; /* all, before the first answer: naming functions takes a while */
+    /* all have stopped; done before the first answer, because naming functions takes time */
+    bool has_stopped;
     struct watched of[];
 };
 
-/* 0, or 1 with the message printed. */
+/* Starts to observe a process; returns 0, or 1 with the message printed. */
 static int watch(struct ntk_trigger_around *around, const struct ntk_trigger_target *target)
 {
     struct watched *watched = &around->of[around->count];
@@ -38,7 +39,7 @@ static int watch(struct ntk_trigger_around *around, const struct ntk_trigger_tar
     struct ntk_err err = { 0 };
 
     if (!observe.segment) {
-        return 0; /* it has ended, as its target shows */
+        return 0; /* the process has ended, as its target shows */
     }
     if (ntk_host_observation_begin(&observe, &watched->observation, &err) < 0) {
         return ntk_profile_fail(&err);
@@ -84,7 +85,7 @@ void ntk_trigger_around_poll(struct ntk_trigger_around *around)
     }
 }
 
-/* Out of memory: the folder is without it. False: unknown. */
+/* Adds the observed activity, unless out of memory. Returns false if it is unknown. */
 static bool watched_answer(struct ntk_trigger_around *around,
                            const struct ntk_trigger_target *target,
                            struct ntk_hostwork_answer *out_answer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd_trigger_around - saves the time around the executions of a trigger: events that the
- * rings of a process still have, and on request what its host threads do meanwhile.
+ * rings of a process still have, and if requested the activity of its host threads.
  *
  * Owner:   _begin() allocates, _destroy() frees. Threads: one at a time per object.
  */
@@ -12,11 +12,11 @@
 
 struct ntk_trigger_around;
 
-/* watches: host threads of the targets are observed from now on. One that cannot be observed is
- * reported, and *out_code becomes 1. NULL: out of memory. */
+/* watches: host threads of the targets are observed from now on. A target that cannot be observed
+ * is reported, and *out_code becomes 1. Returns NULL if out of memory. */
 struct ntk_trigger_around *ntk_trigger_around_begin(const struct ntk_trigger_target *targets,
                                                     size_t count, bool watches, int *out_code);
-/* To be called several times per second. */
+/* Must be called several times per second. */
 void ntk_trigger_around_poll(struct ntk_trigger_around *around);
 /* The folder for the activity of the process, below the given one, free() it; NULL with a message.
  * */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_trigger_hosts - queries agents, sends them requests, waits, and fetches their files. */
+/* cmd_trigger_hosts - sends queries and requests to agents, waits, and fetches their files. */
 #include "profiler/cmd/cmd_trigger_hosts.h"
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 #include "shared/base/url.h"
 
 #define CAPTURES "/api/v1/captures"
-#define AHEAD_NS (2 * NTK_NS_PER_SECOND) /* at first; doubled with each attempt */
+#define AHEAD_NS (2 * NTK_NS_PER_SECOND) /* time at first; doubled with each attempt */
 #define TRIES 4
 #define POLL_NS (100 * NTK_NS_PER_MS)
-#define LOOK_NS (15 * NTK_NS_PER_SECOND) /* longer than any agent's */
+#define LOOK_NS (15 * NTK_NS_PER_SECOND) /* longer than the timeout of any agent */
 #define GRACE_NS (15 * NTK_NS_PER_SECOND)
 #define ID_BYTES 64
 #define PIECE_BYTES UINT64_C(4194304) /* bytes of a file per request */
@@ -33,14 +33,14 @@
 
 struct host {
     const char *address;
-    char name[NTK_URL_SHOWN_BYTES]; /* the same for users */
+    char name[NTK_URL_SHOWN_BYTES]; /* name for users */
     struct ntk_http_client *client;
-    char id[ID_BYTES];  /* of its request; "": none */
-    json_t *state;      /* its last reported state */
-    struct ntk_err err; /* "": no error */
+    char id[ID_BYTES];  /* id of its request; "" if none */
+    json_t *state;      /* last reported state */
+    struct ntk_err err; /* text is "" if there is no error */
     uint64_t fetched_files;
-    bool has_host_threads; /* a fetched file has them */
-    char folder[PATH_MAX]; /* where files are; "": none */
+    bool has_host_threads; /* true if a fetched file has host threads */
+    char folder[PATH_MAX]; /* folder for its files; "" if none */
 };
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -61,7 +61,8 @@ static uint64_t number_of(json_t *object, const char *key)
                : 0;
 }
 
-/* The answer, in the caller's storage. Negative with a message, also for a status of 300 or
+/* Sends a query; stores the answer in the caller's storage. Negative with a message, also for a
+ * status of 300 or
  * more. */
 static int ask(struct host *host, const struct ntk_hosts_remote *remote, const char *method,
                const char *path, struct ntk_http_answer *answer)
@@ -117,7 +118,7 @@ static int ask_object(struct host *host, const struct ntk_hosts_remote *remote, 
     return ret;
 }
 
-/* Accepts only a valid id. */
+/* Takes the id of a request; accepts only a valid id. */
 static bool take_id(struct host *host)
 {
     const char *id = text_of(host->state, "id");
@@ -132,7 +133,7 @@ static bool take_id(struct host *host)
     return ntk_str_copy(host->id, sizeof host->id, id);
 }
 
-/* Percent-encodes special characters. */
+/* Appends text with percent encoding of special characters. */
 static void add_escaped(struct ntk_buf *out, const char *text)
 {
     for (; *text; text++) {
@@ -161,7 +162,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     if (options->uid != UINT64_MAX) {
         ntk_buf_add_format(&path, "&user=%llu", (unsigned long long)options->uid);
     }
-    if (before[0]) { /* a failed attempt: its files are not needed */
+    if (before[0]) { /* files of a failed attempt are not needed */
         ntk_buf_add_format(&path, "&instead_of=%s", before);
     }
     if (first == 0) {
@@ -181,7 +182,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     ntk_buf_fini(&path);
 }
 
-/* Waits until all are done, or the time is up. */
+/* Waits until all hosts are done, or the time is up. */
 static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                          uint64_t timeout_ns, const char *what)
 {
@@ -219,7 +220,7 @@ static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_opti
     ntk_progress_end(&progress);
 }
 
-/* The output of the remote program; an empty object if there is none. */
+/* Returns the output of the remote program; an empty object if there is none. */
 static json_t *said_of(const struct host *host)
 {
     return json_object_get(host->state, "answer");
@@ -237,7 +238,8 @@ static void take_failure(struct host *host)
     }
 }
 
-/* Processes of two users are not one job: without --user, there must be only one user. */
+/* Returns true if there is one user or --user was given, because processes of two users are not one
+ * job. */
 static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = UINT64_MAX;
@@ -268,7 +270,7 @@ static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_optio
 
 /* ---- the position of processes --------------------------------------------------------------- */
 
-/* The next execution that none of them has started. 0: no answer. */
+/* Returns the next execution that no process has started; 0 without an answer. */
 static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                      uint64_t ahead_ns)
 {
@@ -318,7 +320,7 @@ static bool is_late(const struct host *host)
     return false;
 }
 
-/* The requested first execution; 0: none. */
+/* Requests the recordings; returns the first execution, 0 if none. */
 static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = 0;
@@ -353,8 +355,8 @@ static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_option
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Accepts only relative paths below the folder, with parts of plain characters that do not start
- * with a dot. */
+/* Returns true for a relative path below the folder, with parts of plain characters that do not
+ * start with a dot. */
 static bool is_safe(const char *name)
 {
     size_t bytes = strlen(name);
@@ -413,7 +415,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
     return ret;
 }
 
-/* A host name is also a folder name, with ':' and '/' replaced by '_'. */
+/* Fetches files to a folder with the host's name, with ':' and '/' replaced by '_'. */
 static void fetch(struct host *host, const struct ntk_trigger_hosts_options *options)
 {
     json_t *files = json_object_get(host->state, "files");

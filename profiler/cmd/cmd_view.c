@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_view - a capture as a summary, or as a page with its timeline. */
+/* cmd_view - shows a capture as a summary, or as a page with its timeline. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const char *arg_output;
 static bool arg_ignore_device;
 static bool arg_ignore_system;
 static bool arg_private;
-static uint64_t arg_port = UINT64_MAX; /* not given */
+static uint64_t arg_port = UINT64_MAX; /* UINT64_MAX if not given */
 static bool arg_no_open;
 static const char *arg_compare;
 static const char *arg_compare_neff;
@@ -151,14 +151,14 @@ static const struct ntk_opt_program program = {
                 "the files do not contain are omitted.",
 };
 
-/* The name of the capture, or --display-name. */
+/* Returns the name of the capture, or --display-name. */
 static char *profile_name(const char *path)
 {
     return arg_name ? strdup(arg_name) : ntk_profile_name(path);
 }
 
-/* The path below --data-path where the original's explorer expects a profile; creates parent
- * folders. NULL after printing a message. */
+/* Returns the path below --data-path where the original's explorer expects a profile; creates
+ * parent folders. NULL after printing a message. */
 static char *store_path(const char *of)
 {
     char *name = profile_name(of);
@@ -188,7 +188,7 @@ static char *store_path(const char *of)
     return path;
 }
 
-/* Checks --display-name and --data-path: 0, or the exit code. */
+/* Checks --display-name and --data-path; returns 0, or the exit code. */
 static int check_store(void)
 {
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
@@ -253,7 +253,8 @@ static const char *default_format(void)
                : "summary-text";
 }
 
-/* Scripts for the vendor's program pass the folders to every view. */
+/* Reports source folders without effect, because scripts for the vendor's program pass the folders
+ * to every view. */
 static void say_unused_source_roots(bool is_page)
 {
     static const char *const with_text[] = { "html", "json", "csv", "sqlite", "parquet" };
@@ -276,7 +277,7 @@ static void say_unused_source_roots(bool is_page)
     }
 }
 
-/* 0, or the exit code with the message printed. */
+/* Checks options of the page; returns 0, or the exit code with the message printed. */
 static int check_page_options(bool is_page)
 {
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
@@ -345,7 +346,7 @@ static int view_html(void)
     return code;
 }
 
-/* A folder of inspections, or of captures of one NEFF. */
+/* Shows a folder of inspections, or of captures of one NEFF. */
 static int view_folder(bool is_json)
 {
     struct ntk_system_grouping grouping;
@@ -398,7 +399,8 @@ static int view_folder(bool is_json)
     return is_of_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
 }
 
-/* Takes an argument without an option: a capture, or a folder of captures. 0, or the exit code. */
+/* Takes an argument without an option: a capture, or a folder of captures. Returns 0, or the exit
+ * code. */
 static int take_operand(int count, char **operands)
 {
     if (count > 1 || (count == 1 && (arg_session || arg_folder))) {
@@ -466,7 +468,7 @@ static int view_summary(const struct ntk_profile *profile, bool is_json)
     return code;
 }
 
-/* One capture, in any format except the page. */
+/* Shows one capture, in any format except the page. */
 static int view_capture(bool is_json)
 {
     struct ntk_profile profile = { 0 };
@@ -514,7 +516,7 @@ int ntk_cmd_view(int argc, char **argv)
         return view_terminology();
     }
     if (arg_session && !arg_folder) {
-        arg_session = ntk_profile_session_path(arg_session); /* lives as long as the program */
+        arg_session = ntk_profile_session_path(arg_session); /* allocated until the program ends */
         if (!arg_session) {
             return 1;
         }

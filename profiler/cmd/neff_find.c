@@ -14,18 +14,18 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_layout.h"
 
-/* What is known of the files that were checked. */
+/* State of a search in the checked files. */
 struct search {
     const struct ntk_ntff *ntff;
-    const char *stem; /* from the capture's name; not null-terminated */
+    const char *stem; /* part of the capture's name; not NUL-terminated */
     size_t stem_bytes;
     const char *best; /* borrowed from the list of files */
     bool best_is_called_so;
     bool is_ambiguous;
-    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of the best */
+    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* uuid of the best file */
 };
 
-/* Also for a file truncated after its header: opening it reports that. */
+/* Reads the uuid, also from a file truncated after its header, because opening it reports this. */
 static bool read_uuid(const char *path, uint8_t uuid[NTK_NTFF_UUID_BYTES])
 {
     uint8_t bytes[NTK_NEFF_HEADER_BYTES];
@@ -67,7 +67,7 @@ static void look_at(struct search *search, const char *path)
     }
 }
 
-/* Why none is used; 0 if one is, or none exists. */
+/* Returns the reason why no file is used; 0 if one is used, or if there is none. */
 static int why_none(const struct search *search, const char *folder, size_t file_count,
                     struct ntk_err *err)
 {
@@ -107,7 +107,7 @@ int ntk_neff_find(const struct ntk_ntff *ntff, const char *ntff_path, char **out
 
     *out_path = NULL;
     for (size_t n = folder ? strlen(folder) : 0; n > 1 && folder[n - 1] == '/'; n--) {
-        folder[n - 1] = '\0'; /* paths look better without it */
+        folder[n - 1] = '\0'; /* paths look better without the slash */
     }
     if (ret == 0) {
         ret = ntk_session_files(folder, ".neff", &files);

@@ -16,7 +16,7 @@ void ntk_page_sql_fini(struct ntk_page_sql *sql)
 }
 
 struct argument {
-    const char *option, *value; /* value NULL: it is not given */
+    const char *option, *value; /* value is NULL if the option is not given */
 };
 
 static int add(struct ntk_page_sql *sql, struct ntk_timeline_sql_source source,

@@ -3,11 +3,11 @@
  * neuron-profile-session - start-session and stop-session: captures of a model that a runtime
  * daemon of the first generation runs for another process.
  *
- * neuron-profile executes this program for them, so that no other command loads gRPC.
+ * neuron-profile executes this program for these commands, so that no other command loads gRPC.
  *
  * The daemon records, and returns the recording when the capture is stopped. The stopping program
- * names only the file, as frameworks do, so the daemon's address is stored in "FILE.session" next
- * to it, as a line of text.
+ * only passes the file, as frameworks do, so the daemon's address is stored in "FILE.session", as a
+ * line of text.
  */
 #include <errno.h>
 #include <limits.h>
@@ -78,11 +78,11 @@ static int fail(const struct ntk_err *err)
 /* ---- the note next to the capture ---- */
 
 struct session {
-    char path[PATH_MAX]; /* absolute: the daemon's name of the capture */
+    char path[PATH_MAX]; /* absolute path: the daemon's name for the capture */
     char note[PATH_MAX + 16];
 };
 
-/* The folder must exist, the file need not. */
+/* Finds the session; the folder must exist, the file need not. */
 static int session_find(const char *given, struct session *session, struct ntk_err *err)
 {
     const char *slash = strrchr(given, '/');
@@ -108,8 +108,8 @@ static int session_find(const char *given, struct session *session, struct ntk_e
     return ret;
 }
 
-/* The address in the note, which the caller frees; NULL without a note. -errno: the path is another
- * object. */
+/* Reads the address in the note, which the caller frees; NULL without a note. -errno: the path is
+ * not a regular file. */
 static int note_read(const struct session *session, char **out_address, struct ntk_err *err)
 {
     uint8_t *bytes = NULL;
@@ -130,8 +130,8 @@ static int note_read(const struct session *session, char **out_address, struct n
     return 0;
 }
 
-/* From the option, else the note of a started session, else the environment; the caller frees it.
- * NULL: rejected. */
+/* Finds the endpoint in the option, else in the note of a started session, else in the environment;
+ * the caller frees it. Returns NULL if rejected. */
 static char *endpoint_find(const struct session *session, bool reads_note, struct ntk_err *err)
 {
     const char *named = getenv(NTK_RPC_ENDPOINT_VARIABLE);
@@ -153,7 +153,7 @@ static char *endpoint_find(const struct session *session, bool reads_note, struc
 
 /* ---- commands ---- */
 
-/* The answer, which the caller frees; out_reply NULL drops it. */
+/* Gets the answer, which the caller frees; if out_reply is NULL, the answer is dropped. */
 static int stop_call(struct ntk_rpc_client *client, const struct session *session,
                      ProtobufCMessage **out_reply, struct ntk_err *err)
 {
@@ -190,7 +190,7 @@ static int start(struct ntk_rpc_client *client, const struct session *session, c
     return ret;
 }
 
-/* 1 if parts of the capture are missing: err names them. */
+/* Returns 1 if parts of the capture are missing, with their names in err. */
 static int stop(struct ntk_rpc_client *client, const struct session *session, struct ntk_err *err)
 {
     ProtobufCMessage *reply = NULL;
@@ -216,14 +216,15 @@ static int stop(struct ntk_rpc_client *client, const struct session *session, st
     return ret;
 }
 
-/* The common part: a session, and its owner. */
+/* Common data of commands: a session, and its owner. */
 struct talk {
     struct session session;
     char *endpoint;
     struct ntk_rpc_client *client;
 };
 
-/* False: *out_code is the exit code. True: the caller must end it. */
+/* Begins a command. Returns false with the exit code in *out_code; true if the caller must end
+ * it. */
 static bool talk_begin(struct talk *talk, const struct ntk_opt_program *program, bool reads_note,
                        int *out_code)
 {

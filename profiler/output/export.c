@@ -11,14 +11,14 @@
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
-/* Semaphores that the vendor's runtime assigns to engines in each program: 3 GpSimd ... 6
+/* Semaphores that the vendor's runtime assigns to engines in each program: 3 GpSimd to 6
  * Vector. */
 #define ENGINE_SEMAPHORE_FIRST 3
 static const unsigned semaphore_engines[] = { NTK_NTFF_ENGINE_GPSIMD, NTK_NTFF_ENGINE_SCALAR,
                                               NTK_NTFF_ENGINE_TENSOR, NTK_NTFF_ENGINE_VECTOR };
 #define SAMPLED_INSTRUCTIONS 64
 
-/* Kept until the export is destroyed; NULL if out of memory. */
+/* Returns a text that is kept until the export is destroyed; NULL if out of memory. */
 static const char *__attribute__((format(printf, 2, 3)))
 keep_text(struct ntk_vec *texts, const char *format, ...)
 {
@@ -58,7 +58,7 @@ static int name_queues(const struct ntk_trace_core *core, struct ntk_export_core
     return 0;
 }
 
-/* A program in the open encoding may use its semaphores freely. */
+/* Returns true for a program in the open encoding, which may use its semaphores freely. */
 static bool is_open(const struct ntk_export *export, size_t core_index)
 {
     const struct ntk_trace_core *core = &export->trace->cores[core_index];

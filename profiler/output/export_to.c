@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* export_to - the formats by name, and the common end of all writers of one file. */
+/* export_to - lists the formats by name, and implements the common end of all writers of one
+ * file. */
 #include "profiler/output/export_to.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_summary - a summary as text and as JSON. */
+/* output_summary - writes a summary as text and as JSON. */
 #include "profiler/output/output.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ int packager_fail(const struct ntk_err *err)
     return 1;
 }
 
-/* The two kinds of files are easily confused. */
+/* Returns true for a capture, because users confuse the two kinds of files. */
 static bool is_capture(const char *path)
 {
     struct ntk_ntff *ntff = NULL;

@@ -68,7 +68,7 @@ enum ntk_isa_engine packager_engine_find(const char *name)
 
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* ".engine NAME MEMBER" */
+/* Parses ".engine NAME MEMBER". */
 static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *err)
 {
     char *rest = NULL;
@@ -125,7 +125,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
     return 0;
 }
 
-/* Number of bytes before the next line that starts with a dot. */
+/* Returns the number of bytes before the next line that starts with a dot. */
 static size_t lines_before_directive(const char *text, size_t text_bytes)
 {
     size_t at = 0;
@@ -164,7 +164,7 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
                 ntk_err_prefix(err, "line %u", number);
             }
         } else if (last) {
-            /* All lines up to the next directive together, because labels are known in all of
+            /* Pass all lines up to the next directive together, because labels are known in all of
              * them. */
             length = lines_before_directive(text + at, text_bytes - at);
             ret = ntk_isa_text_parse_program(text + at, length, number, last->engine, &last->code,
@@ -193,7 +193,7 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
     return binaries->count > 0 ? 0 : BAD("missing .engine");
 }
 
-/* The file that maps slots of a binary does not fit another binary. Without
+/* Returns the name of the file that maps slots, which does not fit another binary: without
  * "sg00/debug_info_asm_PE.dbg", slots of "sg00/PE.bin" have no name or source line. */
 static void slots_name(const char *binary, char *buf, size_t buf_bytes)
 {
@@ -245,7 +245,7 @@ static size_t without_slots_of(struct ntk_neff_pack_member *members, size_t coun
     return kept;
 }
 
-/* The members of the archive, replaced by those of the listing with the same names. */
+/* Replaces members of the archive with members of the listing that have the same name. */
 static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *binaries,
                            struct ntk_neff_pack_member *members, size_t *out_count,
                            struct ntk_err *err)

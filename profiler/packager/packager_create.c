@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager create: a NEFF from a folder of members. */
+/* neuron-packager create: creates a NEFF from a folder of members. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char *name;
 static const char *version;
 static const char *kelf_version;
 static const char *features;
-/* Default: from the header that unpack wrote, else a constant. */
+/* Default: value from the header that unpack wrote, else a constant. */
 #define NOT_GIVEN UINT64_MAX
 static uint64_t pkg_version = NOT_GIVEN;
 static uint64_t tpb_count = NOT_GIVEN;
@@ -138,7 +138,8 @@ static int add_folder(const char *folder, const char *prefix, int depth, struct 
     return ret;
 }
 
-/* info.json first, neff.json last, the rest by name: the same folder always gives the same file. */
+/* Orders members: info.json first, neff.json last, the rest by name, so that the same folder always
+ * produces the same file. */
 static int rank(const char *member)
 {
     return strcmp(member, "info.json") == 0 ? 0 : strcmp(member, "neff.json") == 0 ? 2 : 1;
@@ -175,7 +176,7 @@ static bool is_within(uint64_t given, uint64_t largest)
     return given == NOT_GIVEN || (given >= 1 && given <= largest);
 }
 
-/* The header of the NEFF that the folder was unpacked from, else defaults. */
+/* Reads the header of the NEFF from which the folder was unpacked, else uses defaults. */
 static int header_begin(struct ntk_neff_header *header, struct ntk_err *err)
 {
     char path[4096];

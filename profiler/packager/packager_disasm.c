@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-packager disasm: the programs of a NEFF's engines as JSON or as a listing, which asm can
- * read if it is in the open encoding.
+ * neuron-packager disasm: prints the programs of a NEFF's engines as JSON or as a listing, which
+ * asm can read if it is in the open encoding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static const char *output;
 static const char *only_engine;
 static const char *only_subgraph;
 static const char *nki_root;
-static struct ntk_source_text *sources; /* NULL: without their text */
+static struct ntk_source_text *sources; /* NULL without source text */
 static bool as_json;
 
 static const struct ntk_opt options[] = {
@@ -102,7 +102,8 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     }
 }
 
-#define POSITION_BYTES_MAX 2048 /* of a comment: asm limits lines to NTK_ISA_LINE_BYTES_MAX */
+/* maximum size of a comment: asm limits lines to NTK_ISA_LINE_BYTES_MAX */
+#define POSITION_BYTES_MAX 2048
 
 struct notes {
     const struct packager_listing *listing;
@@ -122,7 +123,7 @@ static void add_var_name(struct ntk_buf *out, const struct ntk_neff_subgraph *su
     }
 }
 
-/* Whether asm reads it as one word and it is safe for a terminal. */
+/* Returns true if asm reads it as one word and it is safe for a terminal. */
 static bool is_word(const char *name)
 {
     size_t bytes = strlen(name);
@@ -139,7 +140,7 @@ static bool is_word(const char *name)
     return true;
 }
 
-/* The text of the source line; NULL: unknown. */
+/* Returns the text of the source line; NULL if unknown. */
 static const char *text_of(const struct packager_instruction *instruction)
 {
     const struct ntk_neff_positions *positions = instruction->positions;
@@ -153,7 +154,7 @@ static const char *text_of(const struct packager_instruction *instruction)
     return function ? ntk_source_text_line(sources, function->file, kernel->line) : NULL;
 }
 
-/* " @ attn.py:278 kv_h=0,g=1: x = nl.load(y)" */
+/* Adds a position such as " @ attn.py:278 kv_h=0,g=1: x = nl.load(y)". */
 static void add_position(struct ntk_buf *out, const struct packager_instruction *instruction)
 {
     struct ntk_buf text = { 0 };
@@ -200,7 +201,7 @@ struct vendor_lines {
     struct packager_sums sums;
 };
 
-/* A line of vendor code: asm does not know these operations and reports an error. */
+/* Adds a line of vendor code: asm does not support these operations and reports an error. */
 static int add_vendor_line(const struct packager_instruction *instruction, void *ctx)
 {
     struct vendor_lines *lines = ctx;
@@ -229,13 +230,13 @@ static int add_vendor_line(const struct packager_instruction *instruction, void 
     return 0;
 }
 
-/* "12 and 34" */
+/* Adds a text such as "12 and 34". */
 static void add_traffic(struct ntk_buf *out, const char *memory, uint64_t read, uint64_t written)
 {
     ntk_buf_add_format(out, "%s %" PRIu64 " and %" PRIu64, memory, read, written);
 }
 
-/* The sums over an engine's slots, each executed once. */
+/* Adds the sums over an engine's slots, each executed once. */
 static void add_sums(struct ntk_buf *out, const struct packager_sums *sums)
 {
     const struct ntk_vendor_work *work = &sums->work;
@@ -308,7 +309,7 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* The source position, with the keys of a profile's rows. */
+/* Adds the source position, with the same keys as rows of a profile. */
 static int add_json_position(struct ntk_json *json, const struct packager_instruction *instruction)
 {
     const struct ntk_neff_positions *positions = instruction->positions;
@@ -430,7 +431,7 @@ static int add_json_engine(struct ntk_json *json, const struct packager_listing 
 
 struct printer {
     struct ntk_buf *out;
-    struct ntk_json json; /* of --json */
+    struct ntk_json json; /* for --json */
     bool is_incomplete;   /* names are damaged, as already reported */
 };
 
@@ -486,7 +487,8 @@ static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
     return ret;
 }
 
-/* Both cores of a pair may run the same definition. */
+/* Returns true if the definition was already printed, because both cores of a pair may run the same
+ * definition. */
 static bool is_again(const struct ntk_neff_kelf *kelf, uint32_t index)
 {
     for (uint32_t earlier = 0; earlier < index; earlier++) {

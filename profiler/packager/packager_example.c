@@ -11,8 +11,8 @@
 #include "shared/base/suggest.h"
 #include "shared/metrics/snapshot.h"
 
-#define COLUMNS 128    /* of a tensor engine */
-#define COLUMNS_MIN 64 /* of the smallest one */
+#define COLUMNS 128    /* columns of a tensor engine */
+#define COLUMNS_MIN 64 /* columns of the smallest tensor engine */
 
 static const char *output;
 static uint64_t size;
@@ -71,7 +71,7 @@ static void print_list(void)
     }
 }
 
-/* The machine that will load the file; NULL: unknown. */
+/* Returns the machine that will load the file; NULL if unknown. */
 static const struct ntk_machine *machine_find(void)
 {
     const char *instance = getenv("NEURON_SOFT_INSTANCE");
@@ -85,7 +85,7 @@ static const char *const machines[] = {
 };
 #define MACHINES (sizeof machines / sizeof *machines)
 
-/* Why it does not run on a machine; NULL: it does. */
+/* Returns the reason why it does not run on a machine; NULL if it does. */
 static const char *misfit_get(const struct ntk_example *example,
                               const struct ntk_example_options *built,
                               const struct ntk_machine *machine)
@@ -107,7 +107,7 @@ static const char *misfit_get(const struct ntk_example *example,
     return built->columns > machine->tensor_columns ? "a tensor engine with 64 columns" : NULL;
 }
 
-/* A line for each reason. */
+/* Prints a line for each reason. */
 static void misfits_tell(const struct ntk_example *example, const struct ntk_example_options *built)
 {
     bool is_reported[MACHINES] = { false };

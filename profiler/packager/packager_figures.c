@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state buffer, under any name; without a variable the address decides. */
+/* Returns true for the state buffer, with any name; without a variable the address decides. */
 static bool is_sbuf(const struct ntk_neff_subgraph *subgraph, uint64_t address)
 {
     const struct ntk_neff_var *var = ntk_vendor_slot_var(subgraph, address);
@@ -62,7 +62,8 @@ static void add_group(const struct ntk_neff_subgraph *subgraph,
 
 #define KEY_BYTES (NTK_VENDOR_TRIGGER_NAME_BYTES + 16)
 
-/* A trigger names a queue or one of its instances. False: too long for a trigger. */
+/* Composes the key of a queue or of one of its instances in a trigger. Returns false if it is too
+ * long for a trigger. */
 static bool put_key(char key[KEY_BYTES], uint32_t group, const char *queue)
 {
     return strlen(queue) <= NTK_VENDOR_TRIGGER_NAME_BYTES &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager info: the header, the nodes and their tensors, as text or JSON. */
+/* neuron-packager info: prints the header, the nodes and their tensors, as text or JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static const char *encoding_text(const struct ntk_neff *neff)
     return any ? "open" : "empty program";
 }
 
-/* The layout of a tensor in tensor_map.json. */
+/* Returns the layout of a tensor in tensor_map.json. */
 static const char *format_of(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
@@ -89,8 +89,8 @@ static uint64_t tensor_bytes(const struct ntk_neff *neff, const struct ntk_neff_
     return tensor->bytes_count;
 }
 
-/* The user of a node's tensor: the host function, or the first subgraph that reads or writes it, to
- * show stages of a pipeline. */
+/* Returns the user of a node's tensor: the host function, or the first subgraph that reads or
+ * writes it, to show stages of a pipeline. */
 static const char *owner_of(const struct ntk_neff *neff, const struct ntk_neff_node *node,
                             const char *tensor, enum ntk_neff_var_type type)
 {
@@ -108,7 +108,7 @@ static const char *owner_of(const struct ntk_neff *neff, const struct ntk_neff_n
     return kelf->subgraphs[0].name;
 }
 
-/* One row per tensor of a node; the callback prints it in its format. */
+/* A row for a tensor of a node; the callback prints it in its format. */
 struct row {
     uint32_t node;
     const char *executor;
@@ -241,7 +241,7 @@ static void print_line(const char *title, const char *text)
     printf("%-18s %s\n", title, clean);
 }
 
-/* Members with names and positions for users. */
+/* Prints the members with names and positions. */
 static void print_debug_members(const struct ntk_neff *neff)
 {
     bool is_first = true;

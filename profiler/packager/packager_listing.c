@@ -37,7 +37,7 @@ void packager_listing_end(struct packager_listing *listing)
     *listing = (struct packager_listing){ 0 };
 }
 
-/* Whether slots of the kernel's generation are known. */
+/* Returns true if slots of the kernel's generation are known. */
 static bool is_known_target(const char *target)
 {
     return strcmp(target, "sunda") == 0 || strcmp(target, "cayman") == 0 ||
@@ -143,7 +143,7 @@ static int each_of_ours(const struct packager_listing *listing, enum ntk_isa_eng
         if (instr.name_id > 0 && instr.name_id <= engine->name_count) {
             instruction.name = engine->names[instr.name_id - 1];
         }
-        instr.name_id = 0; /* a number that adds nothing to the name */
+        instr.name_id = 0; /* the number is not needed in addition to the name */
         ntk_buf_reset(&text);
         ntk_isa_text_print(&instr, &text);
         if (!ntk_buf_ok(&text)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of a NEFF for subcommands that copy them. */
+/* packager_members - reads the members of a NEFF for subcommands that copy them. */
 #include <stdlib.h>
 
 #include "profiler/packager/packager.h"
@@ -23,8 +23,8 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
         return ret;
     }
     ret = ntk_neff_read_header(bytes, count, out_header, err);
-    /* Commands that copy members keep them packed and read. Files that the reader rejects are not
-     * worth this memory. */
+    /* Commands that copy members keep them both packed and unpacked. A file that the reader rejects
+     * is not worth this memory. */
     if (ret == 0 && !hooks && (ret = ntk_neff_open_with(bytes, count, &look, &neff, err)) == 0) {
         ntk_neff_close(neff);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager optimize: a NEFF that loads faster, without debug files and compression. */
+/* neuron-packager optimize: writes a NEFF that loads faster, without debug files and
+ * compression. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-/* def.json lists its debug files: empties the lists. *out_text is NULL if nothing changes. */
+/* Empties the lists of debug files in def.json. *out_text is NULL if nothing changes. */
 static int clear_debug_lists(const struct ntk_tar_member *member, char **out_text,
                              struct ntk_err *err)
 {
@@ -61,7 +62,7 @@ static int clear_debug_lists(const struct ntk_tar_member *member, char **out_tex
     return has_changed && !*out_text ? ntk_err_no_memory(err) : 0;
 }
 
-/* The member for the result; new texts are added to made. */
+/* Takes a member for the result; new texts are added to made. */
 static int take(const struct ntk_tar_member *member, struct ntk_vec *members, struct ntk_vec *made,
                 struct ntk_err *err)
 {

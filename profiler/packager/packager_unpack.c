@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager unpack: the members of a NEFF as files, and its payload as neff.tgz. */
+/* neuron-packager unpack: writes the members of a NEFF to files, and its payload to neff.tgz. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

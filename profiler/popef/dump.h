@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump - the output of popef_dump about the files of a reader, as text and as JSON.
+ * dump - writes the output of popef_dump about the files of a reader, as text and as JSON.
  */
 #ifndef NTK_PROFILER_POPEF_DUMP_H
 #define NTK_PROFILER_POPEF_DUMP_H
@@ -18,13 +18,13 @@ struct dump {
     struct ntk_buf out; /* the caller writes and empties it */
 };
 
-/* Text from a file on one terminal line: unsafe and non-UTF-8 bytes become \n and \xNN. */
+/* Adds text from a file on one terminal line: unsafe and non-UTF-8 bytes become \n and \xNN. */
 void dump_add_safe(struct ntk_buf *out, const char *text);
-/* Whether a tensor or feed of any file has the anchor's data. */
+/* Returns true if a tensor or feed in any file has the anchor's data. */
 bool dump_is_popef_provided(const struct dump *dump, const struct popef_anchor *anchor);
-/* The head line of a file and its sections. */
+/* Writes the first line of a file and its sections. */
 void dump_text_file(struct dump *dump, size_t file);
-/* One object with everything of all files. */
+/* Writes one object with the content of all files. */
 void dump_json(struct dump *dump);
 
 #endif

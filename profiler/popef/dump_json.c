@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_json - everything in the files as one object. */
+/* dump_json - writes the content of the files as one object. */
 #include <stdio.h>
 
 #include "profiler/popef/dump.h"
@@ -150,7 +150,7 @@ static void put_unknown(struct ntk_json *json, const struct popef_blob *blob)
     ntk_json_object_end(json);
 }
 
-/* The records of one kind in the file, each printed by put. */
+/* Writes the records of one kind in the file, each with put. */
 #define LIST(key, kind, type, member, ...)                                         \
     do {                                                                           \
         const struct type *record;                                                 \

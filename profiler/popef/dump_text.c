@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_text - the listing: two blanks per level, one field per line, no data bytes. */
+/* dump_text - writes the listing: two blanks per level, one field per line, no data bytes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void indent(struct dump *dump, unsigned level)
     ntk_buf_add_fill(&dump->out, ' ', (size_t)level * INDENT);
 }
 
-/* "Anchors:" and the like. */
+/* Writes a heading such as "Anchors:". */
 static void heading(struct dump *dump, unsigned level, const char *text)
 {
     indent(dump, level);
@@ -57,7 +57,7 @@ static void heading(struct dump *dump, unsigned level, const char *text)
     ntk_buf_add_char(&dump->out, '\n');
 }
 
-/* "<label>:" before the value of a field. */
+/* Writes "<label>:" before the value of a field. */
 static void label(struct dump *dump, unsigned level, const char *text)
 {
     indent(dump, level);
@@ -67,7 +67,7 @@ static void label(struct dump *dump, unsigned level, const char *text)
     color(dump, COLOR_END);
 }
 
-/* An empty text leaves nothing after the colon. */
+/* Writes a field; an empty text leaves nothing after the colon. */
 static void field(struct dump *dump, unsigned level, const char *name, const char *value)
 {
     label(dump, level, name);
@@ -145,7 +145,7 @@ static int by_name(const void *a, const void *b)
     const struct popef_option *const *y = b;
     int order = strcmp((*x)->name, (*y)->name);
 
-    /* Equal names keep their order in the file, which is that in memory. */
+    /* Equal names keep their order in the file, which is the order in memory. */
     return order != 0 ? order : (*x > *y) - (*x < *y);
 }
 

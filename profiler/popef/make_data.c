@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* make_data - the data of tensors, feeds and opaque blobs: NumPy arrays, raw files, values. */
+/* make_data - reads the data of tensors, feeds and opaque blobs: NumPy arrays, raw files,
+ * values. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include "shared/formats/neff/neff.h"
 
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
-#define START_BYTES 4200 /* of a NumPy file: its header */
+#define START_BYTES 4200 /* bytes at the start of a NumPy file that contain its header */
 
-/* NumPy's names of types; 8-bit floats are bytes there. */
+/* NumPy's names of types; 8-bit floats are bytes in NumPy. */
 static const struct {
     const char *descr;
     enum popef_data_type type;
@@ -102,7 +103,7 @@ static int values_read(struct make_description *d, const json_t *values, struct 
                        popef_data_type_name(data->info.data_type));
         default:
             whole = json_is_true(item) ? 1 : whole;
-            ntk_buf_add(&buf, &whole, bytes); /* little endian, as the file */
+            ntk_buf_add(&buf, &whole, bytes); /* little-endian, as in the file */
             break;
         }
     }
@@ -135,7 +136,7 @@ static int file_open(struct make_description *d, const char *file, struct make_d
     return 0;
 }
 
-/* An 8-bit float is stored as an array of bytes of the same size. */
+/* Overrides the type: an 8-bit float is stored as an array of bytes of the same size. */
 static int type_override(const char *name, const char *type_name, struct make_data *data,
                          struct ntk_err *err)
 {
@@ -171,7 +172,7 @@ static int shape_read(const json_t *shape, struct make_data *data, struct ntk_er
     return 0;
 }
 
-/* The number of tensors in a feed, which must divide its size. */
+/* Computes the number of tensors in a feed, which must divide its size. */
 static int feed_count(struct make_data *data, bool is_npy, struct ntk_err *err)
 {
     if (is_npy) {
@@ -237,7 +238,7 @@ static int opaque_read(struct make_description *d, const json_t *item, struct ma
         }
         return ret;
     }
-    data->bytes = (uint8_t *)(text ? text : ""); /* only read */
+    data->bytes = (uint8_t *)(text ? text : ""); /* the bytes are only read */
     data->bytes_count = text ? strlen(text) : 0;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_make example - models that run on software NeuronCores: a sum of two numbers with its
- * parameter, and one with a parameter that grows with each execution.
+ * popef_make example - creates models that run on software NeuronCores: a sum of two numbers with
+ * its parameter, and a model with a parameter that grows with each execution.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
-/* Adds two rows of numbers. */
+/* Creates a NEFF that adds two rows of numbers. */
 static int neff_make(const char *name, const char *x_name, const char *w_name, const char *y_name,
                      uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
 {
@@ -65,7 +65,7 @@ static int neff_make(const char *name, const char *x_name, const char *w_name, c
     return ret;
 }
 
-/* The example of the format's guide: its names, options, flow and programs. */
+/* The example in the guide of the format: its names, options, flow and programs. */
 static const char add_text[] =
     "{ \"producer\": \"popart\","
     "  \"executable\": { \"name\": \"3284579348837926701\", \"compress\": %s, \"programs\": {"
@@ -103,7 +103,7 @@ static const char accumulate_text[] =
     "  \"feeds\": [ { \"name\": \"step\", \"dataType\": \"F32\", \"shape\": [2],"
     "    \"values\": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0] } ] }";
 
-/* Names of tensors are those of its program. */
+/* Examples; names of tensors are the same as in the program. */
 static const struct example {
     const char *name;
     const char *text;

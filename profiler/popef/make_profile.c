@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* make_profile - producers as tables: names of programs and handles, flow, order of blobs. */
+/* make_profile - describes producers as tables: names of programs and handles, flow, order of
+ * blobs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 
 struct make_profile {
     const char *name;
-    const char *executable; /* default name; NULL: a hash of the content */
+    const char *executable; /* default name; NULL for a hash of the content */
     int order[6];           /* kinds of blobs */
-    const char *opaque[2];  /* that it writes; the second at the end of the file */
+    const char *opaque[2];  /* opaque blobs that it writes; the second at the end of the file */
     const struct popef_program_name *map;
     size_t map_count;
-    /* Programs by what they move, and the prefix of a name in a handle. */
+    /* Programs by the data that they move, and the prefix of a name in a handle. */
     uint32_t load, main, save;
     const char *input, *weight_output, *output;
     bool is_popart;               /* the flow depends on training, seed, RNG state and counters */
@@ -103,7 +104,8 @@ static char *text_of(struct make_description *d, const char *before, const char 
     return asprintf(&joined, "%s%s", before, text) < 0 ? NULL : make_keep(d, joined);
 }
 
-/* Data fed by a tensor of the file is a weight: it moves once, at load and save. */
+/* Fills an anchor. Data fed by a tensor in the file is a weight: it moves once, at load and
+ * save. */
 static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, struct ntk_err *err)
 {
     const struct make_profile *profile = d->profile;
@@ -121,7 +123,7 @@ static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, 
             return ntk_err_no_memory(err);
         }
     }
-    if (anchor->programs.count == SIZE_MAX) { /* no list at all */
+    if (anchor->programs.count == SIZE_MAX) { /* there is no list */
         uint32_t *index = make_keep(d, malloc(sizeof *index));
 
         if (!index) {
@@ -134,7 +136,7 @@ static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, 
     return 0;
 }
 
-/* The first keeps its name, the others get a suffix 0, 1, 2 … */
+/* Numbers duplicates: the first keeps its name, the others get a suffix 0, 1, 2 … */
 static int duplicates_number(struct make_description *d, struct ntk_err *err)
 {
     struct popef_anchor *anchors = d->anchors.items;
@@ -190,7 +192,8 @@ static int flow_fill(struct make_description *d, struct ntk_err *err)
     return failed < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Programs of load and save without a description copy the tensors that refer to them. */
+/* Fills programs: load and save programs without a description copy the tensors that refer to
+ * them. */
 static int programs_fill(struct make_description *d, struct ntk_err *err)
 {
     const struct {

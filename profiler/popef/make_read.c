@@ -19,7 +19,7 @@ void *make_keep(struct make_description *description, void *memory)
     return memory;
 }
 
-/* keys: all allowed keys, NULL-ended. */
+/* keys: all allowed keys, with NULL at the end. */
 static int object_check(const json_t *object, const char *what, const char *const *keys,
                         struct ntk_err *err)
 {
@@ -90,7 +90,7 @@ static int index_of(const char *what, const char *text, uint32_t *out, struct nt
     return 0;
 }
 
-/* A list of program numbers, into a vec of uint32_t. */
+/* Reads a list of program numbers to a vec of uint32_t. */
 static int programs_get(const json_t *object, const char *what, const char *key,
                         struct ntk_vec *out, bool *out_is_given, struct ntk_err *err)
 {

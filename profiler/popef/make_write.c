@@ -117,8 +117,8 @@ static int executable_make(struct make_description *d, struct executable *out, s
                   : archive_make(d, out, err);
 
     if (ret == 0 && d->executable[0] == '\0' &&
-        make_profile_hashes(d->profile)) {   /* like PopART: a decimal hash */
-        uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+        make_profile_hashes(d->profile)) {   /* a decimal hash, as in PopART */
+        uint64_t hash = 0xcbf29ce484222325u; /* initial value of FNV-1a */
 
         for (size_t i = 0; i < out->count; i++) {
             hash = (hash ^ out->bytes[i]) * 0x100000001b3u;
@@ -254,7 +254,7 @@ static int kind_put(struct popef_writer *writer, struct make_description *d,
         return metadata_put(writer, d, err);
     }
     ntk_vec_each(struct make_data, data, list) {
-        /* PopTorch adds its own at the end of the file. */
+        /* PopTorch adds its opaque blob at the end of the file. */
         bool is_last = kind == POPEF_BLOB_OPAQUE && strcmp(data->name, "poptorch") == 0;
 
         ret = ret == 0 && !is_last ? data_put(writer, d, data, kind, err) : ret;
@@ -262,7 +262,7 @@ static int kind_put(struct popef_writer *writer, struct make_description *d,
     return ret;
 }
 
-/* Checks before writing that data fits the anchor of its name. */
+/* Checks before writing that data fits the anchor with its name. */
 static int anchors_check(const struct make_description *d, struct ntk_err *err)
 {
     ntk_vec_each(struct popef_anchor, anchor, &d->anchors) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_dump - shows the content of PopEF files: options, files, exit code. The listing is
- * dump_text.c, JSON dump_json.c.
+ * popef_dump - shows the content of PopEF files: options, files, exit code. dump_text.c writes the
+ * listing, dump_json.c JSON.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void say(const char *text)
     ntk_log_error(NULL, "%s", text);
 }
 
-/* Limit of reported dangling links per file. */
+/* Maximum number of reported dangling links per file. */
 #define LINKS_SHOWN_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,
@@ -66,7 +66,7 @@ static void link_check(const struct popef_reader *reader, const struct popef_blo
     }
 }
 
-/* Reports dangling links among all readable files. */
+/* Reports dangling links in all readable files. */
 static void warn_of_links(const struct popef_reader *reader)
 {
     const struct popef_metadata_blob *data;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         say(err.text);
         return 1;
     }
-    /* Reads all of them first: whether an anchor has data depends on every file. */
+    /* Read all files first, because any file may have the data of an anchor. */
     for (int i = first; i < argc; i++) {
         if (popef_reader_parse_file(reader, argv[i], &err) < 0) {
             say(err.text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_make - makes PopEF files: the subcommands and their options. */
+/* popef_make - creates PopEF files: the subcommands and their options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int make_fail(const struct ntk_err *err)
     return ntk_log_failure(NULL, err);
 }
 
-/* The folder of a path, freed with free(). */
+/* Returns the folder of a path; the caller frees it with free(). */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -11,10 +11,10 @@
 struct writing {
     struct ntk_live_records *to;
     const struct ntk_live_host *host;
-    uint64_t realtime_ns;   /* of the host's monotonic time 0 */
-    uint8_t first_type;     /* that of cause 0; nc_idle follows the last cause */
-    struct ntk_map threads; /* those that are shown, by tid */
-    struct ntk_vec gaps;    /* struct ntk_host_gap: of any core, merged, by time */
+    uint64_t realtime_ns;   /* real time of the host's monotonic time 0 */
+    uint8_t first_type;     /* type of cause 0; nc_idle follows the last cause */
+    struct ntk_map threads; /* shown threads, by tid */
+    struct ntk_vec gaps;    /* elements are struct ntk_host_gap: of any core, merged, by time */
 };
 
 static void put(struct writing *w, uint16_t core, size_t type, uint32_t tid, const char *name,
@@ -66,7 +66,7 @@ static int choose_threads(struct writing *w)
 
 NTK_ORDER(compare_starts, struct ntk_host_gap, NTK_UP(start_ns));
 
-/* Those of several cores at one time are one. */
+/* Merges gaps: gaps of several cores at one time become one. */
 static int merge_gaps(struct writing *w)
 {
     size_t kept = 0;
@@ -98,7 +98,7 @@ static const char *function_name(const struct writing *w, uint32_t stack, bool i
     return function ? function->name : "";
 }
 
-/* The first of the thread's samples at the time or later; NULL: none. */
+/* Returns the first of the thread's samples at the time or later; NULL if none. */
 static const struct ntk_host_sample *sample_at(const struct ntk_vec *samples, uint32_t tid,
                                                uint64_t time_ns)
 {
@@ -117,7 +117,7 @@ static const struct ntk_host_sample *sample_at(const struct ntk_vec *samples, ui
     return low < samples->count && all[low].tid == tid ? &all[low] : NULL;
 }
 
-/* While it has no slice, in the gaps: [start_ns, end_ns). */
+/* Writes spans for [start_ns, end_ns) within gaps, in which the thread has no slice. */
 static void put_running(struct writing *w, const struct ntk_host_thread *thread, uint64_t start_ns,
                         uint64_t end_ns, size_t *gap_at)
 {
@@ -151,7 +151,7 @@ static void put_slice(struct writing *w, const struct ntk_host_slice *slice)
         "", ready_ns, slice->end_ns);
 }
 
-/* Slices are sorted by thread, then start. */
+/* Writes a thread; slices are sorted by thread, then start. */
 static void put_thread(struct writing *w, const struct ntk_host_thread *thread, size_t first)
 {
     const struct ntk_host_slice *slices = w->host->records->slices.items;
@@ -175,7 +175,7 @@ static void put_thread(struct writing *w, const struct ntk_host_thread *thread, 
 static int put_threads(struct writing *w)
 {
     const struct ntk_vec *slices = &w->host->records->slices;
-    struct ntk_map firsts = { 0 }; /* slice of a thread, 1 + its index */
+    struct ntk_map firsts = { 0 }; /* from a thread to 1 + index of its first slice */
     int ret = 0;
 
     for (size_t i = slices->count; i-- > 0 && ret == 0;) {
@@ -196,7 +196,7 @@ static int put_threads(struct writing *w)
 
 /* ---- cores ---- */
 
-/* The cause with the most time in it; pieces are sorted by gap. */
+/* Returns the cause with the most time in the gap; pieces are sorted by gap. */
 static const char *main_cause(const struct ntk_vec *pieces, size_t gap, size_t *at)
 {
     uint64_t ns[NTK_HOST_CAUSE_COUNT] = { 0 };
@@ -213,11 +213,12 @@ static const char *main_cause(const struct ntk_vec *pieces, size_t gap, size_t *
     return ntk_host_cause_name(best);
 }
 
-/* Physical cores of one logical one are idle together: the first one's gaps. */
+/* Writes the gaps of the first physical core of each logical core, because its cores are idle
+ * together. */
 static void put_gaps(struct writing *w)
 {
     const struct ntk_vec *gaps = &w->host->records->gaps;
-    uint32_t first[NTK_SEGMENT_CORES] = { 0 }; /* 1 + physical, by logical */
+    uint32_t first[NTK_SEGMENT_CORES] = { 0 }; /* by logical core: 1 + first physical core */
     size_t piece = 0;
 
     for (size_t i = 0; i < gaps->count && !w->to->failed; i++) {

@@ -8,7 +8,8 @@
 #include "shared/base/str.h"
 #include "shared/formats/ntrace/ntrace_comm.h"
 
-#define NAMES_MAX 65536U /* further names are dropped: an application may invent any number */
+/* maximum; further names are dropped, because an application may invent any number */
+#define NAMES_MAX 65536U
 
 enum type {
     EXECUTE,
@@ -83,7 +84,7 @@ static void model_put(struct ntk_live_records *records, uint32_t id, uint32_t na
     }
 }
 
-/* The name of a model that was loaded or unloaded meanwhile. */
+/* Returns the name of a model that was loaded or unloaded meanwhile. */
 static uint32_t loaded_name(struct ntk_live_records *records, uint32_t model_id, uint32_t text_id)
 {
     char text[256];
@@ -107,7 +108,8 @@ static void models_read(struct ntk_live_records *records)
     }
 }
 
-/* The name of the communicator in a slot of the segment's table; 0: unknown (by now). */
+/* Returns the name of the communicator in a slot of the segment's table; 0 if unknown, possibly
+ * because it is gone. */
 static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
 {
     char text[NTK_NTRACE_COMM_BYTES];
@@ -133,7 +135,7 @@ static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
     return 0;
 }
 
-/* Cores acquired later are counted from the first of the process. */
+/* Reads the cores; cores acquired later are counted from the first of the process. */
 static void cores_read(struct ntk_live_records *records)
 {
     size_t count = ntk_ring_segment_cores(records->segment, records->cores, NTK_SEGMENT_CORES);
@@ -170,7 +172,7 @@ static void names_write(struct ntk_live_records *records)
     ntk_vec_clear(&records->unwritten);
 }
 
-/* A piece for each core that has events. */
+/* Writes a piece for each core that has events. */
 static void pieces_write(struct ntk_live_records *records)
 {
     names_write(records);
@@ -207,7 +209,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
         records->first_ns = event->time_ns;
     }
     records->event[records->count] = *event;
-    /* Events without a core are on the first. */
+    /* Events without a core are stored for the first core. */
     records->nc[records->count++] =
         logical > records->first_logical ? logical - records->first_logical : 0;
     if (records->count == NTK_LIVE_PIECE_EVENTS) {
@@ -217,7 +219,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
 
 /* ---- records to events ---- */
 
-/* Both ends of a span, in which the device's clock advances by `device_ns`. */
+/* Adds both ends of a span, in which the device's clock advances by `device_ns`. */
 static void span_add(struct ntk_live_records *records, uint16_t core, struct ntk_ntrace_event event,
                      uint64_t start_ticks, uint64_t ticks, uint64_t device_ns)
 {
@@ -427,14 +429,14 @@ void ntk_live_records_look(struct ntk_live_records *records)
 
 void ntk_live_records_drain(struct ntk_live_records *records)
 {
-    records->has_comms = false; /* read again at its next operation */
+    records->has_comms = false; /* the table is read again at the next operation */
     (void)ntk_ring_segment_drain(records->segment, 0, batch_take, records);
 }
 
 void ntk_live_records_end(struct ntk_live_records *records, uint64_t lost)
 {
     pieces_write(records);
-    if (!records->failed) { /* at least one piece, which is for all cores */
+    if (!records->failed) { /* writes at least one piece, which is for all cores */
         records->failed =
             ntk_ntrace_writer_add_events(&records->writer, 0, records->first_logical,
                                          lost + records->beyond, NULL, 0, records->err);

@@ -16,7 +16,8 @@
 #include "shared/base/fs.h"
 #include "shared/base/host.h"
 
-/* A ring of 16,384 slots lasts at least this long at three million records per second. */
+/* Interval of drains; a ring of 16,384 slots lasts at least this long at three million records per
+ * second. */
 #define DRAIN_NS (5 * NTK_NS_PER_MS)
 #define POLL_NS (50 * NTK_NS_PER_MS)
 #define FOLDERS_OF_A_SECOND 100U
@@ -38,7 +39,7 @@ struct ntk_ring_segment *ntk_live_trace_segment(struct ntk_ring_registry *regist
     return NULL;
 }
 
-/* Named like the folder of an inspection; NULL with a message. */
+/* Creates a folder with a name as for an inspection; NULL with a message. */
 static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
 {
     char time_text[32];
@@ -105,9 +106,9 @@ struct ntk_live_trace {
     struct ntk_ring_registry *registry;
     const struct ntk_clock *clock;
     struct ntk_live_trace_result result;
-    struct ntk_err err; /* of the records */
+    struct ntk_err err; /* error of the records */
     uint64_t begin_ns, realtime_ns, polled_ns;
-    uint64_t lost; /* before */
+    uint64_t lost; /* number of lost events before */
     bool from_oldest;
 };
 
@@ -250,7 +251,8 @@ int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host 
     if (ret < 0) {
         return ret;
     }
-    /* Events from before the recording are part of it: it began with the first of them. */
+    /* Events from before the recording are part of it: the recording starts with the first of
+     * them. */
     bool begins_before =
         trace->from_oldest && records->first_ns && records->first_ns < trace->realtime_ns;
     int saved = info_write(records, trace->result.folder,
@@ -260,7 +262,7 @@ int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host 
         return saved;
     }
     *out_result = trace->result;
-    trace->result.folder = NULL; /* the caller's now */
+    trace->result.folder = NULL; /* owned by the caller now */
     return ret;
 }
 

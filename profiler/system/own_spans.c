@@ -23,22 +23,23 @@ enum {
     IS_HARDWARE = 8,
 };
 
-#define CLOCKS_MAX 16U /* physical cores per logical core: neighbours in their device */
+/* maximum number of physical cores per logical core: neighbours in their device */
+#define CLOCKS_MAX 16U
 
-/* Offset of the host's clock to those of the physical cores per logical core; 0: unknown. */
+/* Offset of the host's clock to the clock of each physical core of a logical core; 0 if unknown. */
 struct clocks {
     uint32_t nc;
-    bool has_sync; /* in recordings without sync points, 0 means no clock */
+    bool has_sync; /* false: a recording without sync points, where 0 means no clock */
     int64_t ahead_ns[CLOCKS_MAX];
 };
 
 struct own_reading {
     struct span_reading base;    /* its trace, spans, and waiting starts */
-    struct span_waiting stops;   /* that wait for their start */
-    struct ntk_vec types, names; /* of const char *, from all pieces so far */
-    struct ntk_vec flags;        /* of uint8_t, of types */
+    struct span_waiting stops;   /* stops that wait for their start */
+    struct ntk_vec types, names; /* elements are const char *, from all pieces so far */
+    struct ntk_vec flags;        /* elements are uint8_t, by type */
     struct clocks clocks;
-    uint32_t last_nc; /* of the previous piece */
+    uint32_t last_nc; /* core of the previous piece */
     uint64_t last_lost;
     bool has_piece;
 };
@@ -64,8 +65,8 @@ static int flags_take(struct own_reading *reading)
     return 0;
 }
 
-/* A start or an instant. An error of a run is at the time of the core's clock, not when the host
- * noticed it. */
+/* Takes a start or an instant. An error of a run has the time of the core's clock, not the time at
+ * which the host noticed it. */
 static void clocks_take(struct clocks *clocks, unsigned flags, struct ntk_system_span *span)
 {
     if (!(flags & IS_HARDWARE)) {
@@ -84,7 +85,7 @@ static void clocks_take(struct clocks *clocks, unsigned flags, struct ntk_system
     }
 }
 
-/* The reader owns the texts of a piece, the trace those of spans. */
+/* Takes texts: the reader owns the texts of a piece, the trace owns texts of spans. */
 static int texts_take(struct own_reading *reading, struct ntk_vec *list, char *const *texts,
                       size_t count)
 {
@@ -170,8 +171,8 @@ static struct ntk_system_span *waiting_take(struct own_reading *reading,
     return span;
 }
 
-/* Adds the span; one end of a longer one waits for the other. The first with a number keeps
- * waiting; beyond the limit, both ends stay separate. */
+/* Adds the span; one end of a longer span waits for the other. If two have the same number, the
+ * first keeps waiting; beyond the limit, both ends remain separate. */
 static int span_add(struct own_reading *reading, const struct ntk_system_span *span,
                     struct span_waiting *waiting)
 {
@@ -217,7 +218,7 @@ static int event_take(struct own_reading *reading, const NtkNtracePb__Core *core
     return other ? 0 : span_add(reading, &span, &reading->base.waiting);
 }
 
-/* Pieces of one core have running totals: use the last. */
+/* Takes lost events. Pieces of one core have running totals, so the last one is used. */
 static void lost_take(struct own_reading *reading, const NtkNtracePb__Core *core)
 {
     if (reading->has_piece && reading->last_nc != core->nc_idx) {
@@ -268,7 +269,7 @@ int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_e
         trace->lost += reading->last_lost;
         ret = sorted < 0 ? sorted : ret;
     } else {
-        trace->lost = 0; /* like a missing file */
+        trace->lost = 0; /* same as a missing file */
     }
     ntk_span_reading_fini(&reading->base);
     ntk_span_waiting_fini(&reading->stops);

@@ -13,7 +13,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define DEPTH_MAX 3 /* output folder, process, time */
+#define DEPTH_MAX 3 /* levels: output folder, process, time */
 
 static int path_compare(const void *a, const void *b)
 {
@@ -47,8 +47,9 @@ bool ntk_session_is_trace_file(const char *path)
                   ntk_fs_pread(fd, b, sizeof b, 0) == 0;
         close(fd);
     }
-    /* Ours: field 1 is the version, 2 a text. The vendor's: field 1 the version, 2 a number; or
-     * length-prefixed records of less than 1 MiB that start with the time (field 2) or a number. */
+    /* In files of this project field 1 is the version, 2 a text. In files of the vendor field 1 is
+     * the version, 2 a number; or there are length-prefixed records of less than 1 MiB that start
+     * with the time (field 2) or a number. */
     return is_read && ((b[0] == 0x08 && b[1] <= 3 && (b[2] == 0x12 || b[2] == 0x10)) ||
                        (b[0] && b[2] < 0x10 && b[3] == 0 && (b[4] == 0x08 || b[4] == 0x10)));
 }
@@ -151,7 +152,7 @@ int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_p
     return ret;
 }
 
-/* "..._vnc_3.ntff", "profile_nc_3_session_1.ntff". */
+/* Names are "..._vnc_3.ntff" or "profile_nc_3_session_1.ntff". */
 uint32_t ntk_session_core_of(const char *path)
 {
     const char *name = strrchr(path, '/');

@@ -12,7 +12,7 @@
 
 #define CORE_MAX 65535
 
-/* The next word of a comma-separated list; false at its end. */
+/* Returns the next word of a comma-separated list; false at its end. */
 static bool word_next(const char **list, const char **out_word, size_t *out_bytes)
 {
     while (**list == ',' || **list == ' ') {
@@ -69,7 +69,8 @@ static bool is_wanted_core(const struct ntk_span_filter *filter, uint32_t core)
     return !filter->has_cores;
 }
 
-/* Everything named by words without ^ (everything if there are none), except for words with ^. */
+/* Returns true for types in words without ^ (all types if there are none), except for types in
+ * words with ^. */
 static bool is_wanted_type(const struct ntk_span_filter *filter, const char *type)
 {
     const char *list = filter->types;
@@ -136,7 +137,7 @@ static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *s
     return true;
 }
 
-/* The state of an account at the start of the window. */
+/* Notes the state of an account at the start of the window. */
 static void note_base(struct ntk_system_trace *trace, const struct ntk_system_span *span)
 {
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
@@ -193,7 +194,7 @@ static uint64_t after(uint64_t ns, uint64_t first_ns)
     return ns > first_ns ? ns - first_ns : 0;
 }
 
-/* Checks limits and errors. */
+/* Cuts a trace to the window; checks limits and errors. */
 static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
 {
     char begin[NTK_UNITS_TEXT_BYTES];
@@ -231,7 +232,7 @@ int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_syste
     if (!filter->has_cores && !filter->types && is_wanted_here && !has_window(filter)) {
         return 0;
     }
-    /* The new index of each span, or of the one around it. */
+    /* new index of each span, or of its enclosing span */
     size_t *places = malloc((trace->span_count + 1) * sizeof *places);
     if (!places) {
         return -ENOMEM;

@@ -7,16 +7,16 @@
 
 #define SORTER_BYTES ((size_t)24 << 20)
 
-struct item { /* of the sorter */
+struct item { /* item of the sorter */
     int64_t start_ns;
     uint64_t tracking_id;
     uint64_t span;
-    uint64_t whole_start_ns; /* sorts times beyond INT64_MAX */
+    uint64_t whole_start_ns; /* allows sorting of times beyond INT64_MAX */
 };
 
 NTK_ORDER(item_compare, struct item, NTK_UP(whole_start_ns) NTK_UP(tracking_id));
 
-/* Drops stops without a start; starts without a stop last until the end of the trace. */
+/* Drops stops without a start; a start without a stop lasts until the end of the trace. */
 static int spans_end(struct span_reading *reading, struct ntk_sorter *sorter)
 {
     struct ntk_system_span *spans = reading->spans.items;

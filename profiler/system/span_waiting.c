@@ -41,7 +41,7 @@ static int slots_grow(struct span_waiting *waiting)
     return 0;
 }
 
-/* Closes the gap, so that later entries are still found. */
+/* Removes an entry and closes the gap, so that later entries are still found. */
 void ntk_span_waiting_remove(struct span_waiting *waiting, struct span_slot *slot)
 {
     size_t mask = waiting->slot_count - 1;

@@ -43,7 +43,7 @@ void ntk_system_span_join(struct ntk_system_span *span)
 {
     uint64_t end_ns;
 
-    /* Setting the clock back must not give a negative time. */
+    /* The duration must not be negative if the clock was set back. */
     span->end_ns = span->end_ns > span->start_ns ? span->end_ns : span->start_ns;
     if (span->device_end_ns < span->device_start_ns) {
         span->device_end_ns = span->device_start_ns;
@@ -96,7 +96,7 @@ static void warn(struct ntk_system_trace *trace, const struct ntk_err *err)
     }
 }
 
-/* NULL if the file does not exist. */
+/* Returns NULL if the file does not exist. */
 static char *file_of(const struct ntk_system_trace *trace, const char *name)
 {
     char *path = NULL;
@@ -111,7 +111,7 @@ static char *file_of(const struct ntk_system_trace *trace, const char *name)
     return path;
 }
 
-#define HEAD_BYTES 256U /* enough to distinguish our files and the vendor's */
+#define HEAD_BYTES 256U /* enough to distinguish files of this project and the vendor */
 
 enum file {
     FILE_INFO,
@@ -125,10 +125,10 @@ enum file_state {
     STATE_MISSING,
     STATE_EMPTY,
     STATE_WHOLE,
-    STATE_DAMAGED, /* and reported */
+    STATE_DAMAGED, /* damaged, and reported */
 };
 
-/* Either reader puts what it reads into the trace. */
+/* Reads information; both readers store their data in the trace. */
 static int info_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
 {
     return ntk_ntrace_read_info(path, &trace->info, err);
@@ -158,7 +158,7 @@ static const struct {
                       ntk_vendor_trace_is_stream },
 };
 
-/* Number of bytes read, or -1. */
+/* Returns the number of bytes read, or -1. */
 static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_err *err)
 {
     int fd = ntk_fs_open_regular(path, NULL, err);
@@ -174,8 +174,8 @@ static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_
     return count;
 }
 
-/* A warning reports missing events. A note is information about files that may be as the process
- * left them. */
+/* Reports missing files. A warning reports missing events. A note is information about files that
+ * the process may not have written. */
 static void missing_tell(struct ntk_system_trace *trace, const enum file_state states[FILE_COUNT])
 {
     enum file_state state = states[FILE_TRACE];
@@ -210,7 +210,7 @@ static void missing_tell(struct ntk_system_trace *trace, const enum file_state s
     }
 }
 
-/* An unreadable file is a warning. -ENOMEM. */
+/* Reads the files; an unreadable file is a warning. -ENOMEM. */
 static int files_read(struct ntk_system_trace *trace, enum file_state states[FILE_COUNT])
 {
     int ret = 0;
@@ -244,10 +244,10 @@ static int files_read(struct ntk_system_trace *trace, enum file_state states[FIL
 
 /* ---- spans ---- */
 
-/* The open spans of one thread during a pass by start. */
+/* Open spans of one thread during a pass by start. */
 struct open_spans {
     uint32_t thread_id;
-    struct ntk_vec stack; /* of size_t */
+    struct ntk_vec stack; /* elements are size_t */
 };
 
 static struct ntk_vec *stack_of(struct ntk_vec *threads, uint32_t thread_id)
@@ -266,7 +266,7 @@ static struct ntk_vec *stack_of(struct ntk_vec *threads, uint32_t thread_id)
     return &added->stack;
 }
 
-#define THREADS_MAX 4096U /* limit for hostile files */
+#define THREADS_MAX 4096U /* maximum, because files may be hostile */
 
 static int nest(struct ntk_system_trace *trace)
 {
@@ -291,11 +291,11 @@ static int nest(struct ntk_system_trace *trace)
                 break;
             }
             if (open->end_ns > span->start_ns) {
-                break; /* they overlap: the later one has no parent */
+                break; /* they overlap, so the later one has no parent */
             }
             ntk_vec_remove(stack, stack->count - 1);
         }
-        /* Spans of a core do not contain those of the thread that collects them. */
+        /* Spans of a core do not contain spans of the thread that collects them. */
         if (!span->is_instant && !span->is_partial && !ntk_system_type_is_hardware(span->type)) {
             ret = ntk_vec_push(stack, &i) < 0 ? -ENOMEM : 0;
         }
@@ -308,7 +308,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
-/* Takes the bounds of the inspection, or of the events if trace_info.pb has none. */
+/* Finds the bounds of the inspection, or of the events if trace_info.pb has none. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {
@@ -325,7 +325,8 @@ static void bounds_find(struct ntk_system_trace *trace)
     }
 }
 
-/* The vendor's trace_info.pb does not record the cores of the process: use those of events. */
+/* Counts the cores of the process from events, because the vendor's trace_info.pb does not record
+ * them. */
 static void vendor_cores_count(struct ntk_system_trace *trace)
 {
     uint32_t last = 0;
@@ -453,7 +454,7 @@ const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_t
                         : NULL;
 }
 
-/* Length of the key, length of the value, both texts; an empty key ends a list. */
+/* The format is: length of the key, length of the value, both texts; an empty key ends a list. */
 bool ntk_system_extra_next(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                            struct ntk_system_extra *extra)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_trace - host and core activity of one inspected process, from the folder of an inspection:
- * starts and stops are paired to spans, spans are nested by thread. One model for our files
- * (docs/formats/ntrace.md) and for the vendor's (docs/formats/vendor-trace.md).
+ * system_trace - reads host and core activity of one inspected process from the folder of an
+ * inspection: starts and stops are paired to spans, spans are nested by thread. Files of this
+ * project (docs/formats/ntrace.md) and of the vendor (docs/formats/vendor-trace.md) have the same
+ * model.
  *
  * Spans of a long trace are in a mapped temporary file. A pass over all of them returns memory with
  * ntk_system_trace_passed().
  *
- * Owner:   ntk_system_trace_open() allocates, _close() frees; texts live as long.
+ * Owner:   ntk_system_trace_open() allocates, _close() frees the trace and its texts.
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_SYSTEM_SYSTEM_TRACE_H
@@ -32,30 +33,31 @@
 #define NTK_SYSTEM_TIME_NS_MAX (UINT64_C(1) << 61)
 
 struct ntk_system_span {
-    const char *type;  /* "nrt_execute" */
-    const char *name;  /* of the model, the tensor or the memory use; "" */
-    uint64_t start_ns; /* host time, since 1970 UTC; the stop if the start is lost */
+    const char *type;  /* such as "nrt_execute" */
+    const char *name;  /* name of the model, the tensor or the memory use; "" if none */
+    uint64_t start_ns; /* host time since 1970 UTC; the stop if the start is lost */
     uint64_t end_ns;   /* = start_ns for instants; without a stop also start_ns, but in the
                         * vendor's files the end of the inspection */
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still in progress */
     uint64_t tracking_id;
-    uint64_t exec_id;  /* for nrta_execute_schedule and collectives in our files: sequence */
-    uint64_t sequence; /* of an asynchronous execution in the vendor's files; 0: none */
-    uint64_t device_start_ns, device_end_ns; /* clock of the core */
-    uint64_t bytes;                          /* of a mark: its number from the program */
+    /* for nrta_execute_schedule and collectives in files of this project: sequence */
+    uint64_t exec_id;
+    uint64_t sequence; /* sequence of an asynchronous execution in the vendor's files; 0 if none */
+    uint64_t device_start_ns, device_end_ns; /* on the clock of the core */
+    uint64_t bytes;                          /* for a mark: number set by the program */
     uint64_t model_id;
-    uint64_t extra[2]; /* further keys of start and stop: ntk_system_extra_next(); 0: none */
+    uint64_t extra[2]; /* further keys of start and stop, see ntk_system_extra_next(); 0 if none */
     uint32_t thread_id;
-    uint32_t memory;      /* index + 1 in memories; 0: none */
+    uint32_t memory;      /* index + 1 in memories; 0 if none */
     bool has_exec_zero;   /* exec_id 0 is valid */
     bool has_clock_zero;  /* device_start_ns 0 is valid */
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
-    uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
-    uint32_t stack;       /* of an allocation or a free; NTK_SYSTEM_NO_STACK */
-    uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: unknown */
-    uint32_t queue;       /* number of the caller's queue it waited in; 0: none */
+    uint32_t device_core; /* physical core in its device; NTK_SYSTEM_NO_CORE if unknown */
+    uint32_t stack;       /* stack of an allocation or a free; NTK_SYSTEM_NO_STACK if unknown */
+    uint8_t operation;    /* for a collective: enum ntk_collective + 1; 0 if unknown */
+    uint32_t queue;       /* number of the queue in which the caller's request waited; 0 if none */
     size_t parent;        /* innermost enclosing span of the same thread, which precedes it; or
                            * NTK_SYSTEM_NO_PARENT */
 };
@@ -65,7 +67,7 @@ static inline bool ntk_system_span_has_exec(const struct ntk_system_span *span)
     return span->exec_id != 0 || span->has_exec_zero;
 }
 
-/* Whether its time on the core's clock is recorded. */
+/* Returns true if its time on the core's clock is recorded. */
 static inline bool ntk_system_span_has_clock(const struct ntk_system_span *span)
 {
     return span->device_start_ns != 0 || span->device_end_ns != 0 || span->has_clock_zero;
@@ -73,17 +75,17 @@ static inline bool ntk_system_span_has_clock(const struct ntk_system_span *span)
 
 /* An allocation or a free of device memory in the vendor's files. */
 struct ntk_system_memory {
-    uint64_t number;  /* of the record of its stop: ring << 48 | position */
-    uint64_t time_ns; /* of that record */
+    uint64_t number;  /* record of its stop: ring << 48 | position */
+    uint64_t time_ns; /* time of that record */
     uint64_t bytes;
-    uint64_t total_bytes, usage_bytes; /* of the account afterwards */
+    uint64_t total_bytes, usage_bytes; /* sizes of the account afterwards */
     uint64_t address;
-    const char *usage;            /* memory_use_name.h */
+    const char *usage;            /* name from memory_use_name.h */
     uint32_t nc, code;            /* code: 0 and 2 mean success, 12 out of memory */
-    uint32_t account;             /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
-    uint32_t hbm, device;         /* NTK_SYSTEM_NO_STACK */
-    bool is_free, is_host;        /* is_host: host memory, no account */
-    bool has_totals, has_stopped; /* recorded totals; it has a stop */
+    uint32_t account;             /* index in accounts, or NTK_SYSTEM_NO_ACCOUNT */
+    uint32_t hbm, device;         /* NTK_SYSTEM_NO_STACK if unknown */
+    bool is_free, is_host;        /* is_host: host memory, which has no account */
+    bool has_totals, has_stopped; /* totals are recorded; it has a stop */
 };
 #define NTK_SYSTEM_NO_ACCOUNT UINT32_MAX
 #define NTK_SYSTEM_OUT_OF_MEMORY 12U
@@ -94,115 +96,119 @@ static inline bool ntk_system_memory_failed(const struct ntk_system_memory *memo
 }
 
 #define NTK_SYSTEM_USAGES_MAX 32U
-/* What a physical core holds of device memory. */
+/* Device memory allocated by a physical core. */
 struct ntk_system_account {
     uint32_t nc;
     uint32_t hbm, device;
-    uint64_t base_bytes; /* before the trace */
+    uint64_t base_bytes; /* bytes before the trace */
     uint64_t total_bytes;
     size_t usage_count;
     struct {
         const char *usage;
         uint64_t base_bytes, bytes;
-    } usages[NTK_SYSTEM_USAGES_MAX]; /* of uses in the trace; the rest is unknown */
+    } usages[NTK_SYSTEM_USAGES_MAX]; /* uses in the trace; the rest is unknown */
 };
 
-/* A moment on a core's clock and on the host's. */
+/* A moment on the clocks of a core and the host. */
 struct ntk_system_sync {
-    uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
+    uint32_t nc, core; /* core: physical core in its device; NTK_SYSTEM_NO_CORE if unknown */
     uint32_t life;     /* clock epoch: number of earlier resets of the core */
     uint64_t device_ns, host_ns;
 };
 
-/* Information for readers; no file is damaged. */
+/* Information for users; no file is damaged. */
 struct ntk_system_note {
-    const char *category; /* "Lost events", "Clock" */
+    const char *category; /* such as "Lost events" or "Clock" */
     char *text;
 };
 
-/* Whether the event is from the device; all others are from the host. */
+/* Returns true if the event is from the device; all others are from the host. */
 bool ntk_system_type_is_hardware(const char *type);
-/* What a thread did while a core was idle (live_host.h): no call of the runtime. */
+/* Returns true for activity of a thread while a core was idle (live_host.h), not a call of the
+ * runtime. */
 bool ntk_system_type_is_thread_state(const char *type);
-/* A program on a core, or the core's preparation: measured by the core's clock. The host notices
- * the end later, and collectives have host times. */
+/* Returns true for a program on a core, or the core's preparation: measured by the core's clock.
+ * The host notices the end later, and collectives have host times. */
 bool ntk_system_type_is_run(const char *type);
-/* Both ends are known; the length of a run is measured by the core's clock. */
+/* Joins both known ends; the length of a run is measured by the core's clock. */
 void ntk_system_span_join(struct ntk_system_span *span);
-/* A mark of the program. */
+/* Returns true for a mark of the program. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
-/* An operation of a known communicator: the name is the communicator's
+/* Returns true for an operation of a known communicator: the name is the name of the communicator
  * (shared/formats/ntrace/ntrace_comm.h), exec_id the number of the operation in it. */
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
-/* The operation of a collective, "all_gather"; NULL: unknown. */
+/* Returns the operation of a collective, such as "all_gather"; NULL if unknown. */
 const char *ntk_system_span_operation(const struct ntk_system_span *span);
-/* Its label in drawings: its type, or a mark's name. */
+/* Returns the label in drawings: the type, or the name of a mark. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
 
 struct ntk_system_trace {
     char *folder;
-    NtkNtracePb__Info *info;                /* NULL: no trace_info.pb */
-    NtkNtracePb__HostSamples *cpu, *memory; /* NULL: absent */
-    uint64_t begin_ns, end_ns;              /* of the inspection, else of the events; 0 if empty */
+    NtkNtracePb__Info *info;                /* NULL if there is no trace_info.pb */
+    NtkNtracePb__HostSamples *cpu, *memory; /* NULL if absent */
+    uint64_t begin_ns, end_ns; /* range of the inspection, else of the events; 0 if empty */
     /* Time 0 of tables: the first event of all displayed traces, or the start of a window; begin_ns
      * without events. */
     uint64_t zero_ns;
-    bool is_part;  /* only a window of it (system/span_filter.h) */
-    uint64_t lost; /* events overwritten in the rings */
+    bool is_part;  /* only a window of the trace (system/span_filter.h) */
+    uint64_t lost; /* number of events overwritten in the rings */
     uint64_t partial_count;
     size_t span_count;
     struct ntk_system_span *spans; /* by start, then tracking id */
-    struct ntk_vec captures;       /* of char *: paths */
-    struct ntk_vec notes;          /* of struct ntk_system_note */
-    /* For the vendor's files: */
+    struct ntk_vec captures;       /* elements are char *: paths */
+    struct ntk_vec notes;          /* elements are struct ntk_system_note */
+    /* Members for the vendor's files. */
     bool is_vendor;
-    struct ntk_vendor_trace_info *vendor; /* NULL: ours, or no trace_info.pb */
-    uint64_t record_count;                /* number of records in ntrace.pb */
-    struct ntk_map text_indices;          /* texts shared by spans */
-    struct ntk_vec texts;                 /* of char * */
-    struct ntk_long_list span_list;       /* storage of spans; empty: they are on the heap */
-    struct ntk_long_list extras;          /* of bytes */
-    struct ntk_long_list memories; /* of struct ntk_system_memory, in the order of the file */
-    struct ntk_vec accounts;       /* of struct ntk_system_account */
-    struct ntk_vec sync_points;    /* of struct ntk_system_sync: by core, then host time */
+    /* NULL for files of this project, or without trace_info.pb */
+    struct ntk_vendor_trace_info *vendor;
+    uint64_t record_count;          /* number of records in ntrace.pb */
+    struct ntk_map text_indices;    /* indices of texts shared by spans */
+    struct ntk_vec texts;           /* elements are char * */
+    struct ntk_long_list span_list; /* storage of spans; empty if they are on the heap */
+    struct ntk_long_list extras;    /* elements are bytes */
+    /* elements are struct ntk_system_memory, in the order of the file */
+    struct ntk_long_list memories;
+    struct ntk_vec accounts;    /* elements are struct ntk_system_account */
+    struct ntk_vec sync_points; /* elements are struct ntk_system_sync: by core, then host time */
     /* Problems, as sentences with the file's name. */
-    struct ntk_vec warnings; /* of char * */
+    struct ntk_vec warnings; /* elements are char *: problems, as sentences with the file's name */
 };
 
-/* An unreadable file of the folder is a warning. -ENOENT: no such folder; -ENOMEM. */
+/* Opens the trace; an unreadable file in the folder is a warning. -ENOENT: no such folder;
+ * -ENOMEM. */
 int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
                           struct ntk_err *err);
 void ntk_system_trace_close(struct ntk_system_trace *trace);
-/* Whether the folder has captures only, and no file of a trace. */
+/* Returns true if the folder only has captures, and no file of a trace. */
 bool ntk_system_trace_is_absent(const struct ntk_system_trace *trace);
-/* Returns memory of checked spans; the trace is unchanged. */
+/* Returns memory of checked spans to the system; the trace is unchanged. */
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace);
-/* The same, called with the index of each span of a pass. */
+/* Same, called with the index of each span in a pass. */
 void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index);
 
-/* Time since time 0; 0 for earlier times. */
+/* Returns the time since time 0; 0 for earlier times. */
 static inline uint64_t ntk_system_trace_after_ns(const struct ntk_system_trace *trace, uint64_t ns)
 {
     return ns > trace->zero_ns ? ns - trace->zero_ns : 0;
 }
 
-/* The last sync point of the physical core up to that time, else its first; without any, that of
- * the first core of its logical core with one. NULL: none. */
+/* Returns the last sync point of the physical core up to that time, else its first; without any,
+ * uses the first core of its logical core that has one. NULL if none. */
 const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace *trace,
                                                    uint32_t nc, uint32_t core, uint64_t host_ns);
 
-/* NULL: it has none. */
+/* Returns NULL if there is none. */
 const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,
                                                        const struct ntk_system_span *span);
 
-/* An additional key of a span, as in the file; not null-terminated. */
+/* An additional key of a span, as in the file; not NUL-terminated. */
 struct ntk_system_extra {
     const char *key, *value;
     size_t key_bytes, value_bytes;
-    uint64_t next[2]; /* private: the current position */
+    uint64_t next[2]; /* private: current position */
     bool is_begun;
 };
-/* The next one, keys of the start first, from a zeroed struct on; false at the end. */
+/* Gets the next key, keys of the start first, beginning with a zeroed struct; false at the end. */
 bool ntk_system_extra_next(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                            struct ntk_system_extra *extra);
 

@@ -25,9 +25,10 @@
 #define PAGE_BYTES 4096U
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
-#define TAKE_TRIES 16 /* the segment's owner can change the word faster than this process */
+/* maximum attempts, because the segment's owner can change the word faster than this process */
+#define TAKE_TRIES 16
 
-/* Also true for a zombie. */
+/* Returns true if the process is gone, also for a zombie. */
 static bool is_gone(uint32_t pid)
 {
     char path[32];
@@ -43,7 +44,7 @@ static bool is_gone(uint32_t pid)
     return bytes <= 0 || ntk_process_stat_start_time(text) == 0;
 }
 
-/* The position of the section, from an untrusted header. */
+/* Finds the position of the section, from an untrusted header. */
 static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out_offset,
                         struct ntk_err *err)
 {
@@ -75,7 +76,7 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
     return 0;
 }
 
-/* The caller owns it until it returns it or exits. */
+/* Takes the word, which the caller owns until it returns the word or exits. */
 static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
 {
     uint32_t own = (uint32_t)getpid();
@@ -212,8 +213,8 @@ bool ntk_trigger_hands_over(const struct ntk_trigger_target *target)
                                         stat(path, &its) == 0 && own.st_ino != its.st_ino);
 }
 
-/* The descriptor of the process with this number, if it is an unnamed regular file of its user.
- * Others are not opened, because opening a pipe or device has side effects. */
+/* Opens the descriptor of the process with this number, if it is an unnamed regular file of its
+ * user. Others are not opened, because opening a pipe or device has side effects. */
 static int held_open(const struct ntk_trigger_target *target, unsigned number, struct ntk_err *err)
 {
     struct stat status;
@@ -239,7 +240,7 @@ static int held_open(const struct ntk_trigger_target *target, unsigned number, s
                                  target->command, number, strerror(code));
 }
 
-/* Copies at most *left bytes and subtracts the copied ones. */
+/* Copies at most *left bytes and subtracts the copied bytes. */
 static int file_copy(int from, const char *path, uint64_t *left, struct ntk_err *err)
 {
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -290,14 +291,15 @@ int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, ui
         }
     }
     target->file_bytes = bytes_max - left;
-    ntk_trigger_ask(target, NTK_TRIGGER_CANCEL); /* it closes them; the answer stays with us */
+    /* the process closes them; the answer is kept here */
+    ntk_trigger_ask(target, NTK_TRIGGER_CANCEL);
     target->is_answered = true;
     return ret;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* True if there is nothing left to wait for. */
+/* Returns true if there is nothing left to wait for. */
 static bool look(struct ntk_trigger_target *target)
 {
     if (target->is_answered) {
@@ -316,7 +318,7 @@ static bool look(struct ntk_trigger_target *target)
     return target->is_answered;
 }
 
-/* An answer shortens the pause, except with a test's clock. */
+/* Pauses; an answer shortens the pause, except with a test's clock. */
 static void pause_until(const struct ntk_clock *clock, const struct ntk_trigger_target *target,
                         uint64_t until_ns)
 {

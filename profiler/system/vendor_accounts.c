@@ -2,7 +2,7 @@
 /*
  * vendor_accounts - finds the physical core of an allocation.
  *
- * Records name the logical core; each of its physical cores has an account with a separate total. A
+ * Records have the logical core; each of its physical cores has an account with a separate total. A
  * record belongs to the account with the matching previous total.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@ struct place {
 
 NTK_ORDER(place_compare, struct place, NTK_UP(number) NTK_UP(index));
 
-/* The account's total before the record; false: not recorded. */
+/* Returns the account's total before the record; false if not recorded. */
 static bool before_of(const struct ntk_system_memory *memory, uint64_t now, uint64_t *out_before)
 {
     uint64_t bytes = ntk_system_memory_failed(memory) ? 0 : memory->bytes;
@@ -80,7 +80,7 @@ static void account_move(struct ntk_system_account *account, const struct ntk_sy
     account->usages[u].bytes = memory->usage_bytes;
 }
 
-/* False: its account is unknown. */
+/* Returns false if its account is unknown. */
 static bool memory_assign(struct ntk_system_trace *trace, struct ntk_system_memory *memory)
 {
     uint64_t before = 0;

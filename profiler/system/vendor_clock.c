@@ -3,8 +3,8 @@
  * vendor_clock - finds the physical core of each sync point in the vendor's trace, and the
  * deviation of a core's points from a line.
  *
- * Points name an execution and no core: the first of an execution belongs to the physical core that
- * its first run names, and so on.
+ * Points have an execution and no core: the first point of an execution belongs to the physical
+ * core of its first run, and so on.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,23 +17,23 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-#define CORES_MAX 64U       /* of one execution; later ones stay without */
-#define POINTS_MIN 3U       /* two are always on a line */
-#define SLOPE_MAX_OFF 0.001 /* a larger drift means another clock */
+#define CORES_MAX 64U       /* maximum per execution; points of later cores have no core */
+#define POINTS_MIN 3U       /* minimum, because two points are always on a line */
+#define SLOPE_MAX_OFF 0.001 /* maximum drift; a larger drift means another clock */
 #define NOTES_MAX 16U
 #define PASS_POINTS 1024U
 #define SYNCS_MAX 1000000U
-#define HEAP_BYTES ((size_t)8 << 20) /* of each list; longer lists go to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* memory per list; longer lists are stored in a file */
 
-/* Both are items of sorters. For an execution: */
+/* A point of an execution, as an item of a sorter. */
 struct point {
     int64_t nc;
     uint64_t exec_id, tracking_id, span;
 };
 
-/* A sync point. */
+/* A sync point, as an item of a sorter. */
 struct meeting {
-    int64_t core; /* logical and physical: core_of() */
+    int64_t core; /* logical and physical core, from core_of() */
     uint64_t host_ns, device_ns, unused;
 };
 
@@ -87,14 +87,14 @@ static int points_find(const struct ntk_system_trace *trace, struct ntk_sorter *
     return 0;
 }
 
-/* For one execution, by tracking id: if there are as many points as runs, they match one by one;
- * else points match the cores in the order of their starts. */
+/* Assigns cores for one execution, by tracking id: if there are as many points as runs, they match
+ * one by one; otherwise points match the cores in the order of their starts. */
 static void cores_assign(struct ntk_system_trace *trace, const struct point *points, size_t count)
 {
     uint32_t cores[CORES_MAX];
     size_t core_count = 0;
     size_t sync_count = 0;
-    size_t run = 0; /* the next one for a point */
+    size_t run = 0; /* next run for a point */
 
     for (size_t i = 0; i < count; i++) {
         const struct ntk_system_span *span = &trace->spans[points[i].span];
@@ -128,7 +128,7 @@ static void cores_assign(struct ntk_system_trace *trace, const struct point *poi
     }
 }
 
-/* The largest distance from the least-squares line, in ns; a negative number: unknown. */
+/* Returns the largest distance from the least-squares line, in ns; negative if unknown. */
 static double residual_of(const struct meeting *points, size_t count)
 {
     double n = 0;
@@ -163,7 +163,7 @@ static double residual_of(const struct meeting *points, size_t count)
     return most;
 }
 
-/* With the trace, as many as the heap should hold. 0 or -ENOMEM. */
+/* Keeps as many sync points in the trace as the heap should hold. Returns 0 or -ENOMEM. */
 static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *meetings)
 {
     const struct meeting *all = meetings->items;
@@ -202,7 +202,7 @@ static int sync_compare(const struct ntk_system_sync *sync, int64_t core, uint64
     return sync->host_ns < host_ns ? -1 : sync->host_ns > host_ns;
 }
 
-/* Number of points of earlier cores, or not later on this core. */
+/* Returns the number of points of earlier cores, or not later on this core. */
 static size_t syncs_until(const struct ntk_vec *points, uint32_t nc, uint32_t core,
                           uint64_t host_ns)
 {
@@ -296,7 +296,7 @@ static int meetings_find(const struct ntk_system_trace *trace, const struct ntk_
         if (meeting) {
             *meeting = (struct meeting){ core_of(span), host_ns, span->device_start_ns, 0 };
         }
-        if (i % PASS_POINTS == PASS_POINTS - 1) { /* they are far apart in the trace */
+        if (i % PASS_POINTS == PASS_POINTS - 1) { /* points are far apart in the trace */
             ntk_system_trace_give_back(trace);
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_host - converts trace_info.pb and the host samples of the vendor's folder to our
+/* vendor_host - converts trace_info.pb and the host samples of the vendor's folder to this
+ * project's
  * format. */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +12,8 @@
 
 #define PROCESSORS_MAX 4096U
 #define SAMPLES_MAX 4000000U
-/* Limit of cells in the table of processors and rounds: this many per record, plus a constant. */
+/* Maximum number of cells in the table of processors and rounds: this many per record, plus a
+ * constant. */
 #define CELLS_PER_RECORD 4U
 #define CELLS_MIN 65536U
 #define FIRST_VERSION 2U
@@ -19,7 +21,7 @@
 
 /* ---- trace_info.pb ---- */
 
-/* Strings of the message are freed with it. */
+/* Returns a string that is freed with the message. */
 static char *message_text(const char *text)
 {
     char *copy = strdup(text);
@@ -66,12 +68,12 @@ struct cell {
 };
 
 struct samples {
-    struct ntk_vec times; /* of uint64_t: rounds */
-    struct ntk_vec cells; /* of struct cell */
-    struct ntk_vec used;  /* of uint64_t */
+    struct ntk_vec times; /* elements are uint64_t: rounds */
+    struct ntk_vec cells; /* elements are struct cell */
+    struct ntk_vec used;  /* elements are uint64_t */
     uint32_t processors;
-    bool has_round, has_value; /* a round is open; it has a value */
-    bool has_rounds;           /* one was closed */
+    bool has_round, has_value; /* true in a round; true if the round has a value */
+    bool has_rounds;           /* true if a round has ended */
     uint64_t damaged;
 };
 
@@ -94,8 +96,8 @@ static int memory_take(const uint8_t *bytes, size_t count, uint64_t offset, void
                : 0;
 }
 
-/* The first round has no values, because there is nothing to compare with. Later ones without
- * values belong to idle processors. */
+/* Ends a round. The first round has no values, because there is no earlier sample. Later rounds
+ * without values belong to idle processors. */
 static void round_end(struct samples *samples)
 {
     if (samples->has_round && !samples->has_value && !samples->has_rounds) {
@@ -162,7 +164,7 @@ static void samples_fini(struct samples *samples)
     ntk_vec_fini(&samples->used);
 }
 
-/* With the times; NULL if out of memory. */
+/* Creates a message with the times; NULL if out of memory. */
 static NtkNtracePb__HostSamples *message_create(const struct samples *samples)
 {
     NtkNtracePb__HostSamples *message = calloc(1, sizeof *message);

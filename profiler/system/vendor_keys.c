@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_keys - the keys of a record of the vendor's ntrace.pb: numbers and texts with a member in
- * the model, and all others unchanged. */
+/* vendor_keys - reads the keys of a record in the vendor's ntrace.pb: numbers and texts with a
+ * member in the model, and all other keys unchanged. */
 #include <string.h>
 
 #include "profiler/system/vendor_reading.h"
@@ -71,7 +71,7 @@ static bool number_read(struct ntk_vendor_trace_text text, uint64_t *out)
     return true;
 }
 
-/* Called several times per record. */
+/* Finds the slot of a key; called several times per record. */
 static size_t key_slot(const char *text, size_t bytes)
 {
     return (7 * bytes + (uint8_t)text[0] + 3 * (size_t)(uint8_t)text[bytes - 1]) %
@@ -123,7 +123,7 @@ static int bytes_add(struct ntk_long_list *list, const void *bytes, size_t count
     return 0;
 }
 
-/* Length of the key, length of the value, both texts; an empty key ends the list. */
+/* The format is: length of the key, length of the value, both texts; an empty key ends the list. */
 static int extra_add(struct ntk_system_trace *trace, const struct ntk_vendor_trace_pair *pair)
 {
     uint8_t key_bytes = pair->key.bytes < UINT8_MAX ? (uint8_t)pair->key.bytes : UINT8_MAX;
@@ -148,7 +148,7 @@ static bool number_take(struct vendor_reading *reading, enum vendor_key key,
     return true;
 }
 
-/* Sorts the keys of the record into known values and additional ones, which start at *out_extra. */
+/* Sorts the keys of the record into known values and additional keys, which start at *out_extra. */
 int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra)
 {
     struct ntk_system_trace *trace = reading->base.trace;
@@ -167,7 +167,7 @@ int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra)
             reading->has[key] = true;
             reading->text[key] = pair->value;
         }
-        /* Queue 0 exists, but means none in the model. */
+        /* Queue 0 exists, but 0 means none in the model. */
         if (!is_taken || keys[key].is_kept || (key == KEY_QUEUE && reading->number[key] == 0)) {
             ret = extra_add(trace, pair);
         }

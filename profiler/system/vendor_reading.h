@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_reading - shared by the parts of the reader of the vendor's ntrace.pb: the current record
- * with the values of its keys (vendor_keys.c), and what was lost or damaged (vendor_losses.c).
+ * vendor_reading - state shared by the parts of the reader of the vendor's ntrace.pb: the current
+ * record with the values of its keys (vendor_keys.c), and lost and damaged parts (vendor_losses.c).
  *
  * Private to vendor_*.c of this folder. Owner: vendor_spans.c. Threads: one.
  */
@@ -11,9 +11,9 @@
 #include "profiler/system/span_reading.h"
 #include "profiler/system/vendor_session.h"
 
-#define NTK_VENDOR_TYPES_MAX 1024U /* ids with names that are looked up once */
+#define NTK_VENDOR_TYPES_MAX 1024U /* number of ids with names that are looked up once */
 #define NTK_VENDOR_RINGS 65536U
-#define NTK_VENDOR_KEY_SLOTS 64U /* more than there are keys */
+#define NTK_VENDOR_KEY_SLOTS 64U /* more than the number of keys */
 
 enum vendor_key {
     KEY_NC,
@@ -37,7 +37,7 @@ enum vendor_key {
     KEY_OPERATION,
     KEY_NUMBERS, /* larger values are numbers */
     KEY_USAGE_TYPE = KEY_NUMBERS,
-    KEY_USAGE, /* only our runtime writes the following */
+    KEY_USAGE, /* only this project's runtime writes the following keys */
     KEY_TENSOR,
     KEY_MARK,
     KEY_COMMUNICATOR,
@@ -52,25 +52,25 @@ struct vendor_reading {
     struct span_reading base;
     struct vendor_ring *rings;
     const char *types[NTK_VENDOR_TYPES_MAX];
-    const char *word, *use; /* the last use of memory, in the file and in outputs */
-    uint8_t key_slots[NTK_VENDOR_KEY_SLOTS]; /* key + 1; 0: free */
-    /* The values of the keys of the current record. */
+    const char *word, *use;                  /* last use of memory, in the file and in outputs */
+    uint8_t key_slots[NTK_VENDOR_KEY_SLOTS]; /* key + 1; 0 if free */
+    /* Values of the keys in the current record. */
     uint64_t number[KEY_NUMBERS];
     bool has[KEY_COUNT];
     struct ntk_vendor_trace_text text[KEY_COUNT];
     struct ntk_vendor_trace_record record;
-    uint64_t damaged, damaged_at; /* incomplete records; offset of the first */
+    uint64_t damaged, damaged_at; /* number of incomplete records; offset of the first */
     uint64_t skipped_fields, no_time, no_phase, other_type, backwards;
-    uint64_t too_many; /* ends of spans that were not joined, beyond the limit */
+    uint64_t too_many; /* number of ends that were not joined, beyond the limit */
 };
 
 /* ---- vendor_keys.c ---- */
 
 void ntk_vendor_keys_init(struct vendor_reading *reading);
-/* Sorts the keys of the record into known values and additional ones, which start at *out_extra. 0
- * or -errno. */
+/* Sorts the keys of the record into known values and additional keys, which start at *out_extra.
+ * Returns 0 or -errno. */
 int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra);
-/* Limited to the largest number. */
+/* Returns the value of a key, limited to the largest number. */
 uint32_t ntk_vendor_key_32(const struct vendor_reading *reading, enum vendor_key key);
 
 /* ---- vendor_losses.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_spans - the records of the vendor's ntrace.pb paired to spans. */
+/* vendor_spans - pairs the records of the vendor's ntrace.pb to spans. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static const char *text_of(struct vendor_reading *reading, enum vendor_key key)
                                    reading->text[key].bytes);
 }
 
-/* Its name in outputs. */
+/* Returns the name of a use in outputs. */
 static const char *use_of(struct vendor_reading *reading, enum vendor_key key)
 {
     const char *word = text_of(reading, key);
@@ -67,7 +67,7 @@ static const char *use_of(struct vendor_reading *reading, enum vendor_key key)
     return reading->use;
 }
 
-/* Values that both ends may have; those of the start count. */
+/* Fills values that both ends may have; the values of the start are used. */
 static void span_fill(struct vendor_reading *reading, struct ntk_system_span *span)
 {
     struct ntk_system_trace *trace = reading->base.trace;
@@ -101,7 +101,7 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
         reading->has[KEY_OPERATION] ? (uint8_t)reading->number[KEY_OPERATION] : span->operation;
 }
 
-/* The data of an allocation or free in the current end. */
+/* Takes the data of an allocation or free from the current end. */
 static int memory_take(struct vendor_reading *reading, struct ntk_system_span *span, bool is_stop)
 {
     struct ntk_system_trace *trace = reading->base.trace;
@@ -182,7 +182,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
     return is_memory(type) ? memory_take(reading, span, is_stop) : 0;
 }
 
-/* Adds the other end of a waiting span; the thread is that of its start. */
+/* Adds the other end of a waiting span; the thread comes from its start. */
 static int span_finish(struct vendor_reading *reading, struct ntk_system_span *span, uint64_t extra,
                        bool is_stop)
 {
@@ -207,7 +207,7 @@ static int span_finish(struct vendor_reading *reading, struct ntk_system_span *s
     return is_memory(span->type) ? memory_take(reading, span, is_stop) : 0;
 }
 
-/* A span with type NULL is dropped by sorting. */
+/* Drops a span: sorting removes spans with type NULL. */
 static void span_drop(struct ntk_system_span *span)
 {
     span->type = NULL;
@@ -226,7 +226,7 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
         return -ENOMEM;
     }
     struct ntk_system_span *span = slot->span ? &spans[slot->span - 1] : NULL;
-    /* A stop that waits for its start is marked as an instant. If the same end comes again, the
+    /* A stop that waits for its start is marked as an instant. If the same end is repeated, the
      * waiting span stays partial. */
     if (span && span->is_instant != is_stop) {
         ntk_span_waiting_remove(&reading->base.waiting, slot);
@@ -305,7 +305,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
-        struct ntk_err cut = *err; /* report truncation only if everything else succeeded */
+        struct ntk_err cut = *err; /* report truncation only if there is no other error */
         int sorted = ntk_span_reading_sort(&reading->base);
 
         ret = sorted < 0 ? sorted : ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_texts - shared texts of spans in the vendor's traces, and messages for readers. */
+/* vendor_texts - stores shared texts of spans in the vendor's traces, and messages for users. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* html_answers - answers about captures and hosts that the page would request from a server. */
+/* html_answers - writes answers about captures and hosts that the page would request from a
+ * server. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char 
     ntk_buf_add_char(out, ':');
 }
 
-/* {"value": ...}, or if ret is -ENODATA, {"absent": "why"}. Frees the value. */
+/* Writes {"value": ...}, or if ret is -ENODATA, {"absent": "reason"}. Frees the value. */
 static void put_value(struct ntk_buf *out, int ret, const char *absent, struct ntk_buf *value)
 {
     if (ret == -ENODATA) {
@@ -146,7 +147,7 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
     return ret == -ENODATA ? 0 : ret;
 }
 
-/* Writes the answers under the names that the tab Host requests; nothing without a host. */
+/* Writes the answers with the names that the tab Host requests; nothing without a host. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     static const char *const names[] = { "host-gaps", "host-threads", "memory", "ranks", "joined" };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html_details - details of slices, in chunks of a row, as far as they fit in the file: engines
- * first, then queues, then other rows; for each kind the start of all rows before the rest of any.
+ * html_details - writes details of slices, in chunks of a row, as far as they fit in the file:
+ * engines first, then queues, then other rows; for each kind the start of all rows before the rest
+ * of any.
  */
 #include "profiler/timeline/html_private.h"
 
@@ -21,7 +22,7 @@ static int put_flows(const struct ntk_html_writer *w, size_t track, size_t slice
                                   is_host ? NULL : w->operands[source], track, slice, out, err);
 }
 
-/* {"slices": [...], "flows": [...]} for slices from `first` on; null if nothing is known. */
+/* Writes {"slices": [...], "flows": [...]} for slices from `first` on; null if none are known. */
 static void put_chunk(const struct ntk_html_writer *w, size_t track, size_t first, size_t count,
                       struct ntk_buf *out)
 {
@@ -45,7 +46,7 @@ static void put_chunk(const struct ntk_html_writer *w, size_t track, size_t firs
     ntk_buf_add_char(out, '}');
 }
 
-/* The order of the kinds. */
+/* Returns the order of the kinds. */
 static unsigned rank_of(enum ntk_timeline_kind kind)
 {
     return kind == NTK_TIMELINE_ENGINE ? 0 : kind == NTK_TIMELINE_QUEUE ? 1 : 2;
@@ -74,7 +75,7 @@ int ntk_html_put_details(struct ntk_html_writer *w)
     const struct ntk_timeline *timeline = w->timeline;
     struct ntk_buf data = { 0 };
     struct ntk_buf text = { 0 };
-    bool has_room = w->extent.has_slices; /* else the page cannot refer to one */
+    bool has_room = w->extent.has_slices; /* otherwise the page cannot refer to a chunk */
     int ret = 0;
 
     w->extent.slice_count = timeline->slice_count;
@@ -97,8 +98,8 @@ int ntk_html_put_details(struct ntk_html_writer *w)
     return ret;
 }
 
-/* {"names": [...], "of": [[...]]}: the tensor of each slice, from 1 on, by row; empty for rows
- * without tensors. Only if all slices are in the file. */
+/* Writes {"names": [...], "of": [[...]]}: the tensor of each slice, from 1 on, by row; empty for
+ * rows without tensors. Only if all slices are in the file. */
 int ntk_html_put_tensors(struct ntk_html_writer *w)
 {
     const struct ntk_timeline *timeline = w->timeline;

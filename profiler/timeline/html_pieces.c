@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* html_pieces - data as base64 in scripts that are not executed, as far as they fit in the file. */
+/* html_pieces - writes data as base64 in scripts that are not executed, as far as they fit in the
+ * file. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct 
     return ret == 0 ? ntk_sink_step(w->sink) : ret;
 }
 
-/* The number of bytes left in the file. */
+/* Returns the number of bytes left in the file. */
 uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w)
 {
     uint64_t used = w->sink->flushed_bytes + w->sink->buf.bytes_count + w->page_bytes;
@@ -79,7 +80,7 @@ int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *
     return ret;
 }
 
-/* Returns memory of long lists that an answer or tile used. */
+/* Returns memory of long lists that an answer or tile used to the system. */
 void ntk_html_give_back(const struct ntk_html_writer *w)
 {
     ntk_timeline_give_back_all(w->timeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_source - the cost of lines, their text, and the source position of each slice. */
+/* html_source - writes the cost of lines, their text, and the source position of each slice. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "profiler/timeline/timeline_insight.h"
 #include "shared/base/map.h"
 
-#define ITERATIONS_MAX 20000 /* of all loops */
+#define ITERATIONS_MAX 20000 /* maximum over all loops */
 
-/* [by source: {"lines": ..., "iterations": {"loop": ...}}] */
+/* Writes [by source: {"lines": ..., "iterations": {"loop": ...}}]. */
 int ntk_html_put_lines(struct ntk_html_writer *w, struct ntk_buf *out)
 {
     size_t left = ITERATIONS_MAX;
@@ -48,7 +48,7 @@ int ntk_html_put_lines(struct ntk_html_writer *w, struct ntk_buf *out)
     return ret;
 }
 
-/* The text of each file, as far as it fits. */
+/* Writes the text of each file, as far as it fits. */
 int ntk_html_put_source_files(struct ntk_html_writer *w)
 {
     struct ntk_buf text = { 0 };
@@ -60,7 +60,7 @@ int ntk_html_put_source_files(struct ntk_html_writer *w)
             char attributes[64];
             bool is_put = false;
             if (ntk_timeline_put_source_file(w->lines[s], w->source_text, f, &data, NULL) < 0) {
-                break; /* the previous one was the last */
+                break; /* the previous file was the last */
             }
             if (data.bytes_count <= strlen("null")) {
                 ntk_buf_reset(&data);
@@ -87,14 +87,14 @@ static int put_position(const struct ntk_html_writer *w, size_t track, size_t sl
                                      track, slice, out, err);
 }
 
-/* The place numbers of slices, 0 for none: there are far fewer places than slices. */
+/* Place numbers of slices, 0 for none, because there are far fewer places than slices. */
 struct places {
-    struct ntk_map numbers; /* from JSON to number */
-    struct ntk_buf list;    /* the JSON of each */
+    struct ntk_map numbers; /* from JSON to a number */
+    struct ntk_buf list;    /* JSON of each place */
     size_t count;
 };
 
-/* 0: unknown, or out of memory, which the list remembers. */
+/* Returns 0 if unknown, or if out of memory, which the list records. */
 static uintptr_t number_of(struct places *places, struct ntk_buf *json)
 {
     const char *key = ntk_buf_text_get(json);
@@ -123,7 +123,7 @@ static bool has_positions(const struct ntk_html_writer *w)
     return false;
 }
 
-/* Whether to write positions for the track: in a long timeline only for engines. */
+/* Returns true if positions are written for the track: in a long timeline only for engines. */
 static bool is_written(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_ENGINE ||
@@ -142,7 +142,7 @@ static size_t slices_written(const struct ntk_timeline *timeline)
     return count;
 }
 
-/* {"places": [...], "of": [[...]]}: numbers of places from 1 on, by track, then by slice. */
+/* Writes {"places": [...], "of": [[...]]}: numbers of places from 1 on, by track, then by slice. */
 int ntk_html_put_positions(struct ntk_html_writer *w)
 {
     const struct ntk_timeline *timeline = w->timeline;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* html_tiles - tiles of the timeline, from the top level down, as many as fit in the file. */
+/* html_tiles - writes tiles of the timeline, from the top level down, as many as fit in the
+ * file. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_tile.h"
 
-/* Whether all rows with slices have them in the tile. */
+/* Returns true if all rows with slices have them in the tile. */
 static bool has_slices_only(const struct ntk_timeline *timeline, const struct ntk_buf *tile)
 {
     struct ntk_timeline_tile_head head;
@@ -35,7 +36,8 @@ static bool has_slices_only(const struct ntk_timeline *timeline, const struct nt
     return true;
 }
 
-/* Levels are written until the space estimated from the first one is used up. */
+/* Shows progress: levels are written until the space, estimated from the first level, is used
+ * up. */
 static void show_progress(struct ntk_html_writer *w, uint64_t first_room, size_t bytes_count)
 {
     uint64_t room = ntk_html_room_bytes(w);
@@ -46,7 +48,7 @@ static void show_progress(struct ntk_html_writer *w, uint64_t first_room, size_t
                     NTK_HTML_SHARE_LINES + (NTK_HTML_SHARE_TILES - NTK_HTML_SHARE_LINES) * share);
 }
 
-/* All tiles of a level, as far as they fit. */
+/* Adds all tiles of a level, as far as they fit. */
 static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *tracks,
                      size_t count, uint64_t first_room, struct ntk_buf *text, bool *out_has_all)
 {
@@ -72,8 +74,8 @@ static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *
     return ret;
 }
 
-/* Tiles of the tracks that are not in the tile with all slices: always the top level, then one
- * level after the other until one has all slices or is too large. */
+/* Writes tiles of the tracks that are not in the tile with all slices: always the top level, then
+ * one level after the other until one has all slices or is too large. */
 int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole)
 {
     const struct ntk_timeline *timeline = w->timeline;

@@ -18,7 +18,7 @@
 #include "profiler/trace/executed.h"
 #include "shared/base/order.h"
 
-/* Slices of one engine are packed into this many lanes; further overlaps share the last one. */
+/* Number of lanes for slices of one engine; further overlaps share the last lane. */
 #define PACKED_LANES_MAX 4
 #define EVENTS_MAX 256 /* numbers of semaphores, and of events */
 
@@ -79,7 +79,8 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
     return 0;
 }
 
-/* Elements first to first + count of a list of the trace, when it is in a file. */
+/* Returns memory of elements first to first + count of a list to the system, if the list is in a
+ * file. */
 static void give_back_list(bool is_mapped, const char *list, size_t item_bytes, size_t first,
                            size_t end)
 {
@@ -139,7 +140,7 @@ uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *na
     return (uint32_t)(build->timeline->groups.count - 1);
 }
 
-/* The number of a name in the table, added at its first use; *known caches it. */
+/* Returns the number of a name in the table, added at its first use; *known caches it. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what)
 {
@@ -227,7 +228,7 @@ static struct ntk_timeline_track *add_core_track(struct ntk_timeline_build *buil
     return track;
 }
 
-/* The first free lane, or the one that becomes free first. */
+/* Returns the first free lane, or the lane that becomes free first. */
 static uint8_t pack(struct ntk_timeline_track *track, int64_t ends_ps[PACKED_LANES_MAX],
                     const struct ntk_timeline_slice *slice)
 {
@@ -308,7 +309,7 @@ struct queue_map {
         uint32_t lane_count;
         uint16_t lane_ids[NTK_TIMELINE_LANES_MAX];
     } tracks[NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES];
-    /* By engine and queue: index into tracks, plus 1; and the lane in it. */
+    /* By engine and queue: index in tracks, plus 1; and the lane in the track. */
     uint16_t index[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     uint8_t lane[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
 };
@@ -333,7 +334,7 @@ static void map_queue(struct queue_map *map, const struct ntk_trace_core *core,
     while (lane < map->tracks[t].lane_count && map->tracks[t].lane_ids[lane] != packet->engine) {
         lane++;
     }
-    if (lane == map->tracks[t].lane_count) { /* at most 16 engines, so it fits */
+    if (lane == map->tracks[t].lane_count) { /* at most 16 engines, so the lane fits */
         map->tracks[t].lane_ids[map->tracks[t].lane_count++] = packet->engine;
     }
     map->index[engine][packet->queue] = (uint16_t)(t + 1);
@@ -476,8 +477,8 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
     return end_ps;
 }
 
-/* Whether anything ran except setup and end of a program: for example, the second core of a program
- * for one core has nothing else. */
+/* Returns true if an instruction ran that is not setup or end of a program: for example, the second
+ * core of a program for one core has no other instructions. */
 static bool works(const struct ntk_trace_core *core)
 {
     struct ntk_executed executed = { .core = core };
@@ -491,7 +492,7 @@ static bool works(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Counters are in the middle, but their tracks come last. */
+/* Builds a core; counters are in the middle, but their tracks are last. */
 static int build_core(struct ntk_timeline_build *build, struct ntk_timeline_counters *counters,
                       size_t source, size_t core_index, uint32_t group, int64_t end_ps)
 {
@@ -572,7 +573,7 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
     return 0;
 }
 
-/* From here on the timeline owns the names. */
+/* Copies the sources; from now on the timeline owns the names. */
 static int copy_sources(struct ntk_timeline *timeline, const struct ntk_timeline_options *options)
 {
     timeline->sources = calloc(options->source_count + 1, sizeof *timeline->sources);

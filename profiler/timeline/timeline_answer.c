@@ -61,7 +61,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
         ntk_json_key_i64(json, "total", trace->total_ps);
     }
     if (trace->has_chip) {
-        ntk_json_key_u64(json, "mhz", trace->chip.base_mhz); /* unit of cycles waited */
+        ntk_json_key_u64(json, "mhz", trace->chip.base_mhz); /* unit of waited cycles */
     }
     ntk_json_key_array_begin(json, "cores");
     for (size_t c = 0; c < trace->core_count; c++) {
@@ -79,7 +79,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_end(json);
 }
 
-/* Limited to numbers that readers of JSON can represent: 53 bits. */
+/* Returns a number limited to 53 bits, which readers of JSON can represent. */
 static int64_t as_read(int64_t span_ps)
 {
     int64_t unit = 1;
@@ -90,7 +90,7 @@ static int64_t as_read(int64_t span_ps)
     return span_ps / unit * unit;
 }
 
-/* A note that the page shows only a part. */
+/* Writes a note that the page shows only a part. */
 static void put_part(const struct ntk_timeline *timeline, struct ntk_json *json)
 {
     struct ntk_buf text = { 0 };
@@ -123,7 +123,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_key_bool(&json, "compares", timeline->compares);
     ntk_json_key_u64(&json, "tile_version", NTK_TIMELINE_TILE_VERSION);
     ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
-    ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */
+    ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* on the execution's clock */
     ntk_json_key_i64(&json, "span", as_read(timeline->end_ps - timeline->begin_ps));
     if (timeline->zero_ns) {
         ntk_json_key_u64(&json, "zero_ns", timeline->zero_ns);
@@ -170,7 +170,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
 
 /* ---- one slice ------------------------------------------------------------------------------- */
 
-/* A row of the details: its name, value and format. */
+/* Writes a row of the details: its name, value and format. */
 static void put_row(struct ntk_json *json, const char *name, const char *unit, double value)
 {
     ntk_json_object_begin(json);
@@ -202,7 +202,7 @@ static void end_rows(struct ntk_json *json)
     ntk_json_object_end(json);
 }
 
-/* The NEFF's name of one of our instructions. */
+/* Returns the name in the NEFF of an instruction in the open encoding. */
 static const char *instruction_name(const struct ntk_trace_core *core, unsigned engine,
                                     const struct ntk_isa_instr *instr)
 {
@@ -469,7 +469,7 @@ struct what_sum {
 struct stats {
     const struct ntk_timeline_track *track;
     int64_t from_ps, to_ps;
-    struct what_sum *sums; /* per what */
+    struct what_sum *sums; /* by what */
     uint64_t count;
     double bytes;
     struct ntk_cover busy; /* of all lanes */
@@ -578,7 +578,7 @@ struct hit {
 
 NTK_ORDER(compare_hits, struct hit, NTK_UP(start_ps) NTK_UP(track) NTK_UP(slice));
 
-/* Whether an instruction comes from the line. */
+/* Returns true if an instruction comes from the line. */
 static bool is_of_line(const struct ntk_timeline_wanted *wanted, const struct ntk_trace_core *core,
                        uint32_t ref)
 {
@@ -603,7 +603,7 @@ static bool is_hit(const struct ntk_timeline_wanted *wanted, const struct ntk_ti
             is_of_line(wanted, track->core, slice->ref));
 }
 
-/* The part of a track that may be among the listed hits: its first or last ones. */
+/* Lists the part of a track that may be among the listed hits: its first or last hits. */
 static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
                       const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
                       struct ntk_vec *hits)
@@ -623,7 +623,7 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
     }
 }
 
-/* Counts events, or else repetitions of regions, which are not events of the capture. */
+/* Counts events, or repeated regions, which are not events of the capture. */
 static void count_hits(const struct ntk_timeline *timeline,
                        const struct ntk_timeline_wanted *wanted, bool is_of_regions,
                        uint64_t counts[NTK_TIMELINE_HIT_BUCKETS])

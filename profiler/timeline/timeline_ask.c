@@ -25,12 +25,12 @@ struct ntk_timeline_ask {
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
     const char *joined_json;
-    /* Per source, created on request: slow requests run one after the other. */
+    /* By source, created at the first request: slow requests run one after the other. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;
     struct ntk_source_text *source_text;
-    struct ntk_timeline_tensors **tensors; /* created on request; it borrows the analyses */
+    struct ntk_timeline_tensors **tensors; /* created at the first request; borrows the analyses */
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -44,7 +44,8 @@ struct range {
     int64_t from_ps, to_ps;
 };
 
-/* Times after the end count as the end: a browser rounds numbers of more than 53 bits. */
+/* Clips a time: later times count as the end, because a browser rounds numbers of more than 53
+ * bits. */
 static int64_t clipped(const struct ntk_timeline_ask *ask, uint64_t time_ps)
 {
     uint64_t end_ps = span_of(ask->timeline) + 1; /* includes instants at the very end */
@@ -100,7 +101,7 @@ static int answer_meta(const struct ntk_timeline_ask *ask, const struct ntk_time
     return 0;
 }
 
-/* tensors NULL: the kinds of slices. */
+/* If tensors is NULL, writes the kinds of slices. */
 static int put_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_tensors *tensors,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,
                      struct ntk_err *err)
@@ -154,7 +155,7 @@ static int answer_stats(const struct ntk_timeline_ask *ask, const struct ntk_tim
 static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
                        const struct ntk_analyses **out_analyses, struct ntk_err *err);
 
-/* source, file and line: that file of its positions. */
+/* Reads source, file and line; the file is a number in its positions. */
 static int get_line(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
                     struct ntk_timeline_wanted *out_wanted, struct ntk_err *err)
 {
@@ -248,7 +249,7 @@ static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
     return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_trace_folder_get(trace)) : ret;
 }
 
-/* NULL for a row without a core. */
+/* Returns NULL for a row without a core. */
 static int analyses_of_track(const struct ntk_timeline_ask *ask, uint64_t number,
                              size_t *out_source, const struct ntk_analyses **out_analyses,
                              struct ntk_err *err)
@@ -311,7 +312,8 @@ static int answer_tensor_tiles(const struct ntk_timeline_ask *ask,
     return ret ? ret : put_tiles(ask, *ask->tensors, query, out, err);
 }
 
-/* {"value": written between these two}, or null with the reason. */
+/* Begins {"value": ...}; the value is written between these two functions, or null with the
+ * reason. */
 static void begin_value(struct ntk_json *json, struct ntk_buf *out)
 {
     ntk_json_init(json, out, false);
@@ -319,8 +321,8 @@ static void begin_value(struct ntk_json *json, struct ntk_buf *out)
     ntk_json_key(json, "value");
 }
 
-/* ret is the result of writing it; -ENODATA: nothing was written because the files do not record
- * it, which is a valid answer. */
+/* Ends a value. ret is the result of writing it; -ENODATA: nothing was written because the files do
+ * not record it, which is a valid answer. */
 static int end_value(int ret, const char *absent, struct ntk_json *json)
 {
     if (ret == -ENODATA) {
@@ -599,7 +601,7 @@ int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
 {
     int ret = questions[index].answer(ask, query, out, err);
 
-    /* the browser caches tiles: few are requested twice */
+    /* the browser caches tiles, so few are requested twice */
     ntk_timeline_give_back_all(ask->timeline);
     for (size_t s = 0; questions[index].info.is_slow && s < ask->timeline->source_count; s++) {
         if (ask->analyses[s]) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_ask - the page's requests, by name: parameters in, bytes or a message out. Independent
- * of HTTP; timeline_serve.h lists the requests.
+ * timeline_ask - answers the page's requests by name, from parameters to bytes or a message. It is
+ * independent of HTTP; timeline_serve.h lists the requests.
  *
- * Times are ps since the timeline's begin; later ones count as its end. The cost of an answer is
- * bounded by the timeline and by limits on lists; search patterns are matched in the browser.
+ * Times are ps since the start of the timeline; later times count as its end. The cost of an answer
+ * is bounded by the timeline and by limits on lists; search patterns are matched in the browser.
  *
  * Owner:   create / destroy; the timeline and the traces are borrowed for that time.
  * Threads: slow requests come from one thread, the others from any.
@@ -21,10 +21,10 @@ struct ntk_timeline_ask;
 struct ntk_timeline_ask_options {
     const struct ntk_timeline *timeline;
     const char *title;                            /* copied */
-    const struct ntk_system_trace *const *traces; /* of the displayed hosts; borrowed */
+    const struct ntk_system_trace *const *traces; /* traces of the displayed hosts; borrowed */
     size_t trace_count;
-    struct ntk_source_text *source_text; /* NULL: none; borrowed */
-    const char *joined_json; /* answer of the analysis joined; NULL: compute it; borrowed */
+    struct ntk_source_text *source_text; /* NULL if none; borrowed */
+    const char *joined_json; /* answer of the analysis joined; NULL to compute it; borrowed */
 };
 
 /* Returns the value of a parameter, NULL if absent. */
@@ -40,13 +40,13 @@ struct ntk_timeline_question {
 
 int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
                             struct ntk_timeline_ask **out_ask, struct ntk_err *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask);
 
 size_t ntk_timeline_question_count(void);
-/* index < ntk_timeline_question_count() */
+/* index must be below ntk_timeline_question_count(). */
 const struct ntk_timeline_question *ntk_timeline_question_get(size_t index);
-/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for an absent object, each with a
+/* Appends the answer. Returns 0; -EINVAL for a parameter, -ENOENT for an absent object, each with a
  * message; -ENOMEM. */
 int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,

@@ -6,7 +6,7 @@
 
 #include "shared/base/str.h"
 
-/* Limit of numbers in a list of one request; the page only requests what is on the screen. */
+/* Maximum count of numbers in a list of one request; the page only requests rows on the screen. */
 #define LIST_MAX 4096
 
 const char *ntk_asked_get(const struct ntk_timeline_query *query, const char *name)

@@ -15,9 +15,9 @@ struct point {
 };
 
 struct series {
-    struct ntk_long_list points; /* struct point */
+    struct ntk_long_list points; /* elements are struct point */
     double most;
-    uint16_t what; /* plus 1; 0: none yet */
+    uint16_t what; /* what + 1; 0 if none yet */
 };
 
 struct ntk_timeline_counters {
@@ -26,10 +26,10 @@ struct ntk_timeline_counters {
     struct ntk_transfers transfers;
     struct ntk_counters counters;
     struct series series[NTK_COUNTER_COUNT];
-    uint32_t group, banks; /* NTK_TIMELINE_NO_GROUP: no row is in it */
+    uint32_t group, banks; /* NTK_TIMELINE_NO_GROUP if the group has no row */
 };
 
-/* Remembers the failure of a list. */
+/* Records the failure of a list. */
 static int fail(struct ntk_timeline_build *build, const struct ntk_trace *trace, int ret)
 {
     struct ntk_spill *spill = &build->timeline->spill;
@@ -85,7 +85,7 @@ static int add_point(void *ctx, enum ntk_counter counter, int64_t time_ps, doubl
     struct point *point = NULL;
 
     last = series->points.count ? last + series->points.count - 1 : NULL;
-    /* of several values at one moment the last one counts */
+    /* of several values at one moment the last one is used */
     if (last && last->time_ps == time_ps) {
         point = last;
     } else {
@@ -135,7 +135,8 @@ int ntk_timeline_counters_read(struct ntk_timeline_build *build,
     return 0;
 }
 
-/* The power of ten that gives the largest value the most digits; 1 for whole numbers, which fit. */
+/* Returns the power of ten that gives the largest value the most digits; 1 for whole numbers, which
+ * fit. */
 static double scale_of(const struct series *series, bool is_whole)
 {
     double scale = 1;

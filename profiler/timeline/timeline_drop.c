@@ -18,7 +18,7 @@
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
-#define SAID "said" /* output of view; not a valid name of a dropped file */
+#define SAID "said" /* file with output of view; not a valid name of a dropped file */
 #define SAID_BYTES_MAX (64U << 10)
 #define LINE_BYTES 256
 #define SHOWN "View profile at http://localhost:"
@@ -26,26 +26,26 @@
 struct ntk_timeline_drop {
     const char *program;
     uint16_t port;
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pid_t shown[NTK_TIMELINE_DROPS_MAX];
-    char *folders[NTK_TIMELINE_DROPS_MAX]; /* of each: its files */
+    char *folders[NTK_TIMELINE_DROPS_MAX]; /* folder with the files of each drop */
     bool stops;
 };
 
 struct file {
     char name[NAME_MAX + 1];
-    uint64_t left; /* bytes that are still to come */
+    uint64_t left; /* number of bytes that have not arrived yet */
     bool is_capture;
 };
 
-/* One drop. */
+/* State of one drop. */
 struct upload {
     struct ntk_timeline_drop *drop;
     char *folder;
     struct file files[NTK_TIMELINE_DROP_FILES_MAX];
     size_t file_count, current;
-    int fd;     /* of the current; -1: not open */
-    int status; /* of the answer, after a failure */
+    int fd;     /* current file; -1 if not open */
+    int status; /* status of the answer, after a failure */
     struct ntk_err err;
 };
 
@@ -61,7 +61,7 @@ static bool is_name(const char *name)
     return is_text;
 }
 
-/* "SIZE,NAME" */
+/* Adds a file from "SIZE,NAME". */
 static int add_file(const char *name, const char *value, void *ctx)
 {
     struct upload *upload = ctx;
@@ -113,7 +113,7 @@ static const struct file *capture_of(const struct upload *upload)
     return NULL;
 }
 
-/* 0 or the status, with the message. */
+/* Checks a request; returns 0 or the status, with the message. */
 static int check(struct upload *upload, const struct ntk_http_request *request,
                  uint64_t bytes_count)
 {
@@ -142,7 +142,7 @@ static int check(struct upload *upload, const struct ntk_http_request *request,
     return 0;
 }
 
-/* Its program has ended. */
+/* Forgets a drop when its program has ended. */
 static void forget(struct ntk_timeline_drop *drop, size_t place)
 {
     drop->shown[place] = 0;
@@ -153,7 +153,8 @@ static void forget(struct ntk_timeline_drop *drop, size_t place)
     drop->folders[place] = NULL;
 }
 
-/* Forgets those of programs that have exited. 0, or the status with a message. */
+/* Forgets drops with programs that have exited, and checks for space. Returns 0, or the status with
+ * a message. */
 static int check_room(struct upload *upload, uint64_t bytes_count)
 {
     struct ntk_timeline_drop *drop = upload->drop;
@@ -335,7 +336,8 @@ static pid_t start(const struct upload *upload, int out, int said)
     return child;
 }
 
-/* The port from the line that view prints when it is ready; 0: it exited without. */
+/* Returns the port from the line that view prints when it is ready; 0 if it exited without this
+ * line. */
 static unsigned read_port(int fd)
 {
     char line[LINE_BYTES];
@@ -399,8 +401,8 @@ static void answer_shown(struct ntk_http_response *response, unsigned port, char
     ntk_http_response_put(response, &out);
 }
 
-/* A free place for a displayed capture; -1: none, or stopping. The program is started under the
- * lock, so that stop finds it. */
+/* Returns a free place for a displayed capture; -1 if none, or if stopping. The program is started
+ * under the lock, so that stop finds it. */
 static int start_shown(struct upload *upload, int out, int said)
 {
     struct ntk_timeline_drop *drop = upload->drop;
@@ -422,7 +424,7 @@ static int start_shown(struct upload *upload, int out, int said)
     return place;
 }
 
-/* It has exited, or must. */
+/* Ends a program that has exited, or must exit. */
 static void end_shown(struct ntk_timeline_drop *drop, size_t place)
 {
     pthread_mutex_lock(&drop->lock);
@@ -467,7 +469,7 @@ static void finish(void *state, struct ntk_http_response *response)
 {
     struct upload *upload = state;
 
-    take(upload, "", 0); /* empty files at the end */
+    take(upload, "", 0); /* handles empty files at the end */
     if (upload->status == 0 && upload->current < upload->file_count) {
         upload->status = 400;
         ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is truncated",

@@ -15,14 +15,15 @@ struct flame_row {
     int64_t sum_ps;
 };
 
-/* The row of an instruction; NULL if out of memory. Layers are fewer than 2^32, cores than 2^16. */
+/* Returns the row of an instruction; NULL if out of memory. There are fewer than 2^32 layers and
+ * 2^16 cores. */
 static struct flame_row *flame_row_of(struct ntk_map *map, struct ntk_vec *rows, size_t core,
                                       const struct ntk_trace_instruction *instruction,
                                       uint32_t layer)
 {
     uint64_t key = (uint64_t)core << 48 | (uint64_t)(instruction->engine & 0xff) << 40 |
                    (uint64_t)instruction->opcode << 32 | layer;
-    uintptr_t index = (uintptr_t)ntk_map_get_number(map, key); /* plus 1 */
+    uintptr_t index = (uintptr_t)ntk_map_get_number(map, key); /* index + 1 */
 
     if (index == 0) {
         struct flame_row *row = ntk_vec_add(rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_host - rows of one inspected process: its threads, its cores as seen by the host, its
- * memory. */
+/* timeline_host - builds rows of one inspected process: its threads, its cores as seen by the host,
+ * its memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "profiler/timeline/timeline_build.h"
 
 #define THREADS_MAX 4096
-/* Times farther from zero than ten years are not times of the run. */
+/* Maximum distance from zero: times farther away than ten years do not belong to the run. */
 #define FAR_NS (INT64_C(10) * 366 * 86400 * 1000000000)
 #define KIB 1024
 
@@ -20,7 +20,8 @@ struct place {
     uint32_t group;
 };
 
-/* False: not a time of this run. Ten years of ps exceed 63 bits, so far spans are omitted. */
+/* Converts a time; returns false if it does not belong to this run. Ten years of ps exceed 63 bits,
+ * so far spans are omitted. */
 static bool ps_of(const struct place *place, uint64_t time_ns, int64_t *out_ps)
 {
     int64_t ns = (int64_t)(time_ns - place->host->zero_ns);
@@ -43,7 +44,7 @@ static int what_of_type(struct ntk_timeline_build *build, const char *type, uint
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-/* The row of a span: a thread, or a core for core activity. */
+/* Returns the key of a span's row: a thread, or a core for core activity. */
 static uint64_t row_key(const struct ntk_system_span *span)
 {
     return ntk_system_type_is_hardware(span->type) ? UINT64_C(1) << 32 | span->nc : span->thread_id;
@@ -65,7 +66,7 @@ static int add_row(struct place *place, struct ntk_map *rows, uint64_t key, size
     return ntk_map_put_number(rows, key, (void *)place->build->timeline->tracks.count);
 }
 
-/* The number of spans per row: rows are in the order of their first span. */
+/* Adds rows in the order of their first span, with the number of spans per row. */
 static int add_rows(struct place *place, struct ntk_map *rows)
 {
     const struct ntk_system_trace *trace = place->host->trace;
@@ -85,11 +86,11 @@ static int add_rows(struct place *place, struct ntk_map *rows)
     return ret;
 }
 
-/* All spans as a tree, by index: the children of a span, or of the root (at span_count). */
+/* All spans as a tree, by index: children of a span, or of the root (at span_count). */
 struct tree {
-    size_t *first;  /* child of each; NTK_SYSTEM_NO_PARENT: none */
+    size_t *first;  /* first child; NTK_SYSTEM_NO_PARENT if none */
     size_t *next;   /* next sibling */
-    uint32_t *open; /* by row: open spans at the current position */
+    uint32_t *open; /* by row: number of open spans at the current position */
     uint8_t *depths;
 };
 
@@ -124,7 +125,7 @@ static void tree_fini(struct tree *tree)
     free(tree->depths);
 }
 
-/* For each span the number of enclosing spans in its row: walks the tree once, down and up. rows
+/* Computes for each span the number of enclosing spans in its row, by visiting the tree once. rows
  * maps keys to row numbers, from base + 1 on; spans without a row have no depth. */
 static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace,
                          const struct ntk_map *rows, size_t base)
@@ -152,7 +153,8 @@ static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace
     }
 }
 
-/* Physical cores of one logical core are side by side in its row. */
+/* Returns the lane of a physical core: the cores of one logical core have neighbouring lanes in its
+ * row. */
 static uint32_t lane_of_core(const struct ntk_system_trace *trace,
                              const struct ntk_system_span *span)
 {
@@ -167,7 +169,7 @@ static int build_spans(struct place *place)
 {
     const struct ntk_system_trace *trace = place->host->trace;
     struct ntk_timeline *timeline = place->build->timeline;
-    struct ntk_map rows = { 0 }; /* index of the track, plus 1 */
+    struct ntk_map rows = { 0 }; /* from a key to the index of the track + 1 */
     struct tree tree = { 0 };
     size_t track_count = timeline->tracks.count;
     int ret = add_rows(place, &rows);
@@ -203,7 +205,7 @@ static int build_spans(struct place *place)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* A value holds from its time until the next one. */
+/* State of a counter; a value is valid from its time until the next one. */
 struct counter {
     struct ntk_timeline_track *track;
     uint16_t what;
@@ -238,7 +240,8 @@ static void add_value(struct place *place, struct counter *counter, uint64_t tim
     }
     if (track->slice_count > 0) {
         struct ntk_timeline_slice *before = &track->slices[track->slice_count - 1];
-        at_ps = at_ps > before->start_ps ? at_ps : before->start_ps; /* a clock that was set back */
+        /* handles a clock that was set back */
+        at_ps = at_ps > before->start_ps ? at_ps : before->start_ps;
         before->end_ps = at_ps;
     }
     track->values[counter->count] = value < 0.0                  ? 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_html - modules become data with URLs in an import map, because a file on disk cannot
+ * timeline_html - writes modules as data with URLs in an import map, because a file on disk cannot
  * import another; data is deflated and written as base64 into scripts that are not executed.
  */
 #include "profiler/timeline/timeline_html.h"
@@ -17,15 +17,16 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
-/* Imports in the module files, and in the single file. */
+/* Prefix of imports in the module files, and in the single file. */
 #define IMPORT_BEFORE "'./"
 #define IMPORT_AFTER "'page/"
 
-#define MODULE_MORE_BYTES 512 /* of a module in the map: longer names of imports, its address */
+/* space for a module in the map: longer names of imports, its address */
+#define MODULE_MORE_BYTES 512
 
-#define EXTENT_BYTES 4096 /* reserved for the extent and the end of the page */
+#define EXTENT_BYTES 4096 /* space reserved for the extent and the end of the page */
 
-#define LINES_SHARE 4 /* the largest part of the space for them */
+#define LINES_SHARE 4 /* 1 / maximum part of the space for lines */
 
 static const struct ntk_http_file *file_get(const char *name)
 {
@@ -37,7 +38,7 @@ static const struct ntk_http_file *file_get(const char *name)
     return NULL;
 }
 
-/* A module with imports as in the map. */
+/* Writes a module with imports as in the map. */
 static void put_module(const struct ntk_http_file *file, struct ntk_buf *out)
 {
     const char *at = (const char *)file->bytes;
@@ -80,7 +81,7 @@ static int put_import_map(struct ntk_html_writer *w)
     return ret;
 }
 
-/* As many bytes as the map takes. */
+/* Returns the number of bytes for the map. */
 static uint64_t import_map_bytes(void)
 {
     uint64_t bytes = 0;
@@ -170,7 +171,7 @@ static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_htm
     ret = ret ? ret : ntk_html_put_positions(w);
     ret = ret ? ret : ntk_html_put_source_files(w);
     ret = ret ? ret : ntk_html_put_tensors(w);
-    ret = ret ? ret : ntk_html_put_details(w); /* it takes all the remaining space */
+    ret = ret ? ret : ntk_html_put_details(w); /* details take all the remaining space */
     ret = ret ? ret : put_extent(w);
     ntk_html_passed(w, 1);
     ntk_buf_fini(&text);

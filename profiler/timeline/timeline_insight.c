@@ -28,7 +28,8 @@ static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_time
 
 /* ---- positions of trace objects on the timeline ---------------------------------------------- */
 
-/* References ascend with the slices of a track, because both are in time order. */
+/* Finds the slice of a reference: references ascend with the slices of a track, because both are in
+ * order of time. */
 static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,
                                                  uint32_t ref)
 {
@@ -85,8 +86,8 @@ static void put_named(struct ntk_json *json, const char *key, const char *text)
     }
 }
 
-/* The transfer that an instruction started, or that a packet belongs to; null if there is none, or
- * its packets are unknown. */
+/* Writes the transfer that an instruction started, or to which a packet belongs; null if there is
+ * none, or its packets are unknown. */
 static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                          const struct ntk_timeline_track *track,
                          const struct ntk_transfer *transfer, struct ntk_json *json)
@@ -129,7 +130,7 @@ static void put_transfer_of(const struct ntk_timeline *timeline,
                  json);
 }
 
-/* Returns memory occasionally during a pass over all of them. */
+/* Returns memory to the system occasionally during a pass over all releases. */
 static void releases_passed(const struct ntk_core_dependencies *dependencies, size_t item)
 {
     if (item % NTK_TRACE_LOOKS == 0) {
@@ -137,8 +138,8 @@ static void releases_passed(const struct ntk_core_dependencies *dependencies, si
     }
 }
 
-/* Instructions released by this one or by this change; with its transfer only, only those released
- * by that. */
+/* Writes instructions released by this instruction or by this change; if only its transfer is
+ * selected, instructions released by the transfer. */
 static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          const struct ntk_core_dependencies *dependencies, uint32_t by,
                          uint32_t event, bool by_transfer, struct ntk_json *json)
@@ -193,7 +194,7 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
                            ? ntk_release_queue(analyses->program, core_index, dependencies, ref)
                            : NULL);
     ntk_json_key(json, "change");
-    /* A change that the capture lost has no place. */
+    /* A change that the capture lost has no position. */
     put_place(timeline, core, NTK_TIMELINE_SEMAPHORE,
               release->event == NTK_NO_INDEX
                   ? NTK_NO_INDEX
@@ -207,7 +208,8 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_object_end(json);
 }
 
-/* Writes the operands of a vendor's instruction. The slice has those of the open encoding. */
+/* Writes the operands of a vendor's instruction. The slice already has the operands in the open
+ * encoding. */
 static void put_operands(size_t core, const struct ntk_trace_instruction *instruction,
                          const struct ntk_slot_fact *fact, struct ntk_operands *operands,
                          struct ntk_json *json)
@@ -225,7 +227,7 @@ static void put_operands(size_t core, const struct ntk_trace_instruction *instru
     }
 }
 
-/* What must be done before according to the compiler, and its last execution. */
+/* Writes the predecessors according to the compiler, and their last execution. */
 static void put_predecessors(const struct ntk_timeline *timeline,
                              const struct ntk_analyses *analyses,
                              const struct ntk_timeline_track *track, uint32_t ref,
@@ -308,7 +310,8 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
     put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, false, json);
 }
 
-/* The instruction that started a packet's transfer, and what the transfer released. */
+/* Writes the instruction that started a packet's transfer, and the instructions released by the
+ * transfer. */
 static void put_packet_flows(const struct ntk_timeline *timeline,
                              const struct ntk_analyses *analyses,
                              const struct ntk_timeline_track *track, uint32_t ref,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Waiting counts this much less than work in a bucket. */
+/* Factor by which waiting counts less than work in a bucket. */
 #define WAIT_VOTE 1024.0F
 
 static size_t min_size(size_t a, size_t b)
@@ -30,7 +30,7 @@ unsigned ntk_timeline_level_top(int64_t span_ps)
 /* A series of adjacent buckets to which slices are added in order of start. */
 struct fill {
     const struct ntk_timeline_track *track;
-    int64_t begin_ps; /* of bucket 0 */
+    int64_t begin_ps; /* start of bucket 0 */
     unsigned level;
     size_t node_count;
     struct ntk_timeline_node *nodes;
@@ -58,7 +58,8 @@ static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
     }
 }
 
-/* A value over time is shown as the slice that made it the largest, the last of several. */
+/* Notes a value over time, which is shown as the slice with the largest value, the last of
+ * several. */
 static void largest(struct ntk_timeline_node *node, uint16_t what, float value)
 {
     if (value >= node->vote_ps) {
@@ -76,8 +77,8 @@ static struct ntk_timeline_node *node_at(const struct fill *fill, int64_t time_p
     return index < fill->node_count ? &fill->nodes[index] : NULL;
 }
 
-/* Iterates over the buckets between start and end, with the part of the time in each: at is
- * INT64_MIN before the first. NULL after the last. */
+/* Visits the buckets between start and end, with the part of the time in each: at is INT64_MIN
+ * before the first. Returns NULL after the last. */
 static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t start_ps,
                                            int64_t end_ps, int64_t *at_ps, float *out_ps)
 {
@@ -95,7 +96,7 @@ static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t star
     return node;
 }
 
-/* The time from start to end belongs to the slice alone in its lane. */
+/* Adds the time from start to end, which belongs to the slice alone in its lane. */
 static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice, int64_t start_ps,
                       int64_t end_ps, double value)
 {
@@ -107,7 +108,8 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
             node->busy_ps += ps * (float)value;
             largest(node, slice->what, (float)value);
         } else if (slice->is_wait) {
-            vote(node, slice->what, ps / WAIT_VOTE); /* shown only if nothing else is there */
+            /* shown only if the bucket has no other content */
+            vote(node, slice->what, ps / WAIT_VOTE);
         } else {
             node->busy_ps += ps;
             vote(node, slice->what, ps);
@@ -115,7 +117,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
     }
 }
 
-/* For a packet, over all of its time, because the engines of a queue work in parallel. */
+/* Adds bytes of a packet over all its time, because the engines of a queue work in parallel. */
 static void fill_bytes(struct fill *fill, const struct ntk_timeline_slice *slice)
 {
     double bytes = ntk_timeline_slice_value(fill->track, slice);
@@ -184,7 +186,8 @@ static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_no
     }
 }
 
-/* Fine enough that a bucket has few slices on average, and never coarser than one tile. */
+/* Returns a level so fine that a bucket has few slices on average, and never coarser than one
+ * tile. */
 static unsigned finest_level(const struct ntk_timeline_track *track, unsigned top)
 {
     size_t wanted = track->slice_count / NTK_TIMELINE_SLICES_PER_BUCKET;
@@ -262,7 +265,7 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The first slice that starts at or after the time. */
+/* Returns the first slice that starts at or after the time. */
 static size_t lower_bound(const struct ntk_timeline_track *track, int64_t time_ps)
 {
     size_t low = 0;
@@ -293,7 +296,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     size_t first = lower_bound(track, from_ps);
     int ret = 0;
 
-    /* Earlier slices that are still running: only blocks with an end after from have some. */
+    /* Visit earlier slices that are still running: they are in blocks with an end after `from`. */
     for (size_t b = 0; b * NTK_TIMELINE_BLOCK < first && ret >= 0; b++) {
         if (track->pyramid.block_end_ps[b] <= from_ps) {
             continue;
@@ -313,7 +316,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     return ret < 0 ? ret : 0;
 }
 
-/* A fill, with the kinds that slices count as; NULL: unchanged. */
+/* A fill, with the kinds that slices count as; NULL if unchanged. */
 struct filling {
     struct fill fill;
     const struct ntk_timeline_recast *as;

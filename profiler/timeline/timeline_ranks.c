@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_ranks - a row for each rank of a job with its activity, and one for the critical path
- * across them. */
+/* timeline_ranks - builds a row for each rank of a job with its activity, and one for the critical
+ * path across them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
-/* Times farther from zero than 3.6 days, the limit for ps, are not times of the run. */
+/* Maximum distance from zero: times farther away than 3.6 days, the limit for ps, do not belong to
+ * the run. */
 #define FAR_NS (INT64_C(366) * 864 * 1000000000)
 #define PATH_HEAP_BYTES ((size_t)16 << 20)
 
-/* A time of the critical path on a rank. */
+/* A period of the critical path on a rank. */
 struct step {
     int64_t start_ns, end_ns;
     uint32_t rank;
@@ -24,12 +25,12 @@ struct making {
     struct ntk_timeline_build *build;
     uint64_t zero_ns;
     size_t rank_count;
-    size_t *counts;                           /* of each rank: segments, later at most its slices */
-    size_t *firsts, *at;                      /* of each rank: steps of the path, by time */
-    struct ntk_long_list steps;               /* the last first */
-    struct step *of_ranks;                    /* the same, by rank and time */
-    size_t track;                             /* of the first rank */
-    uint16_t whats[NTK_JOINED_PART_COUNT][2]; /* off and on the path */
+    size_t *counts;             /* by rank: number of segments, later at most its slices */
+    size_t *firsts, *at;        /* by rank: steps of the path, by time */
+    struct ntk_long_list steps; /* from the last step to the first */
+    struct step *of_ranks;      /* same steps, by rank and time */
+    size_t track;               /* track of the first rank */
+    uint16_t whats[NTK_JOINED_PART_COUNT][2]; /* off the path, and on the path */
     int ret;
 };
 
@@ -167,7 +168,7 @@ static int whats_make(struct making *making)
     return 0;
 }
 
-/* The rank of the path: a slice for as long as it stays there. */
+/* Builds the row of the path: a slice for each period in which it stays on one rank. */
 static int path_row(struct making *making, const struct ntk_joined *joined, uint32_t group)
 {
     const struct step *steps = making->steps.items;

@@ -9,17 +9,17 @@
 #include "profiler/trace/sorter.h"
 #include "shared/base/order.h"
 
-/* The share of a trace list's memory for sorting a row. */
+/* 1 / share of the trace's list memory for sorting a row. */
 #define SORTER_SHARE 16
 
-/* For a sorter: starts with its time. */
+/* An item of a sorter, which starts with its time. */
 struct item {
     int64_t start_ps, end_ps;
     uint32_t instance, depth;
     uint64_t reserved;
 };
 
-/* Enclosing ones come first. */
+/* Orders items; enclosing ones are first. */
 NTK_ORDER(compare, struct item, NTK_DOWN(end_ps) NTK_UP(depth) NTK_UP(instance));
 
 int ntk_timeline_regions_create(struct ntk_timeline_build *build, size_t source)
@@ -61,8 +61,8 @@ static bool is_of_row(const struct ntk_region *region, size_t core_index, unsign
     return region->core_index == core_index && region->engine == engine;
 }
 
-/* Makes slices from sorted items, each in the lane of its depth: overlapping times, as on an engine
- * that starts an instruction before the last one ended, are drawn over each other. */
+/* Creates slices from sorted items, each in the lane of its depth: overlapping times, as on an
+ * engine that starts an instruction before the last one ended, are drawn over each other. */
 static int fill(struct ntk_timeline_build *build, struct ntk_timeline_regions *from,
                 struct ntk_timeline_track *track, const struct ntk_sorted *sorted,
                 int64_t offset_ps)
@@ -128,7 +128,7 @@ static int build_row(struct ntk_timeline_build *build, struct ntk_timeline_regio
             const struct ntk_region_instance *one = &instances[region->first_instance + i];
             struct item *item = ntk_sorter_add(&sorter);
             if (!item) {
-                break; /* _finish has the reason */
+                break; /* _finish returns the reason */
             }
             *item = (struct item){ .start_ps = one->start_ps,
                                    .end_ps = one->end_ps,
@@ -194,7 +194,7 @@ void ntk_timeline_put_busiest(const struct ntk_timeline *timeline, struct ntk_js
     for (size_t s = 0; s < timeline->source_count; s++) {
         const struct ntk_regions *regions = &timeline->regions[s]->regions;
         if (regions->region_count && (!best || regions->regions[0].total_ps > best->total_ps)) {
-            best = &regions->regions[0]; /* they are in that order */
+            best = &regions->regions[0]; /* regions are in this order */
             source = s;
         }
     }

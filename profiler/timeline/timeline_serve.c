@@ -22,7 +22,7 @@ struct ntk_timeline_serve {
     struct ntk_http_guard *guard;
     struct ntk_timeline_drop *drop;
     struct ntk_timeline_sql *sql;
-    struct ntk_http_upload uploads[2]; /* the other entry ends the list */
+    struct ntk_http_upload uploads[2]; /* the other element ends the list */
     struct ntk_http_server *server;
     char paths[ROUTES_MAX][32];
     struct ntk_http_route routes[ROUTES_MAX];
@@ -52,7 +52,7 @@ static void answer_any(const struct ntk_http_request *request, struct ntk_http_r
     size_t index = 0;
 
     while (strcmp(ntk_timeline_question_get(index)->name, name) != 0) {
-        index++; /* the route of each path leads here, so it is found */
+        index++; /* each path has a route that leads here, so it is found */
     }
     int ret = ntk_timeline_ask(serve->ask, index, &query, &out, &err);
     if (ret < 0) {
@@ -73,7 +73,7 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
                                         .slow_routes = serve->slow_routes,
                                         .uploads = serve->uploads,
                                         .guard = serve->guard };
-    struct ntk_err first = { 0 }; /* the error for the requested port */
+    struct ntk_err first = { 0 }; /* error for the requested port */
     int ret = ntk_http_server_create(&options, &serve->server, &first);
 
     for (unsigned i = 1;
@@ -88,13 +88,13 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
     return ret;
 }
 
-/* Tiles do not wait for analyses, which run in the other thread. */
+/* Creates the routes. Tiles do not wait for analyses, which run in the other thread. */
 static void make_routes(struct ntk_timeline_serve *serve)
 {
     size_t quick = 0;
     size_t slow = 0;
 
-    /* Both tables end with a zeroed entry. */
+    /* Both tables end with a zeroed element. */
     assert(ntk_timeline_question_count() + NTK_TIMELINE_SQL_ROUTES + 2 <= ROUTES_MAX);
     for (size_t i = 0; i < ntk_timeline_question_count(); i++) {
         const struct ntk_timeline_question *question = ntk_timeline_question_get(i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_serve - the timeline page and its answers, over HTTP on loopback.
+ * timeline_serve - serves the timeline page and its answers over HTTP on loopback.
  *
  *   /                             the page
  *   /api/v1/meta                  the content
@@ -27,10 +27,10 @@
  *   /api/v1/sql...                SELECTs over the captures (timeline_sql.h)
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
- * Numbers are decimal and from 0; times are ps since the timeline's begin, those after its end
- * count as its end. An error is one message with 400 or 404.
+ * Numbers are decimal and from 0; times are ps since the start of the timeline, and times after its
+ * end count as its end. An error is one message with 400 or 404.
  *
- * Owner:   create / destroy; what the options name is borrowed for that time.
+ * Owner:   create / destroy; all members of the options are borrowed for that time.
  * Threads: it answers in two separate threads, which only read; one of them runs the analyses.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
@@ -39,7 +39,7 @@
 #include "profiler/timeline/timeline_ask.h"
 #include "profiler/timeline/timeline_sql.h"
 
-/* The vendor's; and how many more are tried if it is in use. */
+/* Default port, same as the vendor's; and number of further ports to try if it is in use. */
 #define NTK_TIMELINE_PORT 3001
 #define NTK_TIMELINE_PORTS_TRIED 100
 
@@ -47,16 +47,16 @@ struct ntk_timeline_serve;
 
 struct ntk_timeline_serve_options {
     struct ntk_timeline_ask_options ask;
-    const char *view_program; /* neuron-profile, for dropped captures and queries; borrowed;
-                               * NULL: neither */
+    /* neuron-profile, for dropped captures and queries; borrowed; NULL if neither is supported */
+    const char *view_program;
     const struct ntk_timeline_sql_source *sql_sources; /* inputs of queries; borrowed */
-    size_t sql_source_count;                           /* 0: none */
-    uint16_t port; /* 0: chosen by the system; else it or one of the next free ones */
+    size_t sql_source_count;                           /* 0 if none */
+    uint16_t port; /* 0 if the system selects it; else this port or one of the next free ports */
 };
 
 int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
                               struct ntk_timeline_serve **out_serve, struct ntk_err *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve);
 uint16_t ntk_timeline_serve_port_get(const struct ntk_timeline_serve *serve);
 

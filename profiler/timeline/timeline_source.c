@@ -296,7 +296,7 @@ static const struct ntk_neff_position *position_of(const struct ntk_timeline *ti
                : ntk_program_position(analyses->program, core, &track->core->instructions[ref]);
 }
 
-/* "kv_h=0 s_t=3" */
+/* Writes values such as "kv_h=0 s_t=3". */
 static void put_path(const struct ntk_neff_positions *positions, const struct ntk_neff_position *at,
                      struct ntk_json *json)
 {

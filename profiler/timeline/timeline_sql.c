@@ -21,7 +21,7 @@
 #include "shared/base/str.h"
 
 #define SAID_BYTES_MAX ((size_t)64 << 10)
-#define NICE 5 /* the page has priority */
+#define NICE 5 /* niceness, because the page has priority */
 
 enum state { UNUSED, RUNNING, DONE, FAILED, CANCELLED };
 
@@ -29,11 +29,11 @@ struct query {
     struct ntk_timeline_sql *of;
     pthread_t thread;
     uint64_t id;
-    uint64_t limit_ns; /* its time limit */
+    uint64_t limit_ns; /* time limit */
     int out, said;     /* pipes of the program; closed by the thread */
-    /* Under the lock. */
+    /* Members protected by the lock. */
     enum state state;
-    pid_t pid; /* 0: none, or already reaped */
+    pid_t pid; /* 0 if none, or already reaped */
     bool is_cancelled;
     uint64_t begin_ns, end_ns;
     struct ntk_buf csv;
@@ -90,7 +90,7 @@ static pid_t start(const char *program, const char *const *arguments, int out, i
     return child;
 }
 
-/* Appends more; false at the end. Beyond the limit data is read and dropped. */
+/* Appends more data; returns false at the end. Beyond the limit data is read and dropped. */
 static bool take(int fd, struct ntk_buf *out, size_t bytes_max, bool *out_is_long)
 {
     char part[65536];
@@ -107,7 +107,7 @@ static bool take(int fd, struct ntk_buf *out, size_t bytes_max, bool *out_is_lon
     return got > 0;
 }
 
-/* The last line that query printed, without the program's name. */
+/* Returns the last line that query printed, without the program's name. */
 static const char *last_line(struct ntk_buf *said)
 {
     char *text = said->bytes_count ? (char *)(uintptr_t)ntk_buf_text_get(said) : NULL;
@@ -123,7 +123,7 @@ static const char *last_line(struct ntk_buf *said)
 
 enum end { AT_END, TOO_LATE, TOO_LONG };
 
-/* Reads its output until it exits or must be stopped. */
+/* Reads the output of the query until it exits or must be stopped. */
 static enum end follow(struct query *query, struct ntk_buf *csv, struct ntk_buf *said)
 {
     struct pollfd pipes[2] = { { .fd = query->out, .events = POLLIN },
@@ -190,7 +190,7 @@ static enum state judge(const struct query *query, enum end end, int status, con
     } else if (WEXITSTATUS(status) == NTK_QUERY_EXIT_CUT) {
         (void)snprintf(message, message_bytes, "the query failed after its first rows: %s", line);
     } else {
-        /* With a table, the message is about an incomplete capture. */
+        /* If there is a table, the message is about an incomplete capture. */
         has_failed = WEXITSTATUS(status) != 0 && csv->bytes_count == 0;
         (void)ntk_str_copy(message, message_bytes,
                            WEXITSTATUS(status) == 0 ? ""
@@ -248,7 +248,8 @@ static void answer_error(struct ntk_http_response *response, int status, const c
     ntk_http_response_put(response, &out);
 }
 
-/* False after answering: missing, or not a number from `least` to `most`. */
+/* Gets a number from `least` to `most`; returns false after answering if it is missing or
+ * invalid. */
 static bool get_number(const struct ntk_http_request *request, const char *name, uint64_t least,
                        uint64_t most, uint64_t *out_number, struct ntk_http_response *response)
 {
@@ -265,7 +266,7 @@ static bool get_number(const struct ntk_http_request *request, const char *name,
     return false;
 }
 
-/* Its thread has ended; frees everything. */
+/* Forgets a query after its thread has ended; frees it. */
 static void forget(struct query *query)
 {
     if (query->state != UNUSED) {
@@ -274,7 +275,7 @@ static void forget(struct query *query)
     ntk_buf_fini(&query->csv);
 }
 
-/* A finished one, oldest first; NULL: all are running. */
+/* Returns a finished query, oldest first; NULL if all are running. */
 static struct query *find_place(struct ntk_timeline_sql *sql)
 {
     struct query *found = NULL;
@@ -300,7 +301,8 @@ static int begin_program(struct query *query, const struct ntk_timeline_sql_sour
     for (size_t a = 0; a < NTK_TIMELINE_SQL_ARGUMENTS_MAX && source->arguments[a]; a++) {
         arguments[count++] = source->arguments[a];
     }
-    (void)snprintf(most, sizeof most, "%" PRIu64, rows + 1); /* whether there are more */
+    /* one more shows if there are more rows */
+    (void)snprintf(most, sizeof most, "%" PRIu64, rows + 1);
     arguments[count++] = "--csv";
     arguments[count++] = "--rows";
     arguments[count++] = most;
@@ -357,9 +359,9 @@ static int begin(struct ntk_timeline_sql *sql, struct query *query, uint64_t sou
     return ret;
 }
 
-/* A request that starts or stops a process must not come from pages of other sites, which a browser
- * lets send it without reading the answer. Browsers name the requesting page; other programs do
- * not. */
+/* Returns true for a request from a page of another site. Such requests must not start or stop a
+ * process; a browser lets pages send them without reading the answer. Browsers send the requesting
+ * page; other programs do not. */
 static bool is_of_other_site(const struct ntk_http_request *request,
                              struct ntk_http_response *response)
 {
@@ -410,7 +412,7 @@ static void answer_begin(const struct ntk_http_request *request, struct ntk_http
     }
 }
 
-/* The query of the request, or NULL after answering; called with the lock. */
+/* Returns the query of the request, or NULL after answering. The caller holds the lock. */
 static struct query *query_of(struct ntk_timeline_sql *sql, const struct ntk_http_request *request,
                               struct ntk_http_response *response)
 {

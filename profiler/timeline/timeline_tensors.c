@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_tensors - names of tensors from programs, and the tensor of each slice. */
+/* timeline_tensors - collects names of tensors from programs, and finds the tensor of each
+ * slice. */
 #include "profiler/timeline/timeline_tensors.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 struct ntk_timeline_tensors {
     const struct ntk_timeline *timeline;
     struct ntk_analyses *const *analyses;
-    struct ntk_vec names;   /* const char *, those of the NEFF, sorted */
+    struct ntk_vec names;   /* elements are const char *, borrowed from the NEFF, sorted */
     struct ntk_map numbers; /* by name */
 };
 
@@ -28,7 +29,7 @@ static const char *name_of(const struct ntk_slot_fact *fact)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The names of one program: each slot once. */
+/* Collects the names of one program, each slot once. */
 static int collect(struct ntk_timeline_tensors *tensors, const struct ntk_program *program)
 {
     const struct ntk_trace *trace = program->trace;

@@ -27,7 +27,7 @@ static void put_head(struct ntk_buf *out, unsigned level, uint64_t tile, size_t 
 struct slices {
     const struct ntk_timeline *timeline;
     const struct ntk_timeline_track *track;
-    const struct ntk_timeline_recast *as; /* NULL: themselves */
+    const struct ntk_timeline_recast *as; /* NULL if slices keep their kinds */
     struct ntk_buf *out;
     size_t count, count_max;
 };
@@ -53,7 +53,7 @@ static int put_slice(size_t index, const struct ntk_timeline_slice *slice, void 
     return 0;
 }
 
-/* False, with nothing written, if there are too many. */
+/* Writes slices; returns false, with nothing written, if there are too many. */
 static bool put_slices(const struct ntk_timeline *timeline, const struct ntk_timeline_recast *as,
                        uint32_t index, int64_t from_ps, int64_t to_ps, size_t count_max,
                        struct ntk_buf *out)
@@ -127,7 +127,7 @@ static void put_buckets(const struct ntk_timeline *timeline, const struct ntk_ti
     put_bucket_section(index, scratch->buckets, count, out);
 }
 
-/* The queues of the core directly precede it. */
+/* Writes the rate of a core; the queues of the core directly precede it. */
 static void put_rate(const struct ntk_timeline *timeline, uint32_t index, unsigned level,
                      uint64_t tile, struct scratch *scratch, struct ntk_buf *out)
 {

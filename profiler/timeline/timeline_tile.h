@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_tile - the data to draw some tracks for a period, as bytes.
+ * timeline_tile - writes the data to draw several tracks for a period, as bytes.
  *
  * A tile is NTK_TIMELINE_TILE_BUCKETS buckets wide. If a track has few slices in it they are
  * included, else buckets, so the answer is small at every zoom. docs/formats/timeline-tile.md has
- * the format. Little-endian; times are double, ps since the timeline's begin, exact below 2^53.
+ * the format. Numbers are little-endian; times are double, ps since the start of the timeline,
+ * exact below 2^53.
  *
  * Threads: any; no state.
  */
@@ -18,7 +19,7 @@
 
 #define NTK_TIMELINE_TILE_MAGIC UINT32_C(0x544c544e) /* "NTLT" */
 #define NTK_TIMELINE_TILE_VERSION 1
-/* Tiles with more slices use buckets. */
+/* Maximum number of slices in a tile; with more, buckets are used. */
 #define NTK_TIMELINE_TILE_SLICES 512
 
 enum ntk_timeline_form {
@@ -92,18 +93,18 @@ struct ntk_timeline_tile_slice {
 };
 static_assert(sizeof(struct ntk_timeline_tile_slice) == 32, "tile 1: slice");
 
-/* A tile of these tracks; unknown numbers are ignored. -EINVAL for a level or tile outside of the
- * timeline; out of memory is recorded in out. */
+/* Writes a tile of these tracks; unknown numbers are ignored. -EINVAL for a level or tile outside
+ * the timeline; out of memory is recorded in out. */
 int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, uint64_t tile,
                           const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                           struct ntk_err *err);
 struct ntk_timeline_recast;
-/* The same with slices counted as something else (timeline_pyramid.h). */
+/* Writes a tile with slices counted as another kind (timeline_pyramid.h). */
 int ntk_timeline_tile_put_as(const struct ntk_timeline *timeline,
                              const struct ntk_timeline_recast *as, unsigned level, uint64_t tile,
                              const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                              struct ntk_err *err);
-/* All slices of all tracks in one tile of the top level. */
+/* Writes all slices of all tracks in one tile of the top level. */
 void ntk_timeline_tile_put_all(const struct ntk_timeline *timeline, struct ntk_buf *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* chip - rows of shared/abi/machine.def in the form that profiles need. */
+/* chip - converts rows of shared/abi/machine.def to the form for profiles. */
 #include "profiler/trace/chip.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define PARTITIONS 128 /* of the state buffer and of PSUM */
+#define PARTITIONS 128 /* partitions of the state buffer and of PSUM */
 
 enum generation {
 #define NTK_CORE_GENERATION(symbol, ...) GENERATION_##symbol,

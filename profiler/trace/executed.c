@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* executed - iterates over the counts of slots. */
+/* executed - visits the counts of slots. */
 #include "profiler/trace/executed.h"
 
 static bool next_instruction(struct ntk_executed *executed)

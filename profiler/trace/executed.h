@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * executed - the instructions of a program that ran, with their counts.
+ * executed - visits the instructions of a program that ran, with their counts.
  *
  *   struct ntk_executed executed = { .core = core };
  *   while (ntk_executed_next(&executed)) { ... executed.instruction.slot ... executed.times ... }
  *
  * Results that depend only on an instruction's bytes are computed once per slot, not per execution.
- * A core without counts yields its instructions one by one, each with times 1.
+ * For a core without counts, instructions are visited one by one, each with times 1.
  *
- * Owner: caller's storage; nothing to free. Threads: one at a time per struct.
+ * Owner: the caller provides the storage; nothing must be freed. Threads: one at a time per struct.
  */
 #ifndef NTK_PROFILER_TRACE_EXECUTED_H
 #define NTK_PROFILER_TRACE_EXECUTED_H
@@ -23,7 +23,7 @@ struct ntk_executed {
     unsigned engine;
 };
 
-/* False at the end. */
+/* Returns false at the end. */
 bool ntk_executed_next(struct ntk_executed *executed);
 
 #endif

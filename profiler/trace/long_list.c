@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* long_list - realloc() up to a limit, then an unnamed file: its space is reserved before it is
- * mapped. */
+/* long_list - uses realloc() up to a limit, then an unnamed file with space that is reserved before
+ * it is mapped. */
 #include "profiler/trace/long_list.h"
 
 #include <errno.h>
-#include <fcntl.h> /* posix_fallocate() */
+#include <fcntl.h> /* for posix_fallocate() */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static int grow_in_file(struct ntk_long_list *list, size_t capacity)
     return 0;
 }
 
-/* capacity is larger than it is. */
+/* Grows the list; capacity must be larger than the current one. */
 static int grow(struct ntk_long_list *list, size_t capacity)
 {
     if (capacity > SIZE_MAX / 2 / list->item_bytes) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * merge_sort - sorts blocks by insertion, then merges them, doubling the length each time.
- * Neighbours in order cost one comparison; of others only the overlapping part is moved.
+ * Neighbours in order cost one comparison; otherwise only the overlapping part is moved.
  */
 #include "profiler/trace/merge_sort.h"
 
@@ -31,7 +31,7 @@ INLINE void sort_block(char *items, size_t count, size_t size, ntk_merge_sort_co
     }
 }
 
-/* The number of sorted items before the given one, or not after it. */
+/* Returns the number of sorted items before the item, or not after it. */
 INLINE size_t count_before(const char *items, size_t count, size_t size, const char *one,
                            bool with_same, ntk_merge_sort_compare *compare)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_sort - a stable sort of items that begin with their time, fast if most are in order.
+ * merge_sort - sorts items that begin with their time; stable, and fast if most are in order.
  *
  * Threads: any.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Compares two items with the same time; negative: a is before b. */
+/* Compares two items with the same time; negative if a is before b. */
 typedef int ntk_merge_sort_compare(const void *a, const void *b);
 
 static inline bool ntk_merge_sort_is_before(const void *a, const void *b,
@@ -26,7 +26,7 @@ static inline bool ntk_merge_sort_is_before(const void *a, const void *b,
     return a_ps != b_ps ? a_ps < b_ps : compare(a, b) < 0;
 }
 
-/* item_bytes is 16 or 32; scratch holds half of the items. */
+/* item_bytes must be 16 or 32; scratch has space for half of the items. */
 void ntk_merge_sort(char *items, size_t count, size_t item_bytes, ntk_merge_sort_compare *compare,
                     char *scratch);
 

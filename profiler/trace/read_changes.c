@@ -10,7 +10,7 @@ struct reader {
     struct ntk_trace_core *core;
     const struct ntk_trace_window *window;
     bool counts_all;
-    /* The limit at the start of the window: the last one before it. */
+    /* The limit at the start of the window: the last limit before it. */
     bool has_before;
     struct ntk_trace_throttle before;
     struct ntk_sorter events;

@@ -37,7 +37,8 @@ static void pairing_fini(struct pairing *p)
     ntk_waiting_fini(&p->waiting);
 }
 
-/* 1: an instruction is complete, with times on the file's clock; 0: not yet; or -ENOMEM. */
+/* Pairs a record. Returns 1 if an instruction is complete, with times on the file's clock; 0 if
+ * not; or -ENOMEM. */
 static int pair(struct pairing *p, const struct ntk_ntff_record *record,
                 struct ntk_trace_instruction *out)
 {
@@ -69,7 +70,7 @@ static int pair(struct pairing *p, const struct ntk_ntff_record *record,
         .start_ps = start.time_ps,
         .end_ps = record->time_ps,
         .slot = record->slot,
-        .wait_cycles = (uint16_t)start.detail, /* whole: records have 16 bits */
+        .wait_cycles = (uint16_t)start.detail, /* complete, because records have 16 bits */
         .crc_in = record->crc_in,
         .crc_out = record->crc_out,
         .engine = record->engine,
@@ -84,7 +85,7 @@ static int pair(struct pairing *p, const struct ntk_ntff_record *record,
 struct found {
     bool has_notify;
     int64_t notify_end_ps;
-    int64_t start_ps, end_ps; /* of all */
+    int64_t start_ps, end_ps; /* range of all instructions */
 };
 
 static void see(struct found *found, const struct ntk_trace_instruction *instruction)
@@ -101,7 +102,7 @@ static void see(struct found *found, const struct ntk_trace_instruction *instruc
 
 /* ---- processing the records ---- */
 
-struct sink { /* one of the two */
+struct sink { /* a list of the two */
     const struct ntk_trace_build *build;
     struct found *found;
     struct ntk_sorter *sorter;
@@ -137,7 +138,7 @@ static int put(const struct sink *sink, const struct ntk_trace_instruction *inst
     *to = *instruction;
     to->start_ps = start_ps;
     to->end_ps = end_ps;
-    to->wait_cycles = started_ps < 0 ? 0 : to->wait_cycles; /* it was before the window */
+    to->wait_cycles = started_ps < 0 ? 0 : to->wait_cycles; /* the wait was before the window */
     core->slot_counts[to->engine][to->slot]++;
     return 0;
 }
@@ -170,7 +171,7 @@ static int pass(struct ntk_trace_build *build, const struct ntk_ntff_subgraph *n
 }
 
 /* Before version 6 the execution ends with the last NOTIFY of any engine, and its length is in the
- * header. Without these the window is everything in the file. */
+ * header. Without these the window includes all records of the file. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     const struct ntk_ntff_subgraph *first = build->trace->cores[0].ntff;
@@ -193,7 +194,7 @@ int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window
         *out_window =
             (struct ntk_trace_window){ true, found.notify_end_ps - (int64_t)first->execution_ps,
                                        found.notify_end_ps };
-    } else if (found.start_ps > found.end_ps) { /* no instructions */
+    } else if (found.start_ps > found.end_ps) { /* there are no instructions */
         *out_window = (struct ntk_trace_window){ false, INT64_MIN, INT64_MAX };
     } else {
         *out_window = (struct ntk_trace_window){ false, found.start_ps, found.end_ps };

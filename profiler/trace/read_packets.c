@@ -38,7 +38,7 @@ static enum ntk_trace_dma_class class_by_name(const char *name)
     return strstr(name, "IO") ? NTK_TRACE_DMA_IO : NTK_TRACE_DMA_DATA;
 }
 
-/* The NEFF has the type of a prepared queue. */
+/* Returns the class of a queue; the NEFF has the type of a prepared queue. */
 static uint8_t class_of(const struct ntk_trace_core *core, const char *name)
 {
     enum ntk_trace_dma_class by_name = class_by_name(name);
@@ -72,7 +72,7 @@ static void classify_rings(struct reader *r)
     }
 }
 
-/* The part of a packet's end that it needs: 16 bits of size, 16 of the sum. */
+/* Returns the part of a packet's end that is needed: 16 bits of size, 16 bits of the sum. */
 static uint32_t detail_of(const struct ntk_ntff_record *record)
 {
     return (record->bytes_count & 0xffff) | (uint32_t)record->crc_in << 16;
@@ -82,7 +82,7 @@ struct span {
     int64_t start_ps, end_ps;
 };
 
-/* The bytes moved until then, assuming a constant rate. */
+/* Returns the bytes moved until then, assuming a constant rate. */
 static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64_t time_ps)
 {
     if (time_ps >= span->end_ps) {
@@ -94,9 +94,9 @@ static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64
                : (uint32_t)(part * bytes_count / (uint64_t)(span->end_ps - span->start_ps));
 }
 
-/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. If a packet
- * was in progress at the start of the execution, ends precede their starts from then on: those
- * pairs are not packets. */
+/* Pairs a record: the i-th start of a ring belongs to its i-th end, whichever is first in the file.
+ * If a packet was in progress at the start of the execution, ends precede their starts from then
+ * on: those pairs are not packets. */
 static int pair(struct reader *r, const struct ntk_ntff_record *record)
 {
     bool is_end = record->kind == NTK_NTFF_RECORD_DMA_END;

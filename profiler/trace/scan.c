@@ -22,8 +22,8 @@ void ntk_trace_pages_give_back(const void *first, const void *end)
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {
-    /* Not the current piece: its last elements are still in use. The pages stay in the file: a
-     * later access maps them again. */
+    /* The current piece is kept, because its last elements are still in use. The pages stay in the
+     * file: a later access maps them again. */
     if (passed_bytes >= 2 * NTK_TRACE_SCAN_BYTES) {
         (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),
                       NTK_TRACE_SCAN_BYTES, MADV_DONTNEED);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sorter - an external merge sort that costs little more than a copy where order already exists.
+ * sorter - implements an external merge sort that costs little more than a copy if the items are in
+ * order.
  *
- * Memory fills; it is sorted, and its lower half goes to the file. What comes later and is before
- * something that was written is late: it goes to a file of late runs. Without late runs the first
- * file is the answer, else all runs are merged into another one.
+ * When memory is full, it is sorted, and its lower half is written to the file. A later item that
+ * is before a written item is late: it is written to a file of late runs. Without late runs the
+ * first file is the result, else all runs are merged into another file.
  */
 #include "profiler/trace/sorter.h"
 
@@ -18,11 +19,11 @@
 #include "shared/base/memory.h"
 
 #define ITEMS_FIRST 4096
-/* A longer one reserves all its space at once: it is never copied again, and unused space takes no
- * memory. */
+/* A longer list reserves all its space immediately, so that it is never copied again; unused space
+ * takes no memory. */
 #define GROWING_BYTES_MAX ((size_t)1 << 20)
-/* What is read of a run at once. All of that takes no more than scratch, which is not needed then:
- * a run has less where there are many. */
+/* Maximum size of a read from a run. All reads together take no more than scratch, which is not
+ * needed at that time: a run has less if there are many runs. */
 #define RUN_BYTES_MAX ((size_t)256 << 10)
 #define RUN_ITEMS_MIN 16
 
@@ -32,13 +33,13 @@ struct late_run {
 
 struct source { /* one run while all are merged */
     int fd;
-    uint64_t offset; /* of the unread part */
-    uint64_t unread; /* items */
+    uint64_t offset; /* offset of the unread part */
+    uint64_t unread; /* number of unread items */
     size_t rank;     /* order of arrival, for equal items */
     char *buffer, *at, *end;
 };
 
-struct merger { /* sources as a heap */
+struct merger { /* heap of sources */
     const struct ntk_sorter *sorter;
     size_t source_count;
     struct source *sources;
@@ -135,7 +136,7 @@ static bool append(struct ntk_sorter *sorter, int *fd, uint64_t *written, const 
     return true;
 }
 
-/* The number of sorted items in memory that are before the last written one. */
+/* Returns the number of sorted items in memory that are before the last written item. */
 static size_t count_late(const struct ntk_sorter *sorter)
 {
     size_t low = 0;
@@ -152,7 +153,7 @@ static size_t count_late(const struct ntk_sorter *sorter)
     return low;
 }
 
-/* Sorts memory, writes late items, and of the others all except keep. */
+/* Sorts memory, writes late items, and all other items except `keep` of them. */
 static bool flush(struct ntk_sorter *sorter, size_t keep)
 {
     if (!sort(sorter)) {
@@ -277,7 +278,7 @@ static bool merger_init(struct merger *m, const struct ntk_sorter *sorter)
     return true;
 }
 
-/* The memory of the sorter holds items ready to be written. */
+/* Merges all runs; the memory of the sorter holds items ready to be written. */
 static int merge_all(struct ntk_sorter *sorter, struct merger *m, int fd)
 {
     size_t item_bytes = sorter->item_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spill - the file grows by extents that are mapped in place; arrays are allocated from the newest
- * one. */
+/* spill - grows the file by extents that are mapped in place; arrays are allocated from the newest
+ * extent. */
 #include "profiler/trace/spill.h"
 
 #include <errno.h>

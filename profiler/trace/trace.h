@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace - one execution in memory: what every engine, queue and semaphore did, by core.
+ * trace - holds one execution in memory: the activity of every engine, queue and semaphore, by
+ * core.
  *
- * The one form that analyses and outputs read, for any kind of file. Times are ps since the start
- * of the execution (t0); every list is sorted by start. What the file does not record is absent,
+ * Analyses and outputs read this form, for any kind of file. Times are ps since the start of the
+ * execution (t0); every list is sorted by start. Data that the file does not record is absent,
  * never zero: see the has_ fields.
  *
  * A list is an array, and any element may be checked at any time. Long lists are in a mapped
@@ -36,7 +37,7 @@ struct ntk_neff_subgraph;
 
 struct ntk_trace_instruction {
     int64_t start_ps, end_ps;
-    uint32_t slot;        /* pc */
+    uint32_t slot;        /* program counter */
     uint16_t wait_cycles; /* base cycles waited before the start, for semaphores and events */
     uint16_t crc_in, crc_out;
     uint8_t engine; /* enum ntk_ntff_engine */
@@ -45,8 +46,8 @@ struct ntk_trace_instruction {
 
 enum ntk_trace_dma_class {
     NTK_TRACE_DMA_INSTRUCTION, /* fetches programs and tables */
-    NTK_TRACE_DMA_IO, /* inputs, outputs and weights by the queue's name, if its type is unknown */
-    /* By the queue's type in the NEFF: */
+    NTK_TRACE_DMA_IO, /* inputs, outputs and weights, by the queue's name if its type is unknown */
+    /* The classes below are determined by the queue's type in the NEFF. */
     NTK_TRACE_DMA_INPUT,  /* "in", also used by compilers for stores to outputs */
     NTK_TRACE_DMA_OUTPUT, /* "out" */
     NTK_TRACE_DMA_DATA,   /* "data": from the compiler, including constants, spills and reloads */
@@ -80,53 +81,54 @@ struct ntk_trace_throttle {
 
 struct ntk_trace_core {
     const struct ntk_ntff_subgraph *ntff;
-    const struct ntk_neff_subgraph *neff; /* NULL: no NEFF, or it has no such subgraph */
-    int64_t t0_ps;                        /* start of the execution on the file's clock */
+    /* NULL without a NEFF, or if the subgraph is not in it */
+    const struct ntk_neff_subgraph *neff;
+    int64_t t0_ps; /* start of the execution on the file's clock */
     size_t instruction_count;
     struct ntk_trace_instruction *instructions;
     size_t packet_count;
     struct ntk_trace_packet *packets;
     size_t event_count;
     struct ntk_trace_event *events;
-    /* Before and after the execution; summaries before version 6 include these. */
+    /* Records before and after the execution; summaries before version 6 include them. */
     uint64_t more_event_count;
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
-    int64_t end_ps; /* of the last instruction; 0 without any */
-    /* Whether each list is in a temporary file or on the heap. */
+    int64_t end_ps; /* end of the last instruction; 0 without any */
+    /* True if the list is in a temporary file; false if on the heap. */
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
-    /* The file is truncated: it announces more records of this kind than it has. */
+    /* True if the file is truncated: it announces more records of this kind than it has. */
     struct {
         bool instructions, packets, events;
     } is_cut;
-    /* How often each slot of an engine's program ran (trace/executed.h); optional in a trace made
-     * by hand. */
+    /* Number of runs of each slot in an engine's program (trace/executed.h); optional in a trace
+     * created by a test. */
     bool has_slot_counts;
     uint64_t *slot_counts[NTK_NTFF_ENGINE_COUNT];
-    /* Records without a row. */
+    /* Numbers of records without a row. */
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
 
-/* The selected part of an execution; zeroed: all of it. */
+/* The selected part of an execution; zeroed for all of it. */
 struct ntk_trace_part {
-    int64_t from_ps, to_ps; /* since its start; to_ps 0: to its end */
-    const uint32_t *cores;  /* physical, in their device; NULL: all */
+    int64_t from_ps, to_ps; /* since its start; to_ps 0 means to its end */
+    const uint32_t *cores;  /* physical cores in their device; NULL for all */
     size_t core_count;
 };
 
 struct ntk_trace {
     const struct ntk_ntff *ntff;
-    const struct ntk_neff *neff;      /* NULL: none given */
+    const struct ntk_neff *neff;      /* NULL if none given */
     enum ntk_metrics_version metrics; /* version of the rules for its figures */
-    bool has_total;                   /* the file has the execution's length, and its records */
+    bool has_total;                   /* the file has the execution's length and its records */
     int64_t total_ps;
     bool has_chip;
     struct ntk_chip chip;
     struct {
         bool instructions, packets, events;
-    } is_cut;             /* of any core, or the file lists no core at all */
+    } is_cut;             /* true for any core, or if the file lists no core */
     bool has_collectives; /* there are collectives core records, which are not supported yet */
     size_t core_count;
     struct ntk_trace_core *cores;
@@ -134,12 +136,12 @@ struct ntk_trace {
      * its length. */
     bool is_part;
     struct {
-        int64_t from_ps, to_ps; /* since the start of the execution */
-        int64_t total_ps;       /* of the execution, if has_total */
-        bool is_open;           /* to its end */
+        int64_t from_ps, to_ps; /* range since the start of the execution */
+        int64_t total_ps;       /* length of the execution, if has_total */
+        bool is_open;           /* the part extends to its end */
     } part;
-    /* For long lists of analyses (trace/long_list.h), as in struct ntk_trace_options; 0 and NULL:
-     * its defaults. */
+    /* For long lists of analyses (trace/long_list.h), as in struct ntk_trace_options; 0 and NULL
+     * for the defaults. */
     size_t list_bytes;
     const char *folder; /* borrowed */
 };
@@ -149,22 +151,25 @@ typedef void ntk_trace_progress(double share, void *ctx);
 
 struct ntk_trace_options {
     enum ntk_metrics_version metrics;
-    ntk_trace_progress *progress; /* NULL: none */
+    ntk_trace_progress *progress; /* NULL if not needed */
     void *progress_ctx;
-    size_t list_bytes;  /* a list that needs more is in a temporary file; 0: as fits the machine */
-    const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
+    /* size above which a list is stored in a temporary file; 0: depends on the machine */
+    size_t list_bytes;
+    /* folder of that file, borrowed by the trace; NULL for $TMPDIR, else /var/tmp */
+    const char *folder;
     struct ntk_trace_part part;
 };
 
-/* A list takes one part in NTK_TRACE_LIST_SHARE of the available memory, within these bounds. A
+/* Default size of a list: 1 / NTK_TRACE_LIST_SHARE of the available memory, within these bounds. A
  * list in a file costs about as much to write as to read from the capture. */
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
 #define NTK_TRACE_LIST_BYTES_MAX ((size_t)160 << 20)
 #define NTK_TRACE_LIST_SHARE 32
-/* All lists together use at most this multiple of it on the heap: captures have up to 64 cores. */
+/* Maximum heap size of all lists, as a multiple of this size, because captures have up to 64
+ * cores. */
 #define NTK_TRACE_HEAP_LISTS 4
-/* Limit of records per core that wait for the other end of their span; further ones are omitted and
- * counted as unpaired. */
+/* Maximum number of records per core that wait for the other end of their span; further ones are
+ * omitted and counted as unpaired. */
 #define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)
 
 /* neff may be NULL; else it must belong to the capture (-ENOEXEC). */
@@ -185,7 +190,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
 
-/* Whether a moment since time 0 of the trace is in the part. */
+/* Returns true if a moment since time 0 of the trace is in the part. */
 static inline bool ntk_trace_has_moment(const struct ntk_trace *trace, int64_t time_ps)
 {
     return (trace->part.from_ps == 0 || time_ps >= 0) &&
@@ -193,12 +198,13 @@ static inline bool ntk_trace_has_moment(const struct ntk_trace *trace, int64_t t
             time_ps < trace->part.to_ps - trace->part.from_ps);
 }
 
-/* The index of a core in the capture, from that in the trace; they differ if cores are missing. */
+/* Converts the index of a core in the trace to its index in the capture; they differ if cores are
+ * missing. */
 size_t ntk_trace_core_number(const struct ntk_trace *trace, size_t core_index);
-/* And back. */
+/* Converts the index in the capture back. */
 size_t ntk_trace_core_place(const struct ntk_trace *trace, size_t number);
 
-/* Effective values: never 0 or NULL. */
+/* Return effective values: never 0 or NULL. */
 size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace);
 const char *ntk_trace_folder_get(const struct ntk_trace *trace);
 
@@ -224,11 +230,11 @@ static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
               "a scan returns whole elements");
 
-/* Returns memory of whole pages between two addresses of a mapped file: the content stays in the
- * file, and a later access maps it again. */
+/* Returns memory of whole pages between two addresses of a mapped file to the system: the content
+ * stays in the file, and a later access maps it again. */
 void ntk_trace_pages_give_back(const void *first, const void *end);
 
-/* Returns memory of the second-to-last whole piece of a scan; not for the heap. */
+/* Returns memory of the second-to-last whole piece of a scan to the system; not for the heap. */
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes);
 
 static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const void *at,
@@ -250,15 +256,15 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
 
 /* ---- random access ---- */
 
-/* A caller with random access returns the memory of all lists of the core each time after this many
- * reads. If accesses are close in time, memory is bounded. */
+/* Number of reads after which a caller with random access returns the memory of all lists of the
+ * core. If accesses are close in time, memory is bounded. */
 #define NTK_TRACE_LOOKS ((size_t)16 << 10)
 void ntk_trace_give_back(const struct ntk_trace_core *core);
 
-/* "instruction", "io" ... */
+/* Returns a name such as "instruction" or "io". */
 const char *ntk_trace_dma_class_name(unsigned dma_class);
 
-/* Its transfers are in the NEFF: their descriptors were made before the run. */
+/* Returns true if its transfers are in the NEFF: their descriptors were created before the run. */
 static inline bool ntk_trace_is_prepared(unsigned dma_class)
 {
     return dma_class >= NTK_TRACE_DMA_IO && dma_class <= NTK_TRACE_DMA_DATA;

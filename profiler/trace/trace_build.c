@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_build - the common part of all list makers, during reading and at the end. */
+/* trace_build - implements the common part of all list makers, during reading and at the end. */
 #include "profiler/trace/trace_build.h"
 
 #include "shared/formats/ntff/ntff_layout.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_build - common code of the list makers of a trace. Only for profiler/trace.
+ * trace_build - common code for creating the lists of a trace. Only for profiler/trace.
  *
- * Each maker passes the sections of one core once, record by record, and puts the results into a
- * sorter; processed pages of the file are returned.
+ * Each function reads the sections of one core once, record by record, and puts the results into a
+ * sorter; processed pages of the file are returned to the system.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
 #define NTK_PROFILER_TRACE_TRACE_BUILD_H
@@ -11,7 +11,7 @@
 #include "profiler/trace/sorter.h"
 #include "profiler/trace/trace.h"
 
-/* After this many records of a section progress is reported and memory is returned. */
+/* Number of records of a section after which progress is reported and memory is returned. */
 #define NTK_TRACE_PIECE_RECORDS ((uint64_t)1 << 16)
 
 struct ntk_trace_window {
@@ -23,7 +23,7 @@ struct ntk_trace_build {
     struct ntk_trace_options options;
     struct ntk_trace *trace;
     uint64_t records_done, records_total;
-    int64_t length_ps;      /* of the selected window; INT64_MAX: unlimited */
+    int64_t length_ps;      /* length of the selected window; INT64_MAX if unlimited */
     size_t heap_bytes_left; /* heap memory left for all lists */
     struct ntk_err *err;
 };
@@ -31,7 +31,7 @@ struct ntk_trace_build {
 /* Called after reading the records of a section up to `until`. */
 void ntk_trace_build_passed(struct ntk_trace_build *build, const struct ntk_ntff_section *section,
                             uint64_t until);
-/* The end of the piece that starts at `from`. */
+/* Returns the end of the piece that starts at `from`. */
 static inline uint64_t ntk_trace_build_piece_end(const struct ntk_ntff_section *section,
                                                  uint64_t from)
 {
@@ -47,12 +47,12 @@ static inline void ntk_trace_build_sorter(const struct ntk_trace_build *build,
     ntk_sorter_init(sorter, item_bytes, compare, build->options.list_bytes, build->options.folder);
 }
 
-/* The end of every list. */
+/* Finishes a list. */
 int ntk_trace_build_finish(struct ntk_trace_build *build, struct ntk_sorter *sorter,
                            size_t item_bytes, struct ntk_sorted *out_sorted);
 
-/* Times farther from the start than this (26 days) are invalid; below it differences cannot
- * overflow. */
+/* Maximum distance from the start (26 days): times farther away are invalid; within it differences
+ * cannot overflow. */
 #define NTK_TRACE_TIME_PS_MAX (INT64_C(1) << 61)
 
 static inline bool ntk_trace_is_time(int64_t ps)
@@ -60,7 +60,7 @@ static inline bool ntk_trace_is_time(int64_t ps)
     return ps >= -NTK_TRACE_TIME_PS_MAX && ps <= NTK_TRACE_TIME_PS_MAX;
 }
 
-/* The difference of two times from an untrusted file. */
+/* Returns the difference of two times from an untrusted file. */
 static inline int64_t ntk_trace_since(int64_t time_ps, int64_t t0_ps)
 {
     int64_t difference;
@@ -75,7 +75,7 @@ static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
            ntk_trace_is_time(ntk_trace_since(time_ps, core->t0_ps));
 }
 
-/* Whether a row is in the selected window; clips it. */
+/* Returns true if a row is in the selected window; clips it. */
 static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int64_t *start_ps,
                                         int64_t *end_ps)
 {
@@ -90,9 +90,10 @@ static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int
     return true;
 }
 
-/* The time of the execution, from its instructions if the header does not record it. */
+/* Finds the time of the execution, from its instructions if the header does not record it. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
-/* Fill the lists of the core, after its t0_ps is set. 0 or -errno, with a message in build->err. */
+/* Fill the lists of the core, after its t0_ps is set. Return 0 or -errno, with a message in
+ * build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window);
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,

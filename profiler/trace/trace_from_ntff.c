@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_from_ntff - the trace of a capture: its cores, one after the other, each list by its own
- * maker.
+ * trace_from_ntff - creates the trace of a capture: its cores, one after the other, each list by a
+ * separate function.
  *
- * docs/formats/ntff.md describes why each rule is as it is.
+ * docs/formats/ntff.md describes the reason for each rule.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
-/* Names repeat if a model has several core nodes: the n-th of a name here is the n-th there. */
+/* Finds the subgraph in the NEFF. Names repeat if a model has several core nodes: the n-th of a
+ * name in the capture is the n-th in the NEFF. */
 static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff *neff,
                                                           const struct ntk_ntff *ntff, size_t index)
 {
@@ -50,7 +51,8 @@ static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,
     return ret == 0 ? ntk_trace_read_changes(build, core, window) : ret;
 }
 
-/* Common to all cores. If the header has none, it is that of the first core. */
+/* Finds the window, common to all cores. If the header has none, the window of the first core is
+ * used. */
 static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     struct ntk_trace *trace = build->trace;
@@ -95,7 +97,7 @@ static int keep_cores(struct ntk_trace_build *build)
     return 0;
 }
 
-/* Narrows the total; a window that contains everything is ignored. */
+/* Narrows the total; a window that contains all rows is ignored. */
 static int keep_window(struct ntk_trace_build *build, const struct ntk_trace_window *window)
 {
     const struct ntk_trace_part *part = &build->options.part;
@@ -166,7 +168,7 @@ static void count_records(struct ntk_trace_build *build)
             note_cut(trace, &trace->cores[c], section);
             if (is_core && section->type == NTK_NTFF_SECTION_INSTRUCTION &&
                 !trace->ntff->has_window && subgraph == trace->ntff->subgraphs) {
-                build->records_total += section->record_count; /* they are read twice */
+                build->records_total += section->record_count; /* instructions are read twice */
             }
             if (section->block == NTK_NTFF_BLOCK_CC && section->record_count) {
                 trace->has_collectives = true;
@@ -236,10 +238,10 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         ret = read_core(&build, &trace->cores[c], &window);
     }
     if (ret == 0 && ntff->has_window && build.records_total == 0) {
-        trace->has_total = false; /* not measured: an estimate */
+        trace->has_total = false; /* an estimate, not measured */
         trace->total_ps = 0;
     }
-    /* Truncation may have caused an earlier failure with a misleading message. */
+    /* An earlier failure with a misleading message may be caused by truncation. */
     if (ret != -ERANGE && ret != -ENOENT) {
         ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     }

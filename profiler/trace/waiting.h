@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting - records without their other end so far: any number of queues, first in first out, in
- * one bounded pool.
+ * waiting - stores records that wait for their other end: any number of queues, first in first out,
+ * in one bounded pool.
  *
- * A queue is a uint32_t, 0 is empty: the place of its last item, which links to the first.
- * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one at a time per pool.
+ * A queue is a uint32_t: the place of its last item, which links to the first; 0 if empty.
+ * Owner: the caller provides the storage, zeroed if empty; _fini frees the content. Threads: one at
+ *        a time per pool.
  */
 #ifndef NTK_PROFILER_TRACE_WAITING_H
 #define NTK_PROFILER_TRACE_WAITING_H
@@ -18,14 +19,14 @@
 
 struct ntk_waiting_item {
     int64_t time_ps;
-    uint32_t detail; /* other needed data of the record */
-    uint32_t next;   /* place; of unused ones: the next unused */
+    uint32_t detail; /* other data needed from the record */
+    uint32_t next;   /* place; for an unused item the next unused one */
 };
 
 struct ntk_waiting {
     struct ntk_waiting_item *items; /* place p is items[p - 1] */
-    uint32_t capacity, used;        /* used: number that were ever in use */
-    uint32_t unused;                /* place of the first unused one; 0: none */
+    uint32_t capacity, used;        /* used: number of items that were ever in use */
+    uint32_t unused;                /* place of the first unused item; 0 if none */
 };
 
 static inline void ntk_waiting_fini(struct ntk_waiting *pool)
@@ -34,7 +35,7 @@ static inline void ntk_waiting_fini(struct ntk_waiting *pool)
     *pool = (struct ntk_waiting){ 0 };
 }
 
-/* 0, -ENOMEM, -ENOBUFS if the pool is full. */
+/* Returns 0, -ENOMEM, or -ENOBUFS if the pool is full. */
 static inline int ntk_waiting_push(struct ntk_waiting *pool, uint32_t *queue, int64_t time_ps,
                                    uint32_t detail)
 {
@@ -67,7 +68,7 @@ static inline int ntk_waiting_push(struct ntk_waiting *pool, uint32_t *queue, in
     return 0;
 }
 
-/* The first of a nonempty queue. */
+/* Removes and returns the first item of a nonempty queue. */
 static inline struct ntk_waiting_item ntk_waiting_pop(struct ntk_waiting *pool, uint32_t *queue)
 {
     uint32_t place = pool->items[*queue - 1].next;

@@ -7,7 +7,7 @@ static bool is_before(const struct ntk_walk_next *a, const struct ntk_walk_next 
     return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->list < b->list;
 }
 
-/* Puts an entry where `at` is free, or below. */
+/* Puts an entry at the free place `at`, or below. */
 static inline void sink(struct ntk_walk *walk, size_t at, struct ntk_walk_next moving)
 {
     struct ntk_walk_next *heap = walk->heap;

@@ -19,10 +19,11 @@
     "tensors require the NEFF (-n), and the tensor name in each transfer of " \
     "a vendor program"
 
-/* One of text and json is NULL. 0, -ENOMEM, or -ENODATA: not recorded in the files. */
+/* Writes an answer; text or json is NULL. Returns 0, -ENOMEM, or -ENODATA if it is not recorded in
+ * the files. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
 
-/* The answer of an analysis with one result, as JSON or as text. */
+/* Defines the answer of an analysis with one result, as JSON or as text. */
 #define ANSWER(question, type, make, put_json, put_text)                                 \
     static int answer_##question(const struct ntk_analyses *asked, struct ntk_buf *text, \
                                  struct ntk_json *json)                                  \
@@ -40,7 +41,7 @@ typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struc
         type##_fini(&result);                                                            \
         return 0;                                                                        \
     }                                                                                    \
-    static answer answer_##question /* takes the semicolon */
+    static answer answer_##question /* consumes the semicolon */
 
 ANSWER(idle, ntk_idle_reasons,
        ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &result),
@@ -201,8 +202,8 @@ static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
-    answer *brief; /* NULL: the output of run does not grow with the execution */
-    /* A better reason than info.absent; NULL: none. */
+    answer *brief; /* NULL if the output of run does not grow with the execution */
+    /* Writes a better reason than info.absent; NULL if none. */
     void (*why)(const struct ntk_program *program, char *buf, size_t buf_bytes);
 } analyses[] = {
     { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH,

@@ -11,9 +11,9 @@
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
-#define FILE_BYTES_MAX ((size_t)16 << 20) /* a hundred thousand measures */
+#define FILE_BYTES_MAX ((size_t)16 << 20) /* maximum size, for a hundred thousand measures */
 #define EXECUTIONS_MAX 10000
-#define VALUE_MAX 9007199254740992.0 /* 2^53: whole numbers up to there are exact */
+#define VALUE_MAX 9007199254740992.0 /* 2^53: whole numbers up to this value are exact */
 
 static const char *value_key(enum ntk_measure_kind kind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * baseline_file - a baseline as JSON (docs/formats/baseline.md).
+ * baseline_file - reads and writes a baseline as JSON (docs/formats/baseline.md).
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_BASELINE_FILE_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_BASELINE_FILE_H
@@ -11,12 +11,12 @@
 #define NTK_BASELINE_FORMAT "neuron-profile-baseline"
 #define NTK_BASELINE_VERSION 1
 
-/* Appends; an allocation that fails shows in ntk_buf_ok(). */
+/* Appends a baseline; ntk_buf_ok() reports a failed allocation. */
 void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out);
-/* 0 or negative with a message that names the path: -EBADMSG for an invalid file, -ENOTSUP for
- * another version, -EFBIG, -ENOMEM, or a read error. */
+/* Returns 0 or negative with a message that contains the path: -EBADMSG for an invalid file,
+ * -ENOTSUP for another version, -EFBIG, -ENOMEM, or a read error. */
 int ntk_baseline_read(const char *path, struct ntk_baseline *out_baseline, struct ntk_err *err);
-/* Same, for the bytes of a file; path is for messages. */
+/* Reads the bytes of a file; path is for messages. */
 int ntk_baseline_read_bytes(const void *bytes, size_t bytes_count, const char *path,
                             struct ntk_baseline *out_baseline, struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_activity - activity_over_time.h as bars of text, and as JSON. */
+/* output_activity - writes activity_over_time.h as bars of text, and as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define NAME_WIDTH 20
 
-/* Idle is blank; any work is visible. */
+/* Returns a character for a ratio: idle is blank; any work is visible. */
 static char shade(float ratio)
 {
     static const char shades[] = " .:+*#";

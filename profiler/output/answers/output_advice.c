@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* output_advice - advice.h as text and JSON. */
+/* output_advice - writes advice.h as text and JSON. */
 #include <stdio.h>
 
 #include "profiler/output/answers/output_analysis.h"
 #include "shared/base/text_wrap.h"
 
-#define INDENT 4 /* of all lines except the number */
+#define INDENT 4 /* indentation of all lines except the line with the number */
 
 static void put_wrapped(const char *before, struct ntk_buf *text, size_t width, struct ntk_buf *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_analysis - the results of analyses, each as text for a person and as one JSON value.
+ * output_analysis - writes the results of analyses, each as text for users and as one JSON value.
  *
  * Text has times in us and shares in percent of the execution. JSON has ns, fractions and the usual
- * names. Unknown values are "-" in text and null in JSON. The same trace gives the same bytes. Every
- * function appends; ntk_buf_ok() reports a failed allocation.
+ * names. Unknown values are "-" in text and null in JSON. The same trace always has the same bytes.
+ * Every function appends; ntk_buf_ok() reports a failed allocation.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
@@ -33,10 +33,11 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
 void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                           struct ntk_json *json);
 
-/* Keys of a cause in another core, or outside the capture; none for one in the core itself. */
+/* Writes keys for a cause in another core, or outside the capture; nothing for a cause in the same
+ * core. */
 void ntk_output_other_core(struct ntk_json *json, const struct ntk_chain_link *link);
 
-/* limit: number of listed gaps; 0: NTK_OUTPUT_ROWS_MAX. JSON has all of them. */
+/* limit: maximum number of listed gaps; 0 for NTK_OUTPUT_ROWS_MAX. JSON has all gaps. */
 void ntk_output_bubbles_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                              size_t limit, struct ntk_buf *out);
 void ntk_output_bubbles_json(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
@@ -46,11 +47,11 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_buf *out);
 void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_json *json);
-/* Omits its steps, so it does not grow with the execution. */
+/* Omits the steps, so that the output does not grow with the execution. */
 void ntk_output_path_brief_json(const struct ntk_program *program,
                                 const struct ntk_critical_path *path, struct ntk_json *json);
 
-/* The top of the costs: layers, operations, instructions. */
+/* Writes the most expensive layers, operations and instructions. */
 void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_cost_table *costs,
                            struct ntk_buf *out);
 void ntk_output_costs_json(const struct ntk_program *program, const struct ntk_cost_table *costs,
@@ -61,11 +62,12 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
 void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
                              struct ntk_json *json);
 
-/* Why ranges on the chip are unknown: the undecoded operation, or what is missing. */
+/* Writes the reason why ranges on the chip are unknown: the undecoded operation, or missing
+ * data. */
 #define NTK_OUTPUT_WHY_BYTES 192
 void ntk_output_onchip_why(const struct ntk_program *program, char *buf, size_t buf_bytes);
 
-/* The values of chip, one by one. */
+/* Writes the values of chip, one by one. */
 void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_buf *out);
 void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
@@ -83,16 +85,16 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
 
-struct ntk_output_matched; /* output_matched.h; NULL if units are unknown */
+struct ntk_output_matched; /* see output_matched.h; NULL if units are unknown */
 void ntk_output_comparison_text(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_buf *out);
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_json *json);
 
-/* One line if the capture lacks records that an analysis needs (enum ntk_lack). */
+/* Writes one line if the capture lacks records that an analysis needs (enum ntk_lack). */
 void ntk_output_incomplete_text(const struct ntk_program *program, unsigned needs,
                                 struct ntk_buf *out);
-/* The key "incomplete": an array of texts; nothing for a complete capture. */
+/* Writes the key "incomplete" with an array of texts; nothing for a complete capture. */
 void ntk_output_incomplete_json(const struct ntk_program *program, struct ntk_json *json);
 
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
@@ -110,7 +112,7 @@ void ntk_output_activity_text(const struct ntk_trace *trace,
 void ntk_output_activity_json(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_json *json);
 
-/* chip NULL: unknown. */
+/* chip is NULL if unknown. */
 void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_buf *out);
 void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
@@ -121,7 +123,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
 void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk_what_if *what_if,
                              struct ntk_json *json);
 
-/* Why there are none. */
+/* Returns the reason why there are no layers. */
 const char *ntk_output_no_layers(const struct ntk_trace *trace);
 
 #endif

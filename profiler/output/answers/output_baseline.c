@@ -176,7 +176,8 @@ void ntk_output_baseline_json(const struct ntk_output_baseline *check, struct nt
 
 /* --- XML -------------------------------------------------------------------------------------- */
 
-/* A quoted value. Names come from files: characters that XML cannot represent become U+FFFD. */
+/* Appends a quoted value. Names come from files: characters that XML cannot represent become
+ * U+FFFD. */
 static void quoted_add(struct ntk_buf *out, const char *text)
 {
     char clean[1024];

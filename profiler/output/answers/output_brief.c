@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* output_brief - one execution on one screen: ten figures, a bar per engine, three findings. */
+/* output_brief - writes one execution for one screen: ten figures, a bar per engine, three
+ * findings. */
 #include <stdio.h>
 
 #include "profiler/output/answers/output_analysis.h"
@@ -10,12 +11,12 @@
 #define FINDINGS 3
 #define NONE NTK_SUMMARY_COUNT
 
-/* A figure: its metric, and a second one that explains it. */
+/* A figure: its metric, and a second metric that explains it. */
 static const struct figure {
     const char *label;
     enum ntk_summary_id first;
-    const char *relation;       /* text after the last of them */
-    enum ntk_summary_id second; /* NONE: only the first */
+    const char *relation;       /* text after the second metric */
+    enum ntk_summary_id second; /* NONE if there is only the first */
 } figures[] = {
     { "Duration on the device", NTK_SUMMARY_total_time, "", NONE },
     { "Engines or DMA active", NTK_SUMMARY_total_active_time, "of the duration",
@@ -83,7 +84,7 @@ static void add_figure(const struct ntk_summary *summary, const struct figure *f
     ntk_buf_add_char(out, '\n');
 }
 
-/* Any share above 0 shows. */
+/* Adds a bar; any share above 0 is visible. */
 static void add_bar(const struct ntk_summary *summary, const struct bar *bar, struct ntk_buf *out)
 {
     const struct ntk_summary_value *share = &summary->values[bar->share];
@@ -98,7 +99,7 @@ static void add_bar(const struct ntk_summary *summary, const struct bar *bar, st
     ntk_buf_add_format(out, "| %6.2f%%\n", share->number * 100);
 }
 
-/* Unknown ones are named in the heading, because absent is not zero. */
+/* Adds bars; unknown ones are listed in the heading, because absent is not zero. */
 static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
 {
     size_t unknown = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_bubbles - bubbles.h as text and JSON. */
+/* output_bubbles - writes bubbles.h as text and JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 #define CAUSE_BYTES 160
 
-/* "waits for Vector ACTIVATE", "issue" */
+/* Returns a text such as "waits for Vector ACTIVATE" or "issue". */
 static const char *cause_text(const struct ntk_bubble_cause *cause, char *buf, size_t buf_bytes)
 {
     const char *plain = ntk_idle_reason_text(cause->reason);
@@ -34,7 +34,7 @@ static void root_text(const struct ntk_bubble *bubble, char *buf, size_t buf_byt
     }
 }
 
-/* The instruction after the gap; NULL: the execution ended. */
+/* Returns the instruction after the gap; NULL if the execution ended. */
 static const struct ntk_trace_instruction *next_of(const struct ntk_program *program,
                                                    const struct ntk_bubble *bubble)
 {
@@ -70,9 +70,9 @@ static void causes_text(const struct ntk_program *program, const struct ntk_bubb
     ntk_text_table_fini(&table);
 }
 
-/* A gap that is listed. */
+/* A listed gap. */
 struct listed {
-    bool is_end; /* nothing was left to do: listed last */
+    bool is_end; /* no work was left: listed last */
     const struct ntk_bubble *bubble;
 };
 
@@ -117,7 +117,7 @@ static void gap_cells(const struct ntk_program *program, const struct ntk_bubble
     ntk_text_table_text(table, cause_text(&bubbles->causes[bubble->cause], text, sizeof text));
 }
 
-/* The longest gaps of all causes. */
+/* Writes the longest gaps of all causes. */
 static void gaps_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                       size_t limit, struct ntk_buf *out)
 {

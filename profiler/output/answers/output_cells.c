@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_cells - small formats used by analyses. */
+/* output_cells - writes small formats used by analyses. */
 #include "profiler/output/answers/output_cells.h"
 
 #include <stdio.h>

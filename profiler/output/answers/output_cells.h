@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_cells - common cells of tables and JSON: times, shares, names of engines, opcodes, queues.
+ * output_cells - writes common cells of tables and JSON: times, shares, names of engines, opcodes,
+ * queues.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
@@ -13,29 +14,29 @@
 /* Maximum number of rows in text; JSON has all. */
 #define NTK_OUTPUT_ROWS_MAX 20
 
-/* us with three digits. */
+/* Writes us with three digits. */
 void ntk_cell_us(struct ntk_text_table *table, int64_t ps);
-/* "12.3%"; "-" when whole is not positive. */
+/* Writes a share such as "12.3%"; "-" if whole is not positive. */
 void ntk_cell_share(struct ntk_text_table *table, double part, double whole);
-/* "1.5MB" */
+/* Writes a size such as "1.5MB". */
 void ntk_cell_bytes(struct ntk_text_table *table, uint64_t bytes_count);
-/* The same; "-" for 0. */
+/* Writes a size; "-" for 0. */
 void ntk_cell_bytes_or_dash(struct ntk_text_table *table, uint64_t bytes_count);
-/* "1.23G" */
+/* Writes a count such as "1.23G". */
 void ntk_cell_count(struct ntk_text_table *table, double count);
 void ntk_cell_u64(struct ntk_text_table *table, uint64_t value);
-/* "Tensor"; "DMA" for NTK_NTFF_ENGINE_AXI */
+/* Returns a name such as "Tensor"; "DMA" for NTK_NTFF_ENGINE_AXI. */
 const char *ntk_engine_shown(unsigned engine);
-/* "qSyncIO0"; "-" for NULL. Returns buf. */
+/* Returns a name such as "qSyncIO0"; "-" for NULL. Returns buf. */
 const char *ntk_queue_shown(const char *name, char *buf, size_t buf_bytes);
-/* "... and 12 more", if not all rows are shown. */
+/* Writes "... and 12 more" if not all rows are shown. */
 void ntk_output_more(struct ntk_buf *out, size_t row_count);
 
-/* Key and value; ps become ns with three digits. */
+/* Writes key and value; ps are converted to ns with three digits. */
 void ntk_json_key_ns(struct ntk_json *json, const char *key, int64_t ps);
-/* part / whole, or null. */
+/* Writes part / whole, or null. */
 void ntk_json_key_share(struct ntk_json *json, const char *key, double part, double whole);
-/* Text as shown, or null. */
+/* Writes the text as shown, or null. */
 void ntk_json_key_queue(struct ntk_json *json, const char *key, const char *name);
 void ntk_json_key_opcode(struct ntk_json *json, const char *key, uint8_t opcode);
 

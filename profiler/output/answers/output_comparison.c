@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* output_comparison - comparison.h as text and JSON. */
+/* output_comparison - writes comparison.h as text and JSON. */
 #include <string.h>
 
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 #include "profiler/output/answers/output_matched.h"
 
-#define POINTS 100 /* percentage points of 1 */
+#define POINTS 100 /* percentage points in 1 */
 
 static void value_cell(struct ntk_text_table *table, enum ntk_measure_kind kind, double value,
                        bool is_there)
@@ -43,7 +43,7 @@ static void change_cell(struct ntk_text_table *table, enum ntk_measure_kind kind
     }
 }
 
-/* Parts of a run are shown as shares of it. */
+/* Returns true for parts of a run, which are shown as shares. */
 static bool has_shares(enum ntk_measure_kind kind)
 {
     return ntk_measure_is_time(kind) && kind != NTK_MEASURE_TOTAL && kind != NTK_MEASURE_REGION;
@@ -62,7 +62,8 @@ static void side_cells(struct ntk_text_table *table, const struct ntk_comparison
     }
 }
 
-/* What happened to a layer or region that the other side lacks: "became scores", "from a, b". */
+/* Writes the relation of a layer or region that the other side lacks, such as "became scores" or
+ * "from a, b". */
 static bool matched_cell(struct ntk_text_table *table, const struct ntk_output_matched *matched,
                          const struct ntk_comparison_row *row)
 {
@@ -102,7 +103,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     } else if (!is_on_both && matched_cell(table, matched, row)) {
         /* replaces "gone" or "new" */
     } else if (!is_on_both && row->kind == NTK_MEASURE_REGION) {
-        /* Its layers may still be there, without enough repetitions. */
+        /* Its layers may still exist, without enough repetitions. */
         ntk_text_table_text(table, row->has_before ? "only before" : "only after");
     } else if (!row->has_after) {
         ntk_text_table_text(table, "gone");
@@ -120,7 +121,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     }
 }
 
-/* The column headings of a kind; returns their number. */
+/* Returns the column headings of a kind and their number. */
 static size_t kind_heads(enum ntk_measure_kind kind, bool has_p, const char **heads)
 {
     static const struct {
@@ -170,7 +171,7 @@ static void kind_text(const struct ntk_comparison *comparison,
     size_t columns = kind_heads(kind, is_tested(comparison), heads);
     struct ntk_text_table table;
     size_t shown = 0;
-    size_t changed = 0; /* or unknown on one side, where each row counts */
+    size_t changed = 0; /* includes rows that are unknown on one side */
     size_t only_before = 0;
     size_t only_after = 0;
     size_t all = 0;
@@ -215,7 +216,8 @@ static void kind_text(const struct ntk_comparison *comparison,
     ntk_text_table_fini(&table);
 }
 
-/* Tables of layers and regions that only one program has are useless. */
+/* Writes nothing for layers and regions that only one program has, because the tables would be
+ * useless. */
 static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
 {
     const struct ntk_comparison_row *total = comparison->total;

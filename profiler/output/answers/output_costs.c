@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_costs - cost_table.h as text and JSON. */
+/* output_costs - writes cost_table.h as text and JSON. */
 #include <stdio.h>
 
 #include "profiler/analysis/instruction_label.h"
@@ -76,7 +76,7 @@ static bool is_shown(const struct ntk_program *program, size_t part)
 static const char waits_note[] = "EVENT_SEMAPHORE only waits, so its time counts as idle; "
                                  "OpcodeSummary and show-session count it\n";
 
-/* Of shown rows. */
+/* Returns true if shown rows have only waits. */
 static bool has_waits_only(const struct ntk_cost_list *list)
 {
     for (size_t i = 0; i < list->count && i < NTK_OUTPUT_ROWS_MAX; i++) {

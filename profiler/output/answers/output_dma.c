@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_dma - dma_efficiency.h as text and JSON. */
+/* output_dma - writes dma_efficiency.h as text and JSON. */
 #include "profiler/analysis/queue_names.h"
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"

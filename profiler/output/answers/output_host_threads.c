@@ -15,7 +15,7 @@
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
-/* The processes of the file of a folder, as an array; NULL: none. */
+/* Returns the processes from the file in a folder, as an array; NULL if none. */
 static json_t *processes_read(const char *folder)
 {
     struct ntk_err err = { 0 };
@@ -81,7 +81,8 @@ static void process_text(const json_t *process, struct ntk_text_table *table)
     }
 }
 
-/* The observation covers less time than the trace; the advice is that of neuron-profile idle. */
+/* Writes advice; the observation covers less time than the trace. The advice comes from
+ * neuron-profile idle. */
 static void advice_text(const json_t *process, struct ntk_buf *text)
 {
     long long pid = (long long)json_integer_value(json_object_get(process, "pid"));

@@ -13,7 +13,7 @@
 #define BAR_CELLS 30
 #define TEXT_BYTES 320
 #define STEPS_TEXT 10
-#define STACKS_MAX 2000 /* of a recording: those with the most time */
+#define STACKS_MAX 2000 /* maximum in a recording: the stacks with the most time */
 
 static const char *method_name(const struct ntk_host_records *records)
 {
@@ -30,7 +30,7 @@ static double seconds(uint64_t ns)
     return (double)ns / (double)NTK_NS_PER_SECOND;
 }
 
-/* "loader (4711)"; "-" unknown. */
+/* Returns a text such as "loader (4711)"; "-" if unknown. */
 static const char *thread_text(const struct ntk_host_records *records, uint32_t tid, char *buf,
                                size_t buf_bytes)
 {
@@ -44,7 +44,7 @@ static const char *thread_text(const struct ntk_host_records *records, uint32_t 
     return buf;
 }
 
-/* Details beyond the function: the file, the call, the lock holder. */
+/* Returns details beyond the function: the file, the call, the lock holder. */
 static const char *detail_text(const struct ntk_host_records *records,
                                const struct ntk_host_row *row, char *buf, size_t buf_bytes)
 {
@@ -140,7 +140,8 @@ static enum ntk_host_cause largest_cause(const struct ntk_host_step *step)
     return best;
 }
 
-/* Whether the step comes after the last one of the table (NULL: none): by idle time, then by
+/* Returns true if the step follows the last step of the table (NULL if none), ordered by idle time,
+ * then by
  * time. */
 static bool is_after(const struct ntk_host_step *last, const struct ntk_host_step *step)
 {
@@ -148,7 +149,7 @@ static bool is_after(const struct ntk_host_step *last, const struct ntk_host_ste
            (step->idle_ns == last->idle_ns && step > last);
 }
 
-/* The steps with the most idle time, by selection sort: there are few. */
+/* Writes the steps with the most idle time, by selection sort, because there are few. */
 static void put_steps(const struct ntk_host_result *result, struct ntk_buf *out)
 {
     static const char *const heads[] = { "STEP", "IDLE", "GAPS", "LONGEST", "CAUSE" };
@@ -361,7 +362,7 @@ static void json_lists(struct ntk_json *json, const struct ntk_hostwork_answer *
     ntk_json_array_end(json);
 }
 
-/* Frames from the outermost; the first are the thread and the cause. */
+/* Writes frames from the outermost; the first are the thread and the cause. */
 static void json_stack(struct ntk_json *json, const struct ntk_host_records *records,
                        const struct ntk_host_flame *flame)
 {

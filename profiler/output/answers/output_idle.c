@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* output_idle - idle_reasons.h as text and JSON. */
+/* output_idle - writes idle_reasons.h as text and JSON. */
 #include <stdio.h>
 
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
 #define REASON_BYTES 400
-#define WAITS_SHOWN 6 /* of an engine; JSON has all */
+#define WAITS_SHOWN 6 /* maximum per engine; JSON has all */
 
-/* "semaphore 5, changed by Tensor MATMUL" */
+/* Writes a reason such as "semaphore 5, changed by Tensor MATMUL". */
 static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_bytes)
 {
     char opcode_bytes[16];
@@ -45,7 +45,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
     }
 }
 
-/* "DMA queue qSyncIO0 (40.0 %) > Vector ACTIVATE (60.0 %)" */
+/* Writes a chain such as "DMA queue qSyncIO0 (40.0 %) > Vector ACTIVATE (60.0 %)". */
 static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
 {
     for (size_t i = 0; i < chain->link_count; i++) {
@@ -59,7 +59,7 @@ static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
     }
 }
 
-/* Only chains of at least two links add to the direct causes. */
+/* Writes chains of at least two links; shorter chains are the direct causes. */
 static void chains_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                         struct ntk_buf *out)
 {
@@ -119,7 +119,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
         const struct ntk_idle_engine *engine = &idle->engines[i];
         ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
         ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
-        /* No records in a truncated file: unknown, not idle. */
+        /* Without records in a truncated file, the engine is unknown, not idle. */
         if (program->trace->cores[engine->core].is_cut.instructions && !engine->instruction_count) {
             ntk_text_table_text(&table, "-");
             ntk_text_table_text(&table, "-");

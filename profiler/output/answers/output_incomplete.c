@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* output_incomplete - incomplete.h as text and JSON. */
+/* output_incomplete - writes incomplete.h as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
 
 #include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 
-/* Only single changes of semaphores can be derived (lost_changes.h), not a whole kind. */
+/* Describes the remaining data: only single changes of semaphores can be derived (lost_changes.h),
+ * not a whole kind. */
 static const char *rest_of(const struct ntk_program *program, unsigned lacks)
 {
     bool derives = lacks & NTK_LACK_EVENTS && program->dropped.changes.lost > 0 &&

@@ -19,7 +19,7 @@ static uint64_t exposed_ns(const struct ntk_joined_rank *rank)
     return rank->part_ns[NTK_JOINED_WAIT] + rank->part_ns[NTK_JOINED_LINK];
 }
 
-/* For the time in collectives while a core executes, relative to all time in collectives. */
+/* Overlap: time in collectives while a core executes, relative to all time in collectives. */
 struct overlap {
     uint64_t all_ns, run_ns;
 };
@@ -74,7 +74,7 @@ static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
     }
 }
 
-/* Whether the traces leave time unexplained: a column of zeros is useless. */
+/* Returns true if the traces leave time unexplained, because a column of zeros is useless. */
 static bool has_unknown(const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
@@ -121,7 +121,7 @@ static void ranks_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-/* What the last ranks to arrive did meanwhile, as shares of all waiting. */
+/* Writes the activity of the last ranks to arrive, as shares of all waiting. */
 static void causes_text(const struct ntk_joined *joined, struct ntk_buf *text)
 {
     uint64_t cause_ns[NTK_JOINED_CAUSE_COUNT] = { 0 };
@@ -202,7 +202,7 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-/* Its rank; NULL: not joined, or the capture is omitted. */
+/* Returns the rank of a capture; NULL if it is not joined, or if the capture is omitted. */
 static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
                                              const struct ntk_rank_capture *capture)
 {
@@ -223,7 +223,8 @@ static const char *omitted_reason(const struct ntk_rank_capture *capture,
                                    : "its worker is not joined";
 }
 
-/* When its execution started on the core, after the first joined collective. */
+/* Returns the time at which its execution started on the core, after the first joined
+ * collective. */
 static int64_t after_ns(const struct ntk_joined *joined, const struct ntk_rank_capture *capture,
                         const struct ntk_joined_rank *rank)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_lines - source_lines.h as text. */
+/* output_lines - writes source_lines.h as text. */
 #include "profiler/output/answers/output_lines.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static const char *const order_names[] = {
     [NTK_SOURCE_BY_BYTES] = "device memory traffic",
 };
 
-/* Any value above 0 shows. */
+/* Writes a bar; any value above 0 is visible. */
 static void cell_bar(struct ntk_text_table *table, int64_t value, int64_t largest)
 {
     double share = largest > 0 ? (double)value / (double)largest : 0;
@@ -35,13 +35,13 @@ static void cell_bar(struct ntk_text_table *table, int64_t value, int64_t larges
     ntk_text_table_format(table, "%.*s", count, "################");
 }
 
-/* "attn.py:278" */
+/* Writes a line such as "attn.py:278". */
 static void cell_line(struct ntk_text_table *table, const char *file, uint32_t line)
 {
     ntk_text_table_format(table, "%s:%u", ntk_str_base_name(file), line);
 }
 
-/* The last column is omitted when no line has a text. */
+/* Writes the source text; the last column is omitted if no line has a text. */
 static bool cell_text(struct ntk_text_table *table, const struct ntk_export *export,
                       const char *file, uint32_t line)
 {
@@ -56,7 +56,7 @@ static const char *file_of(const struct ntk_source_lines *lines, uint32_t file)
     return lines->program->positions->files.entries[file - 1].key;
 }
 
-/* The share of the execution that lines explain. */
+/* Writes the share of the execution that lines explain. */
 static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order order,
                      bool is_of_loops, struct ntk_buf *out)
 {
@@ -109,7 +109,7 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
     }
 }
 
-/* The text of a reason from ntk_source_blocker_reason(). */
+/* Returns the text for a reason from ntk_source_blocker_reason(). */
 static const char *blocker_text(const char *reason)
 {
     return strcmp(reason, "no_condition") == 0    ? "no semaphore"
@@ -117,7 +117,7 @@ static const char *blocker_text(const char *reason)
                                                   : reason;
 }
 
-/* ":385 31%": a part of the line's waits. */
+/* Adds a part of the line's waits, such as ":385 31%". */
 static void add_blocker(const struct ntk_source_lines *lines, const struct ntk_source_line *line,
                         const struct ntk_source_blocker *blocker, struct ntk_buf *out)
 {
@@ -135,7 +135,7 @@ static void add_blocker(const struct ntk_source_lines *lines, const struct ntk_s
                        100.0 * (double)blocker->wait_ns / (double)line->sums.wait_ns);
 }
 
-/* The main cause of the line's waits. If that is not a line, also the first line. */
+/* Writes the main cause of the line's waits. If it is not a line, also writes the first line. */
 static void cell_blocker(struct ntk_text_table *table, const struct ntk_source_lines *lines,
                          const struct ntk_source_line *line)
 {
@@ -214,7 +214,7 @@ struct ranked_loop {
 
 NTK_ORDER(compare_loops, struct ranked_loop, NTK_DOWN(rank) NTK_UP(loop));
 
-/* "kv_h > s_t", outermost first. */
+/* Writes variables such as "kv_h > s_t", outermost first. */
 static void cell_variables(struct ntk_text_table *table, const struct ntk_neff_loop *loops,
                            size_t loop)
 {
@@ -237,7 +237,7 @@ static void cell_variables(struct ntk_text_table *table, const struct ntk_neff_l
     ntk_text_table_text(table, text);
 }
 
-/* "12.345 at 0,3" */
+/* Writes a text such as "12.345 at 0,3". */
 static void cell_slowest(struct ntk_text_table *table, const struct ntk_source_lines *lines,
                          const struct ntk_source_loop *loop)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_lines - the cost of lines and loops of the source, as text with bars.
+ * output_lines - writes the cost of lines and loops of the source, as text with bars.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_LINES_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_LINES_H
 
 #include "profiler/output/export.h"
 
-/* The first NTK_OUTPUT_ROWS_MAX rows, with source text if export->source_text has it. 0 or
+/* Writes the first NTK_OUTPUT_ROWS_MAX rows, with source text if export->source_text has it.
+ * Returns 0 or
  * -errno. */
 int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order order,
                           struct ntk_buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_memory - device memory of a capture, and chip_memory.h, as text and JSON. */
+/* output_memory - writes device memory of a capture, and chip_memory.h, as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_onchip - the values of chip_memory.h: place, time, and content. */
+/* output_onchip - writes the values of chip_memory.h: place, time, and content. */
 #include "profiler/output/answers/output_analysis.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "profiler/analysis/moves.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* The best available name: of the tensor that it was loaded from, from the compiler or source line
- * (labels may be NULL), else of the layer; NULL: none. */
+/* Returns the best available name: of the tensor from which it was loaded, from the compiler or
+ * source line (labels may be NULL), else of the layer; NULL if none. */
 static const char *name_of(const struct ntk_program *program, size_t core,
                            const struct ntk_labels *labels, const struct ntk_chip_life *life,
                            char buf[NTK_LABEL_BYTES])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_path - critical_path.h as text and JSON. */
+/* output_path - writes critical_path.h as text and JSON. */
 #include <stdio.h>
 
 #include "profiler/output/answers/output_analysis.h"
@@ -9,7 +9,7 @@
 
 #define OF_CORE_BYTES 32
 
-/* " of core 5" in a path over several cores, else "". */
+/* Returns a text such as " of core 5" in a path over several cores, else "". */
 static const char *of_core(const struct ntk_path_share *share, char buf[OF_CORE_BYTES])
 {
     snprintf(buf, OF_CORE_BYTES, share->has_cores ? " of core %u" : "", share->core);
@@ -125,7 +125,7 @@ static void step_json(const struct ntk_program *program, const struct ntk_path_s
     ntk_json_object_end(json);
 }
 
-/* The start of an object of the path. */
+/* Writes the start of an object for the path. */
 static void shares_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                         struct ntk_json *json)
 {

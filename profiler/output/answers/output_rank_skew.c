@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_rank_skew - how far apart ranks start the same work. */
+/* output_rank_skew - writes the time differences between ranks at the start of the same work. */
 #include "profiler/output/answers/system_answers.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_ranks - several summaries as one table and as one JSON object. */
+/* output_ranks - writes several summaries as one table and as one JSON object. */
 #include "profiler/output/answers/output_ranks.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void cell_number(struct ntk_text_table *table, const struct ntk_summary_v
 {
     if (is_whole(value)) {
         ntk_text_table_format(table, "%llu", (unsigned long long)value->count);
-    } else if (value->kind == NTK_SUMMARY_KIND_SECONDS) { /* as for a single capture */
+    } else if (value->kind == NTK_SUMMARY_KIND_SECONDS) { /* same as for a single capture */
         char number[64];
         size_t bytes = ntk_json_format_double(number, sizeof number, value->number);
         ntk_text_table_format(table, "%.*s", (int)bytes, number);
@@ -92,8 +92,8 @@ static void cell_number(struct ntk_text_table *table, const struct ntk_summary_v
     }
 }
 
-/* Metrics of the table are in the order of summary.def in every summary; those of throttling follow
- * and are found by name. */
+/* Metrics of the table are in the order of summary.def in every summary; metrics of throttling
+ * follow and are found by name. */
 static void metric_put(struct ntk_text_table *table, const struct ntk_rank_summary *ranks,
                        size_t count, const char *name, struct seen *seen)
 {
@@ -116,7 +116,7 @@ static void metric_put(struct ntk_text_table *table, const struct ntk_rank_summa
                                    : ranks[seen[there - 1].rank].name);
 }
 
-/* Whether an earlier capture has it, and so its row. */
+/* Returns true if an earlier capture has the metric, and so a row. */
 static bool is_seen(const struct ntk_rank_summary *ranks, size_t before, const char *name)
 {
     for (size_t i = 0; i < before; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_records - a line for each instruction, or for each record. */
+/* output_records - writes a line for each instruction, or for each record. */
 #include "profiler/output/answers/output_records.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "profiler/output/tables/operands.h"
 
-/* Pages of the file are returned after this many records. */
+/* Number of records after which pages of the file are returned to the system. */
 #define PIECE_RECORDS ((uint64_t)1 << 16)
 
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink)
@@ -31,7 +31,8 @@ int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink
                                ntk_ntff_opcode_name(instruction->opcode, name, sizeof name));
             if (ntk_operands_get(operands, c, instruction, &text)) {
                 ntk_buf_add_text(&sink->buf, "  ");
-                /* A vendor's: starts with a blank if it waits for nothing. */
+                /* The text of a vendor's instruction starts with a blank if it waits for
+                 * nothing. */
                 if (text.function) {
                     ntk_buf_add_text(&sink->buf, text.operands + strspn(text.operands, " "));
                 } else {
@@ -121,7 +122,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
     }
 }
 
-/* Prints collectives core and hardware error records. Only their size is known. */
+/* Prints collectives core and hardware error records, because only their size is known. */
 static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
                     const uint8_t *bytes)
 {

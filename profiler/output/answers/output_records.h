@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_records - single instructions of a trace and single records of a capture as lines of text.
+ * output_records - writes single instructions of a trace and single records of a capture as lines
+ * of text.
  *
- * Instructions are those of the execution, paired, in time order. Records are unfiltered, as in
+ * Instructions belong to the execution, are paired, and are in order of time. Records are
+ * unfiltered, as in
  * the file, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
@@ -11,8 +13,8 @@
 #include "profiler/output/sink.h"
 #include "profiler/trace/trace.h"
 
-/* Starts and ends of instructions, changes, throttling; the bytes of the records of collectives
- * cores. */
+/* Kinds of records: starts and ends of instructions, changes, throttling; the bytes of the records
+ * of collectives cores. */
 #define NTK_RECORDS_TRACE 1u
 #define NTK_RECORDS_DMA 2u
 #define NTK_RECORDS_ERRORS 4u
@@ -20,10 +22,10 @@
 
 #define NTK_OUTPUT_RECORD_BYTES ((size_t)16)
 
-/* The maker of a change or error: an engine, or DMA. */
+/* Returns the maker of a change or error: an engine, or DMA. */
 const char *ntk_output_source_title(unsigned source);
 
-/* Memory does not grow with the capture. 0 or the error of the sink. */
+/* Memory does not grow with the capture. Returns 0 or the error of the sink. */
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink);
 int ntk_output_records(const struct ntk_ntff *ntff, unsigned what, struct ntk_sink *sink);
 

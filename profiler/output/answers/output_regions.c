@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* output_regions - regions.h as text and JSON. */
+/* output_regions - writes regions.h as text and JSON. */
 #include <inttypes.h>
 
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* The text shows the slowest instances of this many regions. */
+/* Number of regions in text with their slowest instances. */
 #define TEXT_OUTLIER_REGIONS 8
 
 static unsigned core_of(const struct ntk_trace *trace, const struct ntk_region *region)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_roofline - roofline.h and tensor_traffic.h as text and JSON. */
+/* output_roofline - writes roofline.h and tensor_traffic.h as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
 
 #include "profiler/analysis/line_costs.h"

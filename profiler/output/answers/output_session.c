@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_session - the content of a capture file, as a table and as JSON. */
+/* output_session - writes the content of a capture file, as a table and as JSON. */
 #include "profiler/output/output.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
     ntk_buf_add_text(out, "CYCLES: the execution time in ps, as in the vendor's tool\n");
 }
 
-/* Lists the executions of cores with several. */
+/* Lists the executions of cores with several executions. */
 static void add_executions(const struct ntk_trace *trace, struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXECUTOR", "EXECUTION", "START (NS)", "TIME (NS)" };
@@ -227,7 +227,7 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
     ntk_json_object_end(json);
 }
 
-/* Hardware errors with an unknown record have only Raw. */
+/* Hardware errors with an unknown record have only the key Raw. */
 static void add_error_json(const struct ntk_ntff_section *section, uint64_t index, size_t node,
                            const struct ntk_ntff_record *record, struct ntk_json *json)
 {

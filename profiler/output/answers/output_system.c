@@ -52,7 +52,7 @@ const char *ntk_output_system_process(const struct ntk_system_trace *trace, char
 
 static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
 {
-    char time_text[32] = "-"; /* outside the years of the calendar */
+    char time_text[32] = "-"; /* "-" outside the years of the calendar */
     char duration[32];
     char instance[64];
     char process[NTK_SYSTEM_PROCESS_BYTES];
@@ -158,7 +158,7 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     }
 }
 
-/* A recording of a running process has none. */
+/* Returns true if there are phases; a recording of a running process has none. */
 static bool has_phases(const struct ntk_system_tables *tables)
 {
     for (size_t i = 0; i < tables->execution_count; i++) {
@@ -373,7 +373,8 @@ static void threads_json(const struct ntk_system_tables *tables, struct ntk_json
     }
 }
 
-/* Steps that the trace does not record are missing, as they are "-" in the text. */
+/* Writes a key if the value is known; steps that the trace does not record are omitted, as they are
+ * "-" in the text. */
 static void key_if(struct ntk_json *json, const char *key, uint64_t value, bool is_known)
 {
     if (is_known) {
@@ -544,7 +545,7 @@ static int put_cpu(void *ctx, const void *data)
     return 0;
 }
 
-/* The columns of a table as keys. */
+/* Writes the columns of a table as keys. */
 static int put_columns(struct ntk_json *json, const char *table, const void *row)
 {
     size_t table_count;

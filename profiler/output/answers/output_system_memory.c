@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_system_memory - device memory over time, and why an allocation failed. */
+/* output_system_memory - writes device memory over time, and the reason for a failed allocation. */
 #include "profiler/output/answers/system_answers.h"
 
 #include "profiler/analysis/memory_use.h"
@@ -9,7 +9,8 @@
 #include "profiler/output/tables/rows_split.h"
 #include "shared/base/units.h"
 
-/* A recording of a running process, or without these events, lacks them. */
+/* Returns true if memory is known; a recording of a running process, or without these events, lacks
+ * it. */
 static bool is_known(const struct ntk_memory_use *use)
 {
     return use->allocation_count + use->free_count > 0;
@@ -122,7 +123,7 @@ int ntk_output_device_memory(const struct ntk_system_asked *asked, struct ntk_bu
 
 /* ---- out of memory ---- */
 
-/* "memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff" */
+/* Writes a text such as "memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff". */
 static void oom_place_text(const struct ntk_system_trace *trace,
                            const struct ntk_out_of_memory *memory, bool is_placed,
                            struct ntk_buf *text)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* output_system_runs - gaps between executions, where their time went, and the start-up before them. */
+/* output_system_runs - writes gaps between executions, the parts of their time, and the start-up
+ * before them. */
 #include "profiler/output/answers/system_answers.h"
 
 #include "profiler/analysis/execution_split.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_what_if - what_if.h as text and JSON. */
+/* output_what_if - writes what_if.h as text and JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* As many changes as allowed, each with a name. */
+/* Size for as many changes as allowed, each with a name. */
 #define TEXT_BYTES (NTK_WHAT_IF_CHANGES_MAX * (NTK_WHAT_IF_NAME_BYTES + 64))
 #define NAME_BYTES 400
 /* Number of parts of a new path that fit in a row. */
@@ -26,7 +26,7 @@ static const char *limits_text(const struct ntk_program *program)
     return ntk_executions_count(program->trace) > 1 ? LIMITS SEVERAL : LIMITS;
 }
 
-/* "tensor 61%, dma 30%" */
+/* Writes parts such as "tensor 61%, dma 30%". */
 static void path_cell(struct ntk_text_table *table, const struct ntk_what_if_row *row)
 {
     bool is_shown[NTK_WHAT_IF_ON_COUNT] = { false };
@@ -68,7 +68,7 @@ static void row_text(struct ntk_text_table *table, const struct ntk_what_if *wha
     path_cell(table, row);
 }
 
-/* "Tensor pc 12 MATMUL attention.py:31", "DMA queue qSyncIO0" */
+/* Returns a name such as "Tensor pc 12 MATMUL attention.py:31" or "DMA queue qSyncIO0". */
 static const char *item_name(const struct ntk_program *program, const struct ntk_what_if_item *item,
                              char *buf, size_t buf_bytes)
 {
@@ -94,7 +94,7 @@ static const char *item_name(const struct ntk_program *program, const struct ntk
     return buf;
 }
 
-/* The parts of the path after the change. */
+/* Writes the parts of the path after the change. */
 static void items_text(const struct ntk_program *program, const struct ntk_what_if_row *row,
                        struct ntk_buf *out)
 {

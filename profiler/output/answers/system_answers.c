@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system_answers - cells, keys and rows that several answers have. */
+/* system_answers - writes cells, keys and rows that several answers share. */
 #include "profiler/output/answers/system_answers.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ void ntk_cell_process(struct ntk_text_table *table, const struct ntk_system_trac
     ntk_text_table_text(table, ntk_output_system_process(trace, process, sizeof process));
 }
 
-/* Old files and those of the vendor's layout do not record it. */
+/* Returns true if the trace is known to be from software cores; old files and files with the
+ * vendor's layout do not record it. */
 static bool is_software(const struct ntk_system_trace *trace)
 {
     return trace->info && trace->info->software_cores;

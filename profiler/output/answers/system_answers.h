@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_answers - answers about what the host did, and what they have in common. Each appends to
+ * system_answers - writes answers about host activity, and their common parts. Each appends to
  * json, or to text if json is NULL; see ntk_system_analyses_put().
  *
  * Threads: any.
@@ -26,18 +26,19 @@ int ntk_output_out_of_memory(const struct ntk_system_asked *asked, struct ntk_bu
 int ntk_output_rank_skew(const struct ntk_system_asked *asked, struct ntk_buf *text,
                          struct ntk_json *json);
 
-/* Host time in us. */
+/* Writes host time in us. */
 void ntk_cell_host_us(struct ntk_text_table *table, uint64_t ns);
-/* The same since the trace began. */
+/* Writes host time in us since the start of the trace. */
 void ntk_cell_host_at(struct ntk_text_table *table, const struct ntk_system_trace *trace,
                       uint64_t ns);
 void ntk_cell_process(struct ntk_text_table *table, const struct ntk_system_trace *trace);
 /* Begins an object with the keys that all answers have for a process. */
 void ntk_output_process_begin(const struct ntk_system_trace *trace, struct ntk_json *json);
-/* The note, if a trace is of software cores: device time and host time differ a lot there. */
+/* Writes a note if a trace comes from software cores, because device time and host time differ a
+ * lot there. */
 void ntk_output_software_note(const struct ntk_system_asked *asked, const char *note,
                               struct ntk_buf *text);
-/* The rows of a table; its columns are the keys. */
+/* Writes the rows of a table with its columns as keys. */
 int ntk_output_rows_json(const struct ntk_system_trace *const *traces, size_t count,
                          const char *table,
                          int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns - macros for tables of the schema, and the table that describes them: for tables_schema.c
- * and tables_system.c.
+ * columns - defines macros for tables of the schema, and the table that describes them, for
+ * tables_schema.c and tables_system.c.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_COLUMNS_H
 #define NTK_PROFILER_OUTPUT_TABLES_COLUMNS_H
@@ -29,7 +29,7 @@
         name, meaning, columns, sizeof(columns) / sizeof *(columns), rows \
     }
 
-/* SchemaFields: the columns of all tables of the export. */
+/* Number of columns in SchemaFields, which describes the columns of all tables in the export. */
 #define NTK_SCHEMA_FIELDS_COLUMNS 12
 extern const struct ntk_column ntk_schema_fields[NTK_SCHEMA_FIELDS_COLUMNS];
 int ntk_rows_schema_fields(const struct ntk_export *export, ntk_row_put *put, void *ctx);

@@ -13,7 +13,7 @@
 #include "profiler/output/tables/tables.h"
 #include "shared/base/fs.h"
 
-struct target { /* the file of one table, opened at its first row */
+struct target { /* file of one table, opened at its first row */
     const struct ntk_folder_format *format;
     const struct ntk_table *table;
     const char *folder;
@@ -91,7 +91,8 @@ struct tables {
     const struct ntk_folder_format *format;
 };
 
-/* "Instruction.csv" for an exported table, of captures or of folders. */
+/* Returns true for a file name such as "Instruction.csv" of an exported table, of captures or of
+ * folders. */
 static bool is_table(const char *name, const void *ctx)
 {
     const char *extension = ((const struct tables *)ctx)->format->extension;
@@ -104,7 +105,7 @@ static bool is_table(const char *name, const void *ctx)
            is_of(system_tables, system_count, name, extension);
 }
 
-/* 1: a folder that may be replaced; 0: nothing; -errno. */
+/* Returns 1 for a folder that may be replaced; 0 if there is nothing; -errno. */
 static int look_at(const char *path, const struct ntk_folder_files *files, struct ntk_err *err)
 {
     DIR *dir = opendir(path);
@@ -140,7 +141,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
         return ntk_fs_remove_tree(temporary, err);
     }
-    /* A file system without exchange: for a moment there is none. */
+    /* A file system without exchange: for a moment there is no folder. */
     int ret = ntk_fs_remove_tree(path, err);
     if (ret == 0 && rename(temporary, path) < 0) {
         ret = fail(path, -errno, err);
@@ -148,7 +149,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     return ret;
 }
 
-/* Writes the files to a new folder next to place and moves it there. */
+/* Writes the files to a new folder in the parent of `place` and moves it there. */
 static int write_and_move(const char *place, const struct ntk_folder_files *files,
                           struct ntk_err *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folder - an export as a folder of one file per table; it appears whole or not at all.
+ * folder - writes an export as a folder with one file per table; it appears completely or not at
+ * all.
  *
  * The files are written to "<path>.tmp-XXXXXX", which replaces <path> at the end. An existing
  * folder is replaced only if it contains only files of an export; anything else is an error
@@ -12,30 +13,30 @@
 #include "profiler/output/export_to.h"
 #include "profiler/output/tables/table.h"
 
-/* How a table becomes the bytes of a file. */
+/* Functions that write a table to a file. */
 struct ntk_folder_format {
-    const char *extension; /* "csv" */
-    /* State for one file; NULL if out of memory. */
+    const char *extension; /* such as "csv" */
+    /* Creates the state for one file; NULL if out of memory. */
     void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
     int (*put)(void *state, const void *row);
-    /* Writes what follows the last row; -errno. */
+    /* Writes data after the last row; -errno. */
     int (*end)(void *state);
     void (*destroy)(void *state);
 };
 
-/* Files of any kind that make up a folder. */
+/* Files of any kind in a folder. */
 struct ntk_folder_files {
-    const char *name; /* of the format */
-    /* whether it is a file that this export writes */
+    const char *name; /* name of the format */
+    /* Returns true if this export writes a file with that name. */
     bool (*is_ours)(const char *name, const void *ctx);
     int (*write)(const char *folder, const void *ctx, struct ntk_err *err);
     const void *ctx;
 };
 
-/* 0 or -errno with a message. */
+/* Returns 0 or -errno with a message. */
 int ntk_folder_write(const char *path, const struct ntk_folder_files *files, struct ntk_err *err);
 
-/* The same with the tables of the export. */
+/* Same, with the tables of the export. */
 int ntk_folder_export(const struct ntk_export *export, const char *path,
                       const struct ntk_folder_format *format, struct ntk_err *err);
 

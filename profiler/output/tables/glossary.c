@@ -44,7 +44,7 @@ static void each_summary_metric(put_metric *put, void *ctx)
     };
 
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        /* The only pair without its group. */
+        /* This is the only pair without its group. */
         bool is_total = strncmp(metrics[i].metric, "total_active_time", 17) == 0;
         put(ctx, metrics[i].metric, is_total ? "summary" : ntk_summary_group_name(metrics[i].group),
             metrics[i].meaning);

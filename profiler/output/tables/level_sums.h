@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level_sums - the total cost and the times of the rows of one instruction, operation or node of a
+ * level_sums - adds up cost and times of the rows of one instruction, operation or node of a
  * compiler level.
  *
- * Rows come in time order. Adjacent or overlapping rows are one interval; the last of
+ * Rows must be in order of time. Adjacent or overlapping rows are one interval; the last of
  * NTK_LEVEL_INTERVALS_MAX includes all later ones.
  *
- * Owner: caller's storage; _fini() frees, also a zeroed one. Threads: one.
+ * Owner: the caller provides the storage; _fini() frees the content, and accepts a zeroed struct.
+ *        Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
 #define NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
@@ -19,28 +20,28 @@
 
 struct ntk_level_interval {
     int64_t start_ps, end_ps;
-    /* multiply-adds of MATMUL; and of those that only move data */
+    /* Number of multiply-adds of MATMUL, and of those that only move data */
     uint64_t elements, transposed;
-    uint64_t hbm_bytes;                /* read and written by DMA */
-    uint64_t peak_flops, useful_flops; /* weighted as for shares of the peak; the second without
-                                        * those that only move data */
+    uint64_t hbm_bytes; /* read and written by DMA */
+    /* weighted as for shares of the peak; useful_flops excludes operations that only move data */
+    uint64_t peak_flops, useful_flops;
 };
 
 struct ntk_level_sums {
-    struct ntk_vec intervals; /* struct ntk_level_interval */
+    struct ntk_vec intervals; /* elements are struct ntk_level_interval */
     int64_t covered_ps;       /* union of the rows */
     int64_t end_ps;
-    bool lacks_flops; /* a MATMUL has no known weight */
+    bool lacks_flops; /* true if the weight of a MATMUL is unknown */
     uint64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
     int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_level_sums_add(struct ntk_level_sums *sums, const struct ntk_trace *trace,
                        const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *row);
 void ntk_level_sums_fini(struct ntk_level_sums *sums);
 
-/* [[1, 10], [20, 50]] and similar, for rows; reused for the next one. */
+/* Lists such as [[1, 10], [20, 50]] for rows; the storage is reused for the next row. */
 enum ntk_level_list {
     NTK_LEVEL_TIMES,
     NTK_LEVEL_ELEMENTS,
@@ -51,7 +52,7 @@ enum ntk_level_list {
 struct ntk_level_texts {
     struct ntk_buf lists[NTK_LEVEL_LIST_COUNT];
 };
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_level_texts_fill(struct ntk_level_texts *texts, const struct ntk_level_sums *sums);
 void ntk_level_texts_fini(struct ntk_level_texts *texts);
 

@@ -11,17 +11,17 @@
 #include "shared/formats/neff/vendor_slot.h"
 
 #define SETS 4096
-#define WAYS 2 /* entries of a set; the least recently used one is replaced */
+#define WAYS 2 /* entries per set; the least recently used entry is replaced */
 #define NO_TEXT UINT32_MAX
 
-/* The bytes that determine an instruction's texts, then the texts. */
+/* Bytes that determine an instruction's texts, then the texts. */
 struct place {
-    uint64_t hash; /* of the following bytes; 0: empty */
+    uint64_t hash; /* hash of the following bytes; 0 if empty */
     uint32_t core_index;
     uint16_t key_bytes;
     uint8_t engine;
     bool is_known;
-    /* Offsets in the text; NO_TEXT: absent. */
+    /* Offsets in the text; NO_TEXT if absent. */
     uint32_t operation, operands, compiler_operands, function;
     struct ntk_buf text;
     uint64_t marks[NTK_OPERANDS_MARKS];
@@ -29,15 +29,15 @@ struct place {
 
 struct set {
     struct place ways[WAYS];
-    uint8_t last; /* the most recently used one */
+    uint8_t last; /* most recently used entry */
 };
 
 /* The key of an instruction. */
 struct key {
     size_t core_index;
     const struct ntk_trace_instruction *instruction;
-    const uint8_t *slot, *pseudo; /* pseudo: the compiler's slot; NULL: none */
-    size_t left;                  /* bytes from slot on */
+    const uint8_t *slot, *pseudo; /* pseudo is the compiler's slot; NULL if none */
+    size_t left;                  /* number of bytes from slot on */
     uint64_t hash;
 };
 
@@ -82,14 +82,14 @@ void ntk_operands_destroy(struct ntk_operands *operands)
     free(operands);
 }
 
-/* Ends the text before it. */
+/* Ends the previous text and begins the next. */
 static uint32_t begin_text(struct place *place)
 {
     ntk_buf_add_char(&place->text, '\0');
     return (uint32_t)place->text.bytes_count;
 }
 
-/* The line of a listing without the layer's number, which has its own column. */
+/* Prints the line of a listing without the layer's number, which has a separate column. */
 static void print_open(struct place *place, struct ntk_isa_instr *instr)
 {
     instr->name_id = 0;
@@ -106,7 +106,7 @@ static void print_open(struct place *place, struct ntk_isa_instr *instr)
     }
 }
 
-/* What the compiler wrote if the loaded program differs; NULL: it does not. */
+/* Returns the compiler's slot if the loaded program differs; else NULL. */
 static const uint8_t *compiler_slot(const struct ntk_trace_core *core,
                                     const struct ntk_trace_instruction *instruction)
 {
@@ -206,7 +206,8 @@ static void print(struct ntk_operands *operands, struct place *place, const stru
     }
 }
 
-/* Slots of an open instruction contain their count, so equal starts have equal lengths. */
+/* Returns true if the bytes are equal. Slots of an open instruction contain their count, so equal
+ * starts have equal lengths. */
 static bool is_same(const struct place *place, const struct key *key)
 {
     size_t slot_bytes = place->key_bytes - (key->pseudo ? NTK_VENDOR_SLOT_BYTES : 0);
@@ -218,7 +219,8 @@ static bool is_same(const struct place *place, const struct key *key)
             memcmp(place->text.bytes + slot_bytes, key->pseudo, NTK_VENDOR_SLOT_BYTES) == 0);
 }
 
-/* Words times different odd numbers, folded: the multiplications are independent. */
+/* Adds to the hash: multiplies words with different odd numbers, so that the multiplications are
+ * independent. */
 static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
 {
     uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
@@ -236,7 +238,7 @@ static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
     return hash ^ hash >> 32;
 }
 
-/* Instructions with the same bytes share their texts: an unrolled program has each once. */
+/* Instructions with the same bytes share their texts: an unrolled program has each text once. */
 bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
                       const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text)

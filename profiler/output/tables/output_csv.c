@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_csv - tables as comma-separated values (RFC 4180): a line of names, then a line per
+/* output_csv - writes tables as comma-separated values (RFC 4180): a line of names, then a line per
  * row. */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     switch (column->kind) {
     case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT:
-        /* Quoted, to distinguish it from an absent one. */
+        /* An empty text is quoted, to distinguish it from an absent text. */
         ntk_buf_add_csv(buf, cell.text);
         ntk_buf_add_text(buf, cell.text[0] ? "" : "\"\"");
         break;

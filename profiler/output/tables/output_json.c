@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* output_json - the whole profile as one JSON object of arrays (docs/formats/profile-json.md). */
+/* output_json - writes the whole profile as one JSON object of arrays
+ * (docs/formats/profile-json.md). */
 #include "profiler/output/export_to.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ struct writer {
     struct ntk_json json;
     const struct ntk_table *table;
     bool has_row;
-    struct ntk_buf keys; /* ,"key": of each column of the table */
+    struct ntk_buf keys; /* ,"key": for each column of the table */
     size_t key_ends[NTK_TABLE_COLUMNS_MAX];
 };
 
@@ -67,7 +68,8 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     }
 }
 
-/* The same output as ntk_json, from prepared pieces: rows are almost the whole document. */
+/* Writes the same output as ntk_json, from prepared pieces, because rows are almost the whole
+ * document. */
 static int put_row(void *ctx, const void *row)
 {
     struct writer *writer = ctx;
@@ -83,7 +85,7 @@ static int put_row(void *ctx, const void *row)
         const struct ntk_column *column = &writer->table->columns[i];
         union ntk_cell cell;
         if (ntk_cell_get(column, row, &cell)) {
-            size_t skipped = has_cell ? 0 : 1; /* no comma before the first */
+            size_t skipped = has_cell ? 0 : 1; /* no comma before the first key */
             ntk_buf_add(buf, keys + key + skipped, writer->key_ends[i] - key - skipped);
             put_cell(buf, column, cell);
             has_cell = true;
@@ -115,7 +117,7 @@ static void put_meaning(void *ctx, const char *metric, const char *group, const 
     ntk_json_key_text(ctx, metric, meaning);
 }
 
-/* Parts with one object: its keys are names of metrics and groups. */
+/* Writes parts with one object, which has names of metrics and groups as keys. */
 static void put_summary(struct ntk_json *json, const struct ntk_summary *summary)
 {
     ntk_json_key_array_begin(json, "summary");

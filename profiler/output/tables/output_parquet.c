@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_parquet - tables as Parquet files, by the writer of shared/parquet. */
+/* output_parquet - writes tables as Parquet files, with shared/parquet. */
 #include <stdlib.h>
 #include <string.h>
 

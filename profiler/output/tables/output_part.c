@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_part - a window and cores as text and as JSON. */
+/* output_part - writes a window and cores as text and as JSON. */
 #include "profiler/output/tables/output_part.h"
 
 #include "profiler/output/tables/rows.h"

@@ -10,7 +10,7 @@
 
 /* ---- tables ---- */
 
-/* A JSON string is valid YAML. */
+/* Writes a column; a JSON string is valid YAML. */
 static void put_column(const struct ntk_column *column, struct ntk_buf *out)
 {
     ntk_buf_add_format(out, "      - name: %s\n        type: %s\n        required: %s\n",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_sqlite - tables as an SQLite database, docs/formats/profile-tables.md.
+ * output_sqlite - writes tables as an SQLite database, docs/formats/profile-tables.md.
  *
- * Written in one transaction to a temporary file, which no program reads before it is complete, so
- * it needs no journal. Tables without rows are also written.
+ * The database is written in one transaction to a temporary file, which no program reads before it
+ * is complete, so it needs no journal. Tables without rows are also written.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "profiler/output/tables/sqlite_tables.h"
 #include "profiler/output/tables/tables.h"
 
-/* In the file's header, for file(1): "NTKP", schema 7.4.0. */
+/* Value in the file's header, for file(1): "NTKP", schema 7.4.0. */
 #define APPLICATION_ID "0x4e544b50"
 #define USER_VERSION "70400"
 
@@ -48,7 +48,7 @@ int ntk_export_to_sqlite(const struct ntk_export *export, const char *path, stru
     if (ret < 0) {
         return ret;
     }
-    if (!replace.temporary_path) { /* a device, a pipe */
+    if (!replace.temporary_path) { /* a device or a pipe */
         ntk_fs_replace_abort(&replace);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "a database is a file and cannot be written to %s",

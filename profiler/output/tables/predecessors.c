@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* predecessors - rows sorted by instruction. */
+/* predecessors - finds predecessors with rows sorted by instruction. */
 #include "profiler/output/tables/predecessors.h"
 
 #include <errno.h>
@@ -12,10 +12,11 @@
 struct ntk_predecessors {
     const struct ntk_neff_debug *names;
     int64_t first_id;
-    uint64_t *ends; /* ends in rows, for each instruction of names */
+    uint64_t *ends; /* end in rows, by instruction of names */
     uint32_t *rows;
     struct ntk_spill spill;
-    struct ntk_buf text; /* of the instruction below: in loops its rows are adjacent */
+    /* text for the instruction below, because in loops its rows are adjacent */
+    struct ntk_buf text;
     const struct ntk_neff_debug_instruction *of;
     bool has_text;
 };
@@ -58,7 +59,7 @@ int ntk_predecessors_create(const struct ntk_export *export, size_t core_index,
         ntk_predecessors_destroy(p);
         return ret;
     }
-    /* Starts, which filling moves to ends. */
+    /* First counts starts, which filling advances to ends. */
     uint64_t before = 0;
     for (size_t i = 0; i < p->names->instruction_count; i++) {
         uint64_t count = p->ends[i];
@@ -100,7 +101,7 @@ static void put_type(struct ntk_buf *text, uint64_t kind)
     }
 }
 
-/* False: more than a row may have. */
+/* Adds rows; returns false if there are more than a row may have. */
 static bool put_rows(struct ntk_predecessors *p, const struct ntk_neff_predecessor *predecessor,
                      unsigned *count)
 {

@@ -20,14 +20,14 @@ struct query {
     sqlite3_stmt *select;
     const struct ntk_table *tables;
     size_t table_count;
-    struct reading *readings; /* table_count of them */
-    uint64_t rows_left;       /* of the answer */
+    struct reading *readings; /* table_count elements */
+    uint64_t rows_left;       /* remaining rows of the answer */
     bool has_more;
 };
 
 /* The parts of a table that the statement reads. */
 struct reading {
-    bool is_read; /* it names the table */
+    bool is_read; /* true if the statement has the table's name */
     bool is_column_read[NTK_TABLE_COLUMNS_MAX];
 };
 
@@ -70,7 +70,7 @@ static bool has_table(const struct ntk_table *tables, size_t count, const char *
     return has;
 }
 
-/* "no such table: NAME", with the place of the table or the name that was meant. */
+/* Writes "no such table: NAME", with the place of the table or the name that was meant. */
 static int table_error(const struct query *query, const char *text, const char *name,
                        struct ntk_err *err)
 {
@@ -113,8 +113,8 @@ static int sql_error(const struct query *query, struct ntk_err *err)
                            : "");
 }
 
-/* The next statement of a text, NULL after the last one: skips blanks, comments and lone
- * semicolons. A code of SQLite. */
+/* Prepares the next statement of a text, NULL after the last: skips blanks, comments and lone
+ * semicolons. Returns a code of SQLite. */
 static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **out_statement)
 {
     int code = SQLITE_OK;
@@ -126,8 +126,8 @@ static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **ou
     return code;
 }
 
-/* The authorizer is active during its whole life, except for the rows of the tables: some
- * statements act when prepared, some prepare others when stepped. */
+/* Prepares a statement. The authorizer is active during the whole life of a statement, except for
+ * the rows of the tables: some statements act when prepared, some prepare others when stepped. */
 static int prepare(struct query *query, const char *sql, struct ntk_err *err)
 {
     sqlite3_stmt *second = NULL;
@@ -156,7 +156,8 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     return 0;
 }
 
-/* The table with only the columns that are read: the others would be most of the work. */
+/* Fills a table with only the columns that are read, because the others would be most of the
+ * work. */
 static int fill_table(struct query *query, const struct ntk_export *export, size_t index,
                       struct ntk_progress *progress)
 {
@@ -186,8 +187,8 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     return ret;
 }
 
-/* The authorizer does not report columns joined by NATURAL and USING, or tables that provide no
- * other columns: every table that may be named is read whole. */
+/* Keeps all columns of tables that may be joined: the authorizer does not report columns joined by
+ * NATURAL and USING, or tables that provide no other columns. */
 static void keep_joined(struct query *query, const char *sql)
 {
     bool joins = strcasestr(sql, "natural") || strcasestr(sql, "using");
@@ -224,8 +225,8 @@ static int fill(struct query *query, const struct ntk_export *export, struct ntk
                : 0;
 }
 
-/* Uses groups if they suffice (query_plan.h): 1 with the statement for them, 0, or -errno with a
- * message. */
+/* Uses groups if they suffice (query_plan.h). Returns 1 with the statement for them, 0, or -errno
+ * with a message. */
 static int fill_groups(struct query *query, const struct ntk_export *export, const char *sql,
                        char **out_sql, struct ntk_err *err)
 {
@@ -272,7 +273,7 @@ static void put_json_value(sqlite3_stmt *select, int column, struct ntk_json *js
     }
 }
 
-/* As text, with the shortest exact floating-point numbers. NULL: absent. */
+/* Returns the cell as text, with the shortest exact floating-point numbers. NULL if absent. */
 static const char *cell_text(sqlite3_stmt *select, int column, char *number, size_t number_bytes)
 {
     if (sqlite3_column_type(select, column) == SQLITE_FLOAT) {
@@ -301,7 +302,8 @@ static void put_csv_row(sqlite3_stmt *select, struct ntk_buf *out)
     ntk_buf_add_char(out, '\n');
 }
 
-/* The next row of the answer. A code of SQLite; also SQLITE_DONE if no more rows are needed. */
+/* Gets the next row of the answer. Returns a code of SQLite; also SQLITE_DONE if no more rows are
+ * needed. */
 static int next_row(struct query *query)
 {
     int code = sqlite3_step(query->select);
@@ -351,7 +353,7 @@ static int put_json(struct query *query, struct ntk_sink *sink)
     return code == SQLITE_ROW ? SQLITE_DONE : code;
 }
 
-/* Numbers are right-aligned; the first row determines which columns are numeric. */
+/* Writes text; numbers are right-aligned, and the first row determines the numeric columns. */
 static int put_text(struct query *query, struct ntk_sink *sink)
 {
     sqlite3_stmt *select = query->select;
@@ -429,7 +431,8 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
         keep_joined(&query, sql);
         ret = fill(&query, export, err);
     }
-    ret = ret < 0 ? ret : prepare(&query, grouped ? grouped : sql, err); /* as tables are now */
+    /* tables may have changed, so it is prepared here */
+    ret = ret < 0 ? ret : prepare(&query, grouped ? grouped : sql, err);
     ret = ret < 0 ? ret : answer(&query, format, sink, err);
     if (out_has_more) {
         *out_has_more = query.has_more;

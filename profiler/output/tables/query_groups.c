@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_groups - a hash table of groups, and an SQLite table made from it. */
+/* query_groups - builds a hash table of groups, and an SQLite table from it. */
 #include "profiler/output/tables/query_groups.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-#define EXACT_MAX (UINT64_C(1) << 53) /* integers that a double represents exactly */
+#define EXACT_MAX (UINT64_C(1) << 53) /* maximum of the integers that a double represents exactly */
 #define FIRST_SLOTS 1024
 #define ROWS_BETWEEN_LOOKS 16384
 
@@ -27,11 +27,11 @@ struct groups {
     const struct ntk_query_plan *plan;
     const struct ntk_table *table;
     const struct ntk_column *columns[NTK_PLAN_KEYS_MAX + NTK_PLAN_PARTIALS_MAX];
-    /* Of each group: its keys, a mask of absent keys, the partial values, a mask of present values.
-     * A text is 1 + its index in texts. */
-    size_t words; /* of a group */
+    /* Each group has its keys, a mask of absent keys, the partial values, and a mask of present
+     * values. A text is 1 + its index in texts. */
+    size_t words; /* number of words per group */
     struct ntk_vec groups;
-    uint32_t *slots; /* open addressing: 1 + index in groups */
+    uint32_t *slots; /* hash table with open addressing: 1 + index in groups */
     size_t slot_count;
     struct ntk_map texts;
     uintptr_t last_texts[NTK_PLAN_KEYS_MAX];
@@ -50,7 +50,7 @@ static bool is_float(const struct ntk_column *column)
     return column->kind == NTK_COLUMN_F64 || column->kind == NTK_COLUMN_F32;
 }
 
-/* 0 without memory. */
+/* Returns 0 if out of memory. */
 static uintptr_t text_number(struct groups *g, size_t key, const char *text)
 {
     uintptr_t *last = &g->last_texts[key];
@@ -115,7 +115,7 @@ static int make_room(struct groups *g)
     return 0;
 }
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 static union value *group_of(struct groups *g, const union value *key)
 {
     if (make_room(g) < 0) {
@@ -245,7 +245,7 @@ static int create(const struct groups *g, sqlite3 *db)
             plan->partials[i].kind >= NTK_PARTIAL_MIN && is_float(g->columns[plan->key_count + i]);
         ntk_buf_add_format(&sql, "\"ntk %zu\" %s, ", i, is_real ? "REAL" : "INTEGER");
     }
-    ntk_buf_add_text(&sql, "\"ntk\" INTEGER) STRICT"); /* a table needs a column */
+    ntk_buf_add_text(&sql, "\"ntk\" INTEGER) STRICT"); /* a table needs at least one column */
     int ret = ntk_buf_ok(&sql)
                   ? ntk_sqlite_errno(sqlite3_exec(db, ntk_buf_text_get(&sql), NULL, NULL, NULL))
                   : -ENOMEM;

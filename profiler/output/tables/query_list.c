@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_list - the tables that a query can read, and their columns. */
+/* query_list - lists the tables that a query can read, and their columns. */
 #include <errno.h>
 #include <sqlite3.h>
 
@@ -40,7 +40,7 @@ static void list_json(const struct ntk_table *tables, size_t count, struct ntk_b
     ntk_buf_add_char(out, '\n');
 }
 
-/* Files have these columns, too, because readers of the vendor's files expect them. */
+/* Adds empty columns that files have because readers of the vendor's files expect them. */
 static void empty_columns(const struct ntk_table *table, struct ntk_buf *out)
 {
     size_t count = 0;
@@ -54,7 +54,7 @@ static void empty_columns(const struct ntk_table *table, struct ntk_buf *out)
     ntk_buf_add_text(out, count ? "\n" : "");
 }
 
-/* has_columns: those of one table. */
+/* Lists tables; if has_columns, the columns of one table. */
 static void list_text(const struct ntk_table *tables, size_t count, bool has_columns,
                       struct ntk_buf *out)
 {

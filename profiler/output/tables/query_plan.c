@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_plan - the statement as tokens, its clauses, and what they read. */
+/* query_plan - parses the statement to tokens and clauses, and finds the columns that they read. */
 #include "profiler/output/tables/query_plan.h"
 
 #include <ctype.h>
@@ -21,22 +21,22 @@ struct token {
     const char *at;
     size_t length;
     unsigned depth;     /* number of enclosing parentheses */
-    size_t column;      /* of a column name outside of planned calls; else NONE */
-    size_t call_end;    /* of a planned call: the index after it; else 0 */
-    const char *call;   /* its replacement, with %zu for the number of each partial value */
-    size_t partials[2]; /* of the call */
+    size_t column;      /* for a column name outside planned calls; else NONE */
+    size_t call_end;    /* for a planned call: index of the token after it; else 0 */
+    const char *call;   /* replacement of the call, with %zu for the number of each partial value */
+    size_t partials[2]; /* partial values of the call */
 };
 
 enum clause { SELECT, WHERE, GROUP, HAVING, ORDER, LIMIT, CLAUSE_COUNT };
 
 struct range {
-    size_t first, end; /* tokens */
+    size_t first, end; /* range of tokens */
 };
 
-struct item { /* of SELECT */
+struct item { /* an item of SELECT */
     struct range range;
-    size_t alias;    /* token; NONE */
-    bool is_grouped; /* as a whole */
+    size_t alias;    /* token of the alias; NONE if there is none */
+    bool is_grouped; /* the whole item is grouped */
     bool has_call;
 };
 
@@ -44,17 +44,17 @@ struct parse {
     const struct ntk_table *table;
     size_t count;
     struct token tokens[TOKENS_MAX];
-    struct range clauses[CLAUSE_COUNT]; /* empty: absent */
+    struct range clauses[CLAUSE_COUNT]; /* empty if absent */
     size_t item_count;
     struct item items[ITEMS_MAX];
     bool is_distinct, has_calls;
-    bool is_plain[NTK_TABLE_COLUMNS_MAX]; /* grouped by */
+    bool is_plain[NTK_TABLE_COLUMNS_MAX]; /* true if grouped by this column */
     struct ntk_query_plan *plan;
 };
 
 /* ---- tokens ---- */
 
-/* False: unsupported syntax, such as a quoted name. */
+/* Returns false for unsupported syntax, such as a quoted name. */
 static bool read_tokens(struct parse *p, const char *sql)
 {
     unsigned depth = 0;
@@ -189,7 +189,7 @@ static bool read_clauses(struct parse *p, const struct ntk_table *tables, size_t
     return true;
 }
 
-/* Splits at commas. False: too many, or an empty one. */
+/* Splits at commas. Returns false if there are too many items, or an empty item. */
 static bool read_items(struct parse *p)
 {
     struct range select = p->clauses[SELECT];
@@ -221,7 +221,7 @@ static const char *const functions[] = { "abs",    "round",  "coalesce", "ifnull
                                          "printf", "format", "instr",    "replace", "trim",
                                          "cast",   NULL };
 
-/* An item's alias: after AS, or after a complete expression. */
+/* Reads an item's alias: after AS, or after a complete expression. */
 static bool read_aliases(struct parse *p)
 {
     for (size_t i = 0; i < p->item_count; i++) {
@@ -242,7 +242,7 @@ static bool read_aliases(struct parse *p)
             continue;
         }
         if (column_of(p, last) != NONE) {
-            return false; /* SQLite decides which of the two another clause means */
+            return false; /* SQLite decides the meaning in other clauses */
         }
         item->alias = last;
         item->range.end = has_as ? last - 1 : last;
@@ -261,7 +261,7 @@ static size_t item_called(const struct parse *p, size_t token)
     return NONE;
 }
 
-/* The number of the partial value, added if new; NONE: too many. */
+/* Returns the number of the partial value, added if new; NONE if there are too many. */
 static size_t partial_of(struct ntk_query_plan *plan, enum ntk_partial_kind kind, size_t column,
                          bool is_divided)
 {
@@ -278,8 +278,8 @@ static size_t partial_of(struct ntk_query_plan *plan, enum ntk_partial_kind kind
     return plan->partial_count++;
 }
 
-/* A call that becomes one of partial values. A column of another kind is not planned (false), for
- * example a sum of floating-point numbers, because their order matters; its minimum and maximum
+/* Reads a call that is replaced by partial values. A column of another kind is not planned (false),
+ * for example a sum of floating-point numbers, because their order matters; its minimum and maximum
  * text is a key. */
 static bool read_call(struct parse *p, size_t i, bool *out_is_key)
 {
@@ -355,7 +355,7 @@ static bool add_key(struct ntk_query_plan *plan, size_t column)
     return true;
 }
 
-/* False unless every word of a range is known. */
+/* Returns false if any word in the range is unknown. */
 static bool read_words(struct parse *p, struct range range)
 {
     static const char *const calls[] = { "count", "sum", "total", "avg", "min", "max", NULL };
@@ -409,7 +409,7 @@ static bool is_same_range(const struct parse *p, struct range a, struct range b)
     return true;
 }
 
-/* One term of GROUP BY: a column, the number or name of an item, or an expression. */
+/* Reads one term of GROUP BY: a column, the number or name of an item, or an expression. */
 static bool read_term(struct parse *p, struct range term)
 {
     const struct token *token = &p->tokens[term.first];
@@ -455,7 +455,7 @@ static bool read_group(struct parse *p)
     return true;
 }
 
-/* Expressions outside of calls have one value per group. */
+/* Returns true if expressions outside calls have one value per group. */
 static bool is_constant(const struct parse *p, struct range range)
 {
     for (size_t i = range.first; i < range.end; i++) {
@@ -469,7 +469,7 @@ static bool is_constant(const struct parse *p, struct range range)
 static bool check_groups(struct parse *p)
 {
     if (!p->has_calls && p->clauses[GROUP].end == 0) {
-        return p->is_distinct; /* any column is allowed: equal rows are merged */
+        return p->is_distinct; /* any column is allowed, because equal rows are merged */
     }
     for (size_t i = 0; i < p->item_count; i++) {
         if (!p->items[i].is_grouped && !is_constant(p, p->items[i].range)) {
@@ -500,7 +500,7 @@ static bool rewrite(struct parse *p, const char *sql, struct ntk_buf *out)
             if (!is_last || !item->has_call) {
                 continue;
             }
-            /* An unnamed column is named after its expression. */
+            /* A column without a name is named after its expression. */
             const char *first = p->tokens[item->range.first].at;
             const struct token *last = &p->tokens[item->range.end - 1];
             const char *after = last->at + last->length;

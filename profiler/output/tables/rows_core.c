@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_core - semaphores, throttling, memory, queues and counts of each core. */
+/* rows_core - creates rows for semaphores, throttling, memory, queues and counts of each core. */
 #include "profiler/output/tables/rows.h"
 
 #include <string.h>
@@ -146,7 +146,8 @@ int ntk_rows_throttle_summaries(const struct ntk_export *export, ntk_row_put *pu
                     put, ctx);
             }
         }
-        if (ret == 0) { /* as throttle_active_ncX_time_ns and throttle_avg_util_limit_ncX_percent */
+        /* same values as throttle_active_ncX_time_ns and throttle_avg_util_limit_ncX_percent */
+        if (ret == 0) {
             ret = put_throttle_summary(core->ntff->core, "all", all.limited_ns, all.end_ns,
                                        all.limit_ns / (double)all.end_ns, put, ctx);
         }
@@ -177,7 +178,7 @@ int ntk_rows_memory(const struct ntk_export *export, ntk_row_put *put, void *ctx
     return ret;
 }
 
-/* floor(ps * mhz / 10^6), which does not overflow. */
+/* Returns floor(ps * mhz / 10^6), which does not overflow. */
 static int64_t cycles(int64_t ps, uint32_t mhz)
 {
     return ps / 1000000 * mhz + ps % 1000000 * mhz / 1000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_dma - DMA activity: packets and the rate over time. */
+/* rows_dma - creates rows for DMA activity: packets and the rate over time. */
 #include "profiler/output/tables/rows.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_error - errors of the device as our core records them; those of hardware are unknown. */
+/* rows_error - creates rows for errors of the device as recorded by this project's core; records of
+ * hardware errors are unknown. */
 #include <stdio.h>
 
 #include "profiler/output/tables/rows.h"

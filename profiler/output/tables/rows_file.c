@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_file - general data of capture and NEFF: header, tensors, machine, warnings. */
+/* rows_file - creates rows for general data of capture and NEFF: header, tensors, machine,
+ * warnings. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx
     ntk_str_hex(uuid, neff->header.uuid, sizeof neff->header.uuid);
     ntk_str_hex(hash, neff->header.hash, HASH_BYTES_SHOWN);
     snprintf(package, sizeof package, "%" PRIu64, neff->header.pkg_version);
-    /* The header's texts are unchecked bytes; those of its JSON were validated. */
+    /* The texts in the header are unchecked bytes; texts in its JSON were validated. */
     ntk_str_copy_clean(name, sizeof name, neff->header.name, strlen(neff->header.name));
     ntk_str_copy_clean(build, sizeof build, neff->header.build_version,
                        strlen(neff->header.build_version));
@@ -72,7 +73,7 @@ int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx
 
 /* ---- tensors ---- */
 
-/* The file of a constant: "value_<name in the map>.npy". */
+/* Returns true for the file of a constant: "value_<name in the map>.npy". */
 static bool is_file_of(const char *file_name, const char *name)
 {
     size_t length = strlen(name);
@@ -81,7 +82,7 @@ static bool is_file_of(const char *file_name, const char *name)
            strncmp(file_name + 6, name, length) == 0 && strcmp(file_name + 6 + length, ".npy") == 0;
 }
 
-/* Finds a variable by its name. Constants have a different name there. */
+/* Finds a variable by its name. Constants have a different name in the map. */
 static const struct ntk_neff_mapped_tensor *find_mapped(const struct ntk_neff_subgraph *subgraph,
                                                         const struct ntk_neff_var *var)
 {
@@ -94,7 +95,7 @@ static const struct ntk_neff_mapped_tensor *find_mapped(const struct ntk_neff_su
     return NULL;
 }
 
-/* "[128 512]" */
+/* Writes a shape such as "[128 512]". */
 static void put_shape(const struct ntk_neff_mapped_tensor *mapped, struct ntk_buf *text)
 {
     ntk_buf_reset(text);
@@ -124,7 +125,7 @@ struct loads {
     struct ntk_map rows; /* by name */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int find_loads(const struct ntk_program *program, struct loads *loads)
 {
     int ret = ntk_analysis_tensor_traffic(program, &loads->traffic);
@@ -215,7 +216,7 @@ int ntk_rows_tensors(const struct ntk_export *export, ntk_row_put *put, void *ct
     return ret;
 }
 
-/* The node of the graph that runs a subgraph; absent if none. */
+/* Returns the node of the graph that runs a subgraph; absent if none. */
 static int64_t node_index(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph)
 {
     for (uint32_t n = 0; n < neff->node_count; n++) {
@@ -276,7 +277,7 @@ static const char *summary_text(const struct ntk_summary *summary, enum ntk_summ
     return summary->values[id].is_present ? summary->values[id].text : NULL;
 }
 
-/* ns since 1970 as a date and time with as many digits as needed. */
+/* Formats ns since 1970 as a date and time with as many digits as needed. */
 static void time_text(char *buf, size_t buf_bytes, int64_t ns)
 {
     time_t seconds = (time_t)(ns / NS_PER_SECOND);
@@ -367,7 +368,7 @@ int ntk_rows_profile(const struct ntk_export *export, ntk_row_put *put, void *ct
     struct ntk_profile_row row = {
         .name = export->profile_name,
         .type = "normal",
-        .profiler_version = "neuron-profile " NTK_VERSION, /* lines has no summary */
+        .profiler_version = "neuron-profile " NTK_VERSION, /* `lines` has no summary */
         .metrics_version = ntk_metrics_version_name(export->trace->metrics),
         .neff_name = export->trace->ntff->neff_name,
         .path = export->path,
@@ -418,7 +419,7 @@ static bool has_dynamic_packets(const struct ntk_summary *summary)
            summary->values[NTK_SUMMARY_hardware_dynamic_dma_packet_count].count > 0;
 }
 
-/* Whether any folder of the NEFF has a file with this name. */
+/* Returns true if any folder of the NEFF has a file with this name. */
 static bool has_member(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t m = 0; m < neff->member_count; m++) {

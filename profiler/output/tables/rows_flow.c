@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_flow - edges: the row that an instruction follows, and what started a transfer. */
+/* rows_flow - creates edges: the row that an instruction follows, and the instruction that started
+ * a transfer. */
 #include "profiler/output/tables/predecessors.h"
 #include "profiler/output/tables/rows.h"
 
@@ -30,7 +31,7 @@ static int put_edge(void *ctx, uint32_t index, uint64_t kind)
         .type = type   ? type
                 : kind ? number
                        : "UNKNOWN",
-        /* the difference of the columns, which are whole ns */
+        /* the difference of the columns, which are in whole ns */
         .gap_ns = ntk_rows_ns(f->of->start_ps) - ntk_rows_ns(by->end_ps),
     };
     if (++f->looks % NTK_TRACE_LOOKS == 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_instruction - activity of the engines: instructions, busy spans, layers, operations. */
+/* rows_instruction - creates rows for activity of the engines: instructions, busy spans, layers,
+ * operations. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #define NAME_BYTES 40
 
-/* Cycles are of the base clock of the core generation. */
+/* Converts cycles of the base clock of the core generation to ns. */
 static int64_t wait_ns(const struct ntk_trace *trace, uint16_t cycles)
 {
     return trace->has_chip ? (int64_t)cycles * 1000 / trace->chip.base_mhz : NTK_ABSENT_I64;
@@ -59,14 +60,14 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
     row->is_psum_to_sbuf = is_psum_to_sbuf ? 1 : NTK_ABSENT_I64;
 }
 
-/* "sg0001:12", and its number including that of the subgraph. */
+/* Writes an id such as "sg0001:12", and returns its number including the subgraph. */
 static int64_t id_text(char *text, size_t text_bytes, uint32_t subgraph, uint64_t id)
 {
     snprintf(text, text_bytes, "sg%04u:%" PRIu64, subgraph, id);
     return ntk_rows_i64((uint64_t)subgraph << NTK_NEFF_DEBUG_ID_BITS | id);
 }
 
-/* Attributes and line of the XLA operation; [] for none. */
+/* Returns attributes and line of the XLA operation; [] if none. */
 static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf *buf)
 {
     const char *blank = "";
@@ -84,13 +85,13 @@ static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf 
     return ntk_buf_text_get(buf);
 }
 
-/* Includes the number of the subgraph; 0 for none. */
+/* Returns the id including the number of the subgraph; 0 if none. */
 static int64_t raw_id(const struct ntk_neff_debug *names, bool is_there, uint64_t id)
 {
     return is_there ? ntk_rows_i64((uint64_t)names->subgraph << NTK_NEFF_DEBUG_ID_BITS | id) : 0;
 }
 
-/* Instructions that the runtime inserted have empty names. */
+/* Fills the names; instructions that the runtime inserted have empty names. */
 static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot_fact *fact,
                        char texts[2][NAME_BYTES], struct ntk_buf *attributes,
                        struct ntk_instruction_row *row)
@@ -289,7 +290,7 @@ static int put_span(struct ntk_span_row *row, unsigned engine, struct ntk_interv
     return put(ctx, row);
 }
 
-/* Spans of one engine are in time order; a span is output when the next one starts. */
+/* Spans of one engine are in order of time; a span is output when the next one starts. */
 int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     int ret = 0;
@@ -328,7 +329,7 @@ int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, voi
     return ret;
 }
 
-/* flops divided by the peak of the tensor engines of all cores in that time. */
+/* Returns flops divided by the peak of the tensor engines of all cores in that time. */
 static double utilization(const struct ntk_trace *trace, const struct ntk_layer *layer,
                           uint64_t flops)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_level - costs by compiler level: an instruction of the back end (BIR) or the middle end
- * (Penguin), an operation of XLA or of the framework; each with all rows that executed it.
+ * rows_level - creates rows for costs by compiler level: an instruction of the back end (BIR) or
+ * the middle end (Penguin), an operation of XLA or of the framework; each with all rows that
+ * executed it.
  */
 #include "profiler/output/tables/rows.h"
 
@@ -13,16 +14,16 @@
 enum level { LEVEL_BIR, LEVEL_PENGUIN, LEVEL_HLO, LEVEL_FRAMEWORK };
 
 struct entry {
-    const struct ntk_slot_fact *fact; /* of its first row */
+    const struct ntk_slot_fact *fact; /* fact of its first row */
     struct ntk_level_sums sums;
 };
 
 struct levels {
-    struct ntk_map indices; /* id + 1 to index + 1 */
-    struct ntk_vec entries; /* of struct entry, by their first row */
+    struct ntk_map indices; /* from id + 1 to index + 1 */
+    struct ntk_vec entries; /* elements are struct entry, by their first row */
 };
 
-/* The id of the object that an instruction belongs to; false if there is none. */
+/* Returns the id of the object to which an instruction belongs; false if there is none. */
 static bool id_of(enum level level, const struct ntk_slot_fact *fact, uint64_t *out_id)
 {
     bool has_penguin = fact->named && fact->named->has_penguin;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_node - costs by parts of a framework's names: "Model/Layer[0]/dot" makes a node Model with
- * all rows below it, in it Layer[0], in that dot.
+ * rows_node - creates rows for costs by parts of a framework's names: "Model/Layer[0]/dot" creates
+ * a node Model with all rows below it, which contains Layer[0], which contains dot.
  */
 #include "profiler/output/tables/rows.h"
 
@@ -16,13 +16,13 @@
 #include "shared/base/map.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define DEPTH_MAX 64 /* parts of a name; the last one has the rest */
+#define DEPTH_MAX 64 /* maximum number of parts in a name; the last part has the rest */
 #define NO_NODE SIZE_MAX
 
 struct node {
-    size_t parent;                               /* index; NO_NODE: none */
-    char *name;                                  /* the part */
-    struct ntk_buf children, children_json, ids; /* without brackets */
+    size_t parent;                               /* index of the parent; NO_NODE if none */
+    char *name;                                  /* one part of a name */
+    struct ntk_buf children, children_json, ids; /* lists without brackets */
     struct ntk_level_sums sums;
     int64_t first_ps[NTK_NTFF_ENGINE_COUNT], last_ps[NTK_NTFF_ENGINE_COUNT];
     uint64_t channels[NTK_NTFF_ENGINE_COUNT];
@@ -31,9 +31,9 @@ struct node {
 struct nodes {
     const struct ntk_export *export;
     size_t core_index;
-    struct ntk_vec list;    /* struct node; a parent is before its children */
-    struct ntk_map indices; /* "<index of the parent>/<name>" to index + 1 */
-    struct ntk_map leaves;  /* framework id + 1 to the same */
+    struct ntk_vec list;    /* elements are struct node; a parent is before its children */
+    struct ntk_map indices; /* from "<index of the parent>/<name>" to index + 1 */
+    struct ntk_map leaves;  /* from framework id + 1 to index + 1 */
 };
 
 static struct node *node_at(const struct nodes *nodes, size_t index)
@@ -51,7 +51,7 @@ static void add_item(struct ntk_buf *list, const char *text, bool is_quoted)
     }
 }
 
-/* The child with this name, added if new. 0 or -ENOMEM. */
+/* Finds the child with this name, added if new. Returns 0 or -ENOMEM. */
 static int find_node(struct nodes *nodes, const char *name, size_t parent, size_t *out_index)
 {
     struct node node = { .parent = parent };
@@ -80,7 +80,7 @@ static int find_node(struct nodes *nodes, const char *name, size_t parent, size_
     return ret;
 }
 
-/* The node of a whole name. Two consecutive slashes count as one. */
+/* Finds the node for a whole name. Two consecutive slashes count as one. */
 static int find_path(struct nodes *nodes, const char *framework, size_t *out_index)
 {
     char *name = strdup(framework);
@@ -127,7 +127,8 @@ static int leaf_of(struct nodes *nodes, const struct ntk_slot_fact *fact, size_t
                : ntk_map_put_number(&nodes->leaves, id + 1, (void *)(uintptr_t)(*out_index + 1));
 }
 
-/* Number of channels that work on an instruction of the scalar or vector engine; 0: unknown. */
+/* Returns the number of channels that work on an instruction of the scalar or vector engine; 0 if
+ * unknown. */
 static uint64_t channels_of(const struct nodes *nodes, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *row)
 {
@@ -198,7 +199,7 @@ struct node_texts {
     struct ntk_buf children, children_json, ids;
 };
 
-/* In brackets. */
+/* Returns the list in brackets. */
 static const char *list_text(struct ntk_buf *text, const struct ntk_buf *items)
 {
     ntk_buf_reset(text);
@@ -213,7 +214,7 @@ static double share_of(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* For the peak of the tensor engine and of the memory, interval by interval. */
+/* Fills shares of the peak of the tensor engine and of the memory, interval by interval. */
 static void fill_shares(struct node_texts *texts, const struct ntk_chip *chip,
                         const struct ntk_level_sums *sums)
 {

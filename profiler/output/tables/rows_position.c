@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_position - source positions of instructions, and the trees and lists they refer to. */
+/* rows_position - creates rows for source positions of instructions, and for the trees and lists
+ * that they refer to. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #define NOWHERE SIZE_MAX
-#define FRAME_IDS_MAX 64 /* of one row */
+#define FRAME_IDS_MAX 64 /* maximum per row */
 
 /* ---- texts of a row ---- */
 
@@ -32,7 +33,7 @@ static void add_frames(const struct ntk_neff_debug *names,
     }
 }
 
-/* The start of a text that was added since; NOWHERE if it is empty. Terminates it. */
+/* Terminates a text that was added since *begin and returns its start; NOWHERE if it is empty. */
 static size_t end_text(struct ntk_buf *buf, size_t *begin)
 {
     size_t at = *begin;
@@ -50,7 +51,7 @@ static const char *text_at(const struct ntk_buf *buf, size_t at)
     return at == NOWHERE ? NULL : buf->bytes + at;
 }
 
-/* The texts of the iterations around an instruction: usually the same as those of the previous
+/* Returns the texts of the iterations around an instruction, usually the same as for the previous
  * one. */
 static const struct ntk_position_loops *get_loops(struct ntk_position_texts *texts,
                                                   const struct ntk_neff_positions *positions,

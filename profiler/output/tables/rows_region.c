@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_region - repeats, and their outliers. */
+/* rows_region - creates rows for repeated regions and their outliers. */
 #include "profiler/output/tables/rows.h"
 
 int ntk_rows_regions(const struct ntk_export *export, ntk_row_put *put, void *ctx)

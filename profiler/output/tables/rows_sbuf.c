@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_sbuf - allocations of the state buffer, for exports that request them. */
+/* rows_sbuf - creates rows for allocations of the state buffer, for exports that request them. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>

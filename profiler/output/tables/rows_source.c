@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_source - costs of lines, loops and iterations of the source. */
+/* rows_source - creates rows for costs of lines, loops and iterations of the source. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>

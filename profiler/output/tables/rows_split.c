@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_split - executions and loads, split by their analyses, and the contents of full memory. */
+/* rows_split - creates rows for executions and loads, split by their analyses, and for the contents
+ * of full memory. */
 #include "profiler/output/tables/rows_split.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_split - rows of an export of folders: executions, loads, and memory that ran out; absent
- * members as in table.h.
+ * rows_split - defines rows of an export of folders: executions, loads, and memory that ran out;
+ * absent members as in table.h.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_ROWS_SPLIT_H
 #define NTK_PROFILER_OUTPUT_TABLES_ROWS_SPLIT_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_system - host and core activity in inspected processes, and host samples. */
+/* rows_system - creates rows for host and core activity in inspected processes, and for host
+ * samples. */
 #include "profiler/output/tables/rows_system.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
     return count;
 }
 
-/* NULL: the row has none. */
+/* Returns NULL if the row has none. */
 static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
 {
     struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
@@ -89,7 +90,7 @@ static const char *attributes_of(const struct ntk_system_event_row *row, struct 
     return buf->bytes_count > 2 ? ntk_buf_text_get(buf) : NULL;
 }
 
-/* A number in canonical form; NTK_ABSENT_I64: a text. */
+/* Parses a number in canonical form; NTK_ABSENT_I64 for other text. */
 static int64_t number_of(const char *text, size_t bytes)
 {
     int64_t value = 0;
@@ -106,13 +107,13 @@ static int64_t number_of(const char *text, size_t bytes)
     return value;
 }
 
-/* Texts without a member in the row, valid until the next row. */
+/* Storage for texts without a member in the row, valid until the next row. */
 struct row_texts {
     char address[24];
-    struct ntk_buf extras; /* terminated */
+    struct ntk_buf extras; /* NUL-terminated */
 };
 
-/* Keys of the vendor's files that would contradict ours. */
+/* Returns true for keys of the vendor's files that would contradict keys of this project. */
 static bool is_reserved(const struct ntk_system_extra *extra)
 {
     static const char *const keys[] = {
@@ -150,7 +151,7 @@ static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_s
     struct ntk_system_extra extra = { 0 };
 
     ntk_buf_reset(&texts->extras);
-    /* Texts move while the buffer grows: store offsets first. */
+    /* Texts move while the buffer grows, so store offsets first. */
     while (row->extra_count < NTK_SYSTEM_EXTRAS_MAX && ntk_system_extra_next(trace, span, &extra)) {
         struct ntk_system_argument *argument = &row->extras[row->extra_count++];
 
@@ -172,7 +173,8 @@ static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_s
         argument.text = argument.number == NTK_ABSENT_I64
                             ? texts->extras.bytes + (uintptr_t)argument.text
                             : NULL;
-        if (!has_argument(row, argument.key)) { /* if start and stop have it, the start's */
+        /* if start and stop have the key, the argument of the start is used */
+        if (!has_argument(row, argument.key)) {
             row->extras[row->extra_count++] = argument;
         }
     }
@@ -203,7 +205,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
     bool is_mark = ntk_system_span_is_mark(span);
     bool is_collective = ntk_system_span_is_collective(span);
-    /* In our files a call that queues an execution has its sequence as number. */
+    /* In files of this project a call that queues an execution has its sequence as number. */
     bool is_schedule = strcmp(span->type, "nrta_execute_schedule") == 0 && !span->sequence;
     int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
 
@@ -295,7 +297,8 @@ static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
     return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
 }
 
-/* The column is numeric: an identity that is not a number is only in SystemProfileMetadata. */
+/* Returns a number, because the column is numeric: an identity that is not a number is only in
+ * SystemProfileMetadata. */
 static int64_t ultraserver_of(const struct ntk_system_trace *trace)
 {
     const struct ntk_vendor_trace_info *vendor = trace->vendor;
@@ -314,7 +317,7 @@ static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
                : NTK_ABSENT_I64;
 }
 
-/* The average of all processors at one moment. */
+/* Returns the average of all processors at one moment. */
 static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
 {
     double sum = 0;
@@ -431,7 +434,7 @@ int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int6
 {
     int64_t offset_ns = ntk_rows_i64(capture->start_ns) - first_ns;
 
-    /* If it is farther away, it is not part of this run; its own times must also fit. */
+    /* If it is farther away, it is not part of this run; its times must also fit. */
     return capture->start_ns && offset_ns < INT64_MAX / 2 ? offset_ns : 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_system_memory - device memory of all inspected processes: use of each stack over time. */
+/* rows_system_memory - creates rows for device memory of all inspected processes: use of each stack
+ * over time. */
 #include "profiler/output/tables/rows_system.h"
 
 #include <errno.h>
@@ -14,10 +15,10 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-/* Limit of devices and stacks for hostile files. */
+/* Maximum number of devices and stacks, because files may be hostile. */
 #define STACKS_MAX 256
 
-/* Stacks of all processes: their use of the same stack is added. */
+/* Stacks of all processes: the uses of one stack are added. */
 struct stacks {
     size_t count;
     struct ntk_hbm_row rows[STACKS_MAX];
@@ -40,7 +41,7 @@ static struct ntk_hbm_row *stack_of(struct stacks *stacks, int64_t device, int64
     return row;
 }
 
-/* For the logical core; absent for an unknown machine. */
+/* Returns the device of the logical core; absent for an unknown machine. */
 static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
 {
     struct ntk_chip chip;
@@ -51,13 +52,13 @@ static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
                : NTK_ABSENT_I64;
 }
 
-/* An allocation or free, for the sorter. */
+/* An allocation or free, as an item of the sorter. */
 struct change {
     int64_t time_ns;
-    uint64_t order; /* within one moment */
+    uint64_t order; /* order within one moment */
     uint64_t folder, span;
 };
-#define CHANGES_BYTES ((size_t)16 << 20) /* longer lists go to a file */
+#define CHANGES_BYTES ((size_t)16 << 20) /* memory per list; longer lists are stored in a file */
 
 NTK_ORDER(compare_changes, struct change, NTK_UP(order));
 
@@ -66,7 +67,8 @@ static bool is_free(const struct ntk_system_span *span)
     return strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
 }
 
-/* In the vendor's files, a change of an account takes effect at its end. */
+/* Returns true for a change of the contents; in the vendor's files a change of an account takes
+ * effect at its end. */
 static bool change_is(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                       uint64_t *out_time_ns)
 {
@@ -111,7 +113,7 @@ static void row_add(struct ntk_hbm_row *row, enum ntk_hbm_type type, uint64_t by
     row->total_bytes += more;
 }
 
-/* Contents before the traces started. */
+/* Adds the contents from before the start of the traces. */
 static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trace)
 {
     ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {

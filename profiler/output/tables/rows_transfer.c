@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_transfer - whole transfers, and the number in progress. */
+/* rows_transfer - creates rows for whole transfers, and for the number in progress. */
 #include "profiler/output/tables/rows.h"
 
 #include "profiler/analysis/pending.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schema_fields - the table that describes the tables: a row per column. */
+/* schema_fields - creates the table that describes the tables: a row per column. */
 #include <string.h>
 
 #include "profiler/output/tables/columns.h"

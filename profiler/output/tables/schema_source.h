@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* schema_source - columns of the tables about the source and the compiler; only tables_schema.c
- * includes it. */
+/* schema_source - defines columns of the tables about the source and the compiler; only
+ * tables_schema.c includes it. */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_SCHEMA_SOURCE_H
 #define NTK_PROFILER_OUTPUT_TABLES_SCHEMA_SOURCE_H
 
@@ -133,7 +133,7 @@ static const struct ntk_column framework_node[] = {
           "partitions that its instructions on the scalar engine use, in total"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
           "partitions that its instructions on the vector engine use, in total"),
-    /* Not in the vendor's schema. */
+    /* This column is not in the vendor's schema. */
     ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING),
 };
 

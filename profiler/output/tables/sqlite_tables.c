@@ -70,11 +70,12 @@ int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table)
 struct writer {
     sqlite3_stmt *insert;
     const struct ntk_table *table;
-    struct ntk_progress *progress; /* NULL: not shown */
+    struct ntk_progress *progress; /* NULL if not shown */
     uint64_t row_count, expected_count;
 };
 
-/* Most tables have a row per span of one kind; for smaller ones the progress stays low. */
+/* Returns an estimate. Most tables have a row per span of one kind; for smaller tables the progress
+ * stays low. */
 uint64_t ntk_sqlite_rows_expected(const struct ntk_export *export, const struct ntk_table *table)
 {
     uint64_t counts[3] = { 0 };
@@ -97,7 +98,7 @@ static int bind(sqlite3_stmt *insert, int at, const struct ntk_column *column, u
     case NTK_COLUMN_F32:
         return sqlite3_bind_double(insert, at, cell.f64);
     case NTK_COLUMN_JSON:
-    case NTK_COLUMN_TEXT: /* owned by the row: valid until the step */
+    case NTK_COLUMN_TEXT: /* owned by the row, which is valid until the step */
         return sqlite3_bind_text(insert, at, cell.text, -1, SQLITE_STATIC);
     default:
         return sqlite3_bind_int64(insert, at, cell.i64);
@@ -113,7 +114,7 @@ static int put_row(void *ctx, const void *row)
         const struct ntk_column *column = &writer->table->columns[i];
         union ntk_cell cell;
         if (column->presence == NTK_COLUMN_NEVER) {
-            continue; /* stays NULL */
+            continue; /* the value stays NULL */
         }
         code = ntk_cell_get(column, row, &cell) ? bind(writer->insert, (int)i + 1, column, cell)
                                                 : sqlite3_bind_null(writer->insert, (int)i + 1);

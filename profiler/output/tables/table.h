@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table - a table of an export: its columns, and the source of its rows.
+ * table - describes a table of an export: its columns, and the source of its rows.
  *
  * One description serves every format: a row is a plain struct with members of type int64_t, double
  * or const char *; a column has its member, name, type and unit. Rows are generated one at a time,
  * so no table is ever completely in memory.
  *
  * An absent value is NTK_ABSENT_I64, NTK_ABSENT_F64 (any NaN) or NULL: never zero or estimated.
- * Threads: descriptions are constants; rows() and what it calls belong to one thread.
+ * Threads: descriptions are constants; rows() and the functions that it calls belong to one thread.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_TABLE_H
 #define NTK_PROFILER_OUTPUT_TABLES_TABLE_H
@@ -37,19 +37,20 @@ enum ntk_column_kind {                      /* as written ............ as a memb
 enum ntk_column_presence {
     NTK_COLUMN_ALWAYS,
     NTK_COLUMN_MAYBE,
-    NTK_COLUMN_NEVER, /* in the schema, but never in captures: offset is unused */
+    NTK_COLUMN_NEVER, /* in the schema, but never in captures; offset is unused */
 };
 
 struct ntk_column {
     const char *name;
     enum ntk_column_kind kind;
     enum ntk_column_presence presence;
-    size_t offset;       /* of the member in the row */
-    const char *unit;    /* "" if there is none */
+    size_t offset;       /* offset of the member in the row */
+    const char *unit;    /* "" if none */
     const char *meaning; /* "" in tables that do not describe themselves */
 };
 
-/* A negative result stops and is returned by rows(). The row is valid during the call. */
+/* Receives a row, which is valid during the call. A negative result stops and is returned by
+ * rows(). */
 typedef int ntk_row_put(void *ctx, const void *row);
 
 struct ntk_table {
@@ -57,7 +58,8 @@ struct ntk_table {
     const char *meaning;
     const struct ntk_column *columns;
     size_t column_count;
-    /* Passes every row to put, in an order that depends only on the capture. 0 or -errno. */
+    /* Passes every row to put, in an order that depends only on the capture. Returns 0 or
+     * -errno. */
     int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
 };
 
@@ -67,7 +69,7 @@ union ntk_cell {
     const char *text;
 };
 
-/* False if the row does not have it. */
+/* Gets a cell; returns false if the row does not have it. */
 static inline bool ntk_cell_get(const struct ntk_column *column, const void *row,
                                 union ntk_cell *out_cell)
 {
@@ -90,7 +92,7 @@ static inline bool ntk_cell_get(const struct ntk_column *column, const void *row
     }
 }
 
-/* "integer", "number", "boolean" or "string". */
+/* Returns "integer", "number", "boolean" or "string". */
 const char *ntk_column_type_name(enum ntk_column_kind kind);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tables_json - the arrays of the JSON document: the original's keys, with the same rows. */
+/* tables_json - defines the arrays of the JSON document: the original's keys, with the same
+ * rows. */
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/tables.h"
 
@@ -7,7 +8,7 @@
     {                                                                                  \
         key, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), "", "" \
     }
-/* The same of each engine, "tensor" first. */
+/* Expands to the same column for each engine, "tensor" first. */
 #define KEYS_OF_ENGINES(row, member, suffix, kind)                               \
     KEY(row, member[NTK_NTFF_ENGINE_TENSOR], "tensor_engine_" suffix, kind),     \
         KEY(row, member[NTK_NTFF_ENGINE_SCALAR], "scalar_engine_" suffix, kind), \

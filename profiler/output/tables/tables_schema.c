@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables_schema - the tables of schema 7.4.0 that a device profile has.
+ * tables_schema - defines the tables of schema 7.4.0 for a device profile.
  *
  * Columns that captures never contain exist but are empty, so that queries for the schema run.
  */
@@ -41,7 +41,7 @@ static const struct ntk_column dma_packet[] = {
           "name of the queue; (instruction) for queues without a name"),
     ALWAYS(ntk_packet_row, queue, "queue_idx", I64, "", "queue of the engine"),
     ALWAYS(ntk_packet_row, crc, "crc", I64, "", "checksum of the data"),
-    /* Not in the vendor's schema. */
+    /* This column is not in the vendor's schema. */
     MAYBE(ntk_packet_row, transfer_id, "transfer_id", I64, "",
           "id of its row in DmaPacketAggregated; missing if unknown"),
 };
@@ -91,7 +91,7 @@ static const struct ntk_column dma_packet_aggregated[] = {
     ALWAYS(ntk_transfer_row, trigger_id, "trigger", I64, "",
            "id of the instruction that started it"),
     NEVER("completion", I64, "", "id of the event that signaled its end"),
-    /* Not in the vendor's schema. */
+    /* This column is not in the vendor's schema. */
     MAYBE(ntk_transfer_row, name, "dma_name", TEXT, "", "name in the NEFF"),
     ALWAYS(ntk_transfer_row, packet_count, "packet_count", I64, "", "number of packets"),
     ALWAYS(ntk_transfer_row, packet_bytes, "packet_bytes", I64, "B",
@@ -239,7 +239,7 @@ static const struct ntk_column instruction[] = {
           "adjusted_flops of a MATMUL that transposes"),
     MAYBE(ntk_instruction_row, activation, "scalar_activation_fn", TEXT, "",
           "function of the scalar engine, for hardware programs"),
-    /* Not in the vendor's schema. */
+    /* This column is not in the vendor's schema. */
     MAYBE(ntk_instruction_row, penguin_text, "penguin_text", TEXT, "",
           "tensor, its type, and loop variables"),
     MAYBE(ntk_instruction_row, predecessors, "predecessors", JSON, "",
@@ -388,7 +388,7 @@ static const struct ntk_column sbuf_allocation[] = {
     MAYBE(ntk_allocation_row, tensor, "tensor_name", TEXT, "", "for a transfer: its tensor"),
     MAYBE(ntk_allocation_row, hlo_name, "hlo_name", TEXT, "", "XLA operation"),
     CORE_INDEX(ntk_allocation_row),
-    /* Not in the vendor's schema. */
+    /* This column is not in the vendor's schema. */
     ALWAYS(ntk_allocation_row, instruction_id, "instruction_id", I64, "",
            "id of the instruction that wrote the bytes or started the transfer"),
 };
@@ -444,7 +444,8 @@ static const struct ntk_column semaphore_update[] = {
     CORE_INDEX(ntk_semaphore_row),
 };
 
-/* The metrics of summary.def except texts; a row is an array of cells, one per metric. */
+/* Columns for the metrics of summary.def except texts; a row is an array of cells, one per
+ * metric. */
 #define METRIC(name, kind, unit, meaning)          \
     { #name,                                       \
       NTK_COLUMN_##kind,                           \

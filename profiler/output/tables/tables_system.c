@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tables_system - the tables of schema 7.4.0 for folders of inspections. */
+/* tables_system - defines the tables of schema 7.4.0 for folders of inspections. */
 #include "profiler/output/tables/columns.h"
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/rows_split.h"

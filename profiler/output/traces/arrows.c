@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* arrows - pairs of releases, found in one pass over the releases of a core. */
+/* arrows - finds pairs of releases in one pass over the releases of a core. */
 #include "profiler/output/traces/arrows.h"
 
 #include "profiler/output/tables/rows.h"
 
 struct leaving {
-    uint32_t first, next; /* index + 1; 0: none */
+    uint32_t first, next; /* index + 1; 0 if none */
 };
 
 static const struct ntk_trace_core *core_of(const struct ntk_arrows *arrows)
@@ -19,8 +19,8 @@ int ntk_arrows_init(struct ntk_arrows *arrows, const struct ntk_transfers *trans
     return ntk_analysis_dependencies(transfers->program, &arrows->dependencies);
 }
 
-/* Spans as drawn, in whole ns: readers distinguish the ends of an arrow by time, then by position
- * in the file, where transfers follow instructions. */
+/* A span as drawn, in whole ns, because readers distinguish the ends of an arrow by time, then by
+ * position in the file, where transfers follow instructions. */
 struct span {
     int64_t start_ns, end_ns;
 };
@@ -33,7 +33,7 @@ static struct span span_of(const struct ntk_trace_instruction *instruction)
                           start_ns + ntk_rows_ns(instruction->end_ps - instruction->start_ps) };
 }
 
-/* Starts the arrow at the transfer. False if it would start before its end. */
+/* Starts the arrow at the transfer. Returns false if it would start before its end. */
 static bool leads_from_transfer(const struct ntk_arrows *arrows, struct span to,
                                 struct ntk_arrow *arrow)
 {
@@ -86,7 +86,7 @@ int ntk_arrows_turn_to(struct ntk_arrows *arrows, size_t core_index)
                        1);
     int ret = ntk_long_list_resize(&arrows->leaving, core->instruction_count);
     struct leaving *leaving = arrows->leaving.items;
-    /* insert at the front, so go backwards */
+    /* items are inserted at the front, so visit them backwards */
     for (size_t i = core->instruction_count; i > 0 && ret == 0; i--) {
         struct ntk_arrow arrow = ntk_arrow_to(arrows, (uint32_t)(i - 1));
         if (arrow.from != NTK_NO_INDEX) {

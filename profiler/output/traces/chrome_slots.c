@@ -8,11 +8,11 @@
 #include "profiler/output/tables/predecessors.h"
 #include "shared/base/json.h"
 
-#define KEPT 4096U /* texts found again by a hash: the last one per hash */
-/* Beyond this size texts are generated again for each event. */
+#define KEPT 4096U /* number of texts that are found again by a hash: the last one per hash */
+/* Maximum size of stored texts; beyond it texts are generated for each event. */
 #define READY_BYTES_MAX ((size_t)128 << 20)
 
-/* Meaning of a mark of a slot or text; larger values are an offset. */
+/* Meaning of the mark of a slot or text; larger values are an offset. */
 enum {
     MARK_NEW,
     MARK_ONCE,
@@ -24,7 +24,7 @@ struct kept_line {
     uint32_t line, place;
 };
 
-struct kept_text { /* identified by address: each text exists once */
+struct kept_text { /* identified by address, because each text exists once */
     const char *text;
     uint32_t place;
 };
@@ -34,10 +34,10 @@ struct ntk_chrome_slots {
     const struct ntk_trace_core *core;
     size_t core_index;
     struct ntk_operands *operands;
-    uint32_t *marks[NTK_NTFF_ENGINE_COUNT]; /* MARKS + place in ready */
+    uint32_t *marks[NTK_NTFF_ENGINE_COUNT]; /* MARKS + index in ready */
     struct ntk_buf ready;                   /* for each text its length, then its bytes */
-    struct ntk_buf slot, text;              /* being generated */
-    uint32_t *functions, *iterations;       /* offsets + 1, by 1 + index in the kernel tree */
+    struct ntk_buf slot, text;              /* texts being generated */
+    uint32_t *functions, *iterations;       /* offset + 1, by 1 + index in the kernel tree */
     struct kept_line lines[KEPT];
     struct kept_text shared[KEPT];
 };
@@ -96,7 +96,7 @@ static bool is_full(const struct ntk_chrome_slots *s)
     return s->ready.bytes_count >= READY_BYTES_MAX || !ntk_buf_ok(&s->ready);
 }
 
-/* Its place. */
+/* Begins a stored text; returns its index. */
 static uint32_t begin_ready(struct ntk_chrome_slots *s)
 {
     uint32_t place = (uint32_t)s->ready.bytes_count;
@@ -128,7 +128,7 @@ static void add_ready(const struct ntk_chrome_slots *s, uint32_t place, struct n
 
 /* ---- arguments ---- */
 
-/* ,"key":"text", where the text is borrowed */
+/* An argument ,"key":"text" with a borrowed text */
 struct argument {
     const char *key;
     size_t bytes;
@@ -145,7 +145,7 @@ static void put_text(struct ntk_buf *out, struct argument argument, const char *
     ntk_json_add_quoted(out, text);
 }
 
-/* Generates key and text for reuse. */
+/* Generates key and text, to be reused. */
 static uint32_t make_ready(struct ntk_chrome_slots *s, struct argument argument, const char *text)
 {
     uint32_t place = begin_ready(s);
@@ -155,7 +155,7 @@ static uint32_t make_ready(struct ntk_chrome_slots *s, struct argument argument,
     return place;
 }
 
-/* A text of equal instructions: reused from the second time on. */
+/* Writes a text that equal instructions share, which is reused from the second time on. */
 static void put_marked(struct ntk_chrome_slots *s, struct ntk_buf *out, struct argument argument,
                        const char *text, uint64_t *mark)
 {
@@ -226,7 +226,7 @@ static void put_line(struct ntk_chrome_slots *s, struct ntk_buf *out,
     }
 }
 
-/* Line, function and iteration. */
+/* Writes line, function and iteration. */
 static void put_position(struct ntk_chrome_slots *s, struct ntk_buf *out,
                          const struct ntk_neff_position *position)
 {
@@ -258,7 +258,7 @@ static void put_position(struct ntk_chrome_slots *s, struct ntk_buf *out,
     }
 }
 
-/* The common part of all events of the slot. */
+/* Writes the common part of all events of the slot. */
 static void put_slot(struct ntk_chrome_slots *s, const struct ntk_trace_instruction *instruction,
                      struct ntk_buf *out)
 {

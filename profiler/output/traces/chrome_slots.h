@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome_slots - the arguments of instruction events in JSON: the text of a program's slot, which
- * all its events repeat.
+ * chrome_slots - writes the arguments of instruction events in JSON: the text of a program's slot,
+ * which all its events repeat.
  *
- * Most slots of an unrolled program run once: their text goes directly to the file. From the second
- * time on it is stored. Texts that slots share are quoted once.
+ * Most slots of an unrolled program run once: their text is written directly to the file. From the
+ * second time on it is stored. Texts that slots share are quoted once.
  *
  * Owner: _create() allocates, _destroy() frees; the export is borrowed. Threads: one.
  */
@@ -16,7 +16,7 @@
 
 struct ntk_chrome_slots;
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_chrome_slots *ntk_chrome_slots_create(const struct ntk_export *export,
                                                  size_t core_index);
 void ntk_chrome_slots_destroy(struct ntk_chrome_slots *slots);

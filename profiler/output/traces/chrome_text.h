@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome_text - numbers and fixed words of an event, written in place: an event has a dozen of
- * them, and a call for each is slower than writing its characters.
+ * chrome_text - writes numbers and fixed words of an event in place, because an event has a dozen
+ * of them, and a call for each would be slower than writing the characters.
  *
  * Each function writes at `at`, where the caller reserved space, and returns the end.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NTK_CHROME_NUMBER_BYTES 20U
-/* Length of times in microseconds: sign, digits, point and three more. */
+/* Maximum length of a time in microseconds: sign, digits, point and three more digits. */
 #define NTK_CHROME_US_BYTES (NTK_CHROME_NUMBER_BYTES + 5U)
 
 static inline char *ntk_chrome_word(char *at, const char *word, size_t length)
@@ -50,7 +50,7 @@ static inline char *ntk_chrome_u64(char *at, uint64_t value)
         1000000000000000000,
         10000000000000000000U,
     };
-    /* 1233 / 4096 approximates log 2: at most one too large */
+    /* 1233 / 4096 approximates log10 of 2: the result is at most one too large */
     size_t digits = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 / 4096;
     digits += value >= powers[digits] || digits == 0;
     char *end = at + digits;
@@ -68,7 +68,7 @@ static inline char *ntk_chrome_u64(char *at, uint64_t value)
     return end;
 }
 
-/* Nanoseconds as microseconds with three digits, the unit of the format. */
+/* Writes nanoseconds as microseconds with three digits, the unit of the format. */
 static inline char *ntk_chrome_us(char *at, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;

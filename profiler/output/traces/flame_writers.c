@@ -15,7 +15,7 @@
 
 /* ---- folded stacks ---- */
 
-/* Readers split at semicolons, and find the value at the last blank. */
+/* Writes a name; readers split at semicolons, and find the value after the last blank. */
 static void put_name(struct ntk_buf *out, const char *name)
 {
     for (; *name; name++) {
@@ -57,22 +57,22 @@ struct sample {
     Ntk__Pprof__Label *label_rows[NTK_PPROF_LABELS];
 };
 
-/* Holds all rows of the message until it is packed. */
+/* Storage for all rows of the message until it is packed. */
 struct writer {
     const struct ntk_pprof *from;
-    struct ntk_map texts;        /* to 1 + place in the table of strings */
-    struct ntk_map function_ids; /* "name\nfile" */
-    struct ntk_map location_ids; /* function << 32 | line */
-    uint64_t *locations_of;      /* of each frame */
-    struct ntk_vec functions;    /* Ntk__Pprof__Function */
-    struct ntk_vec locations;    /* struct location */
+    struct ntk_map texts;        /* from a text to 1 + index in the table of strings */
+    struct ntk_map function_ids; /* key is "name\nfile" */
+    struct ntk_map location_ids; /* key is function << 32 | line */
+    uint64_t *locations_of;      /* by frame */
+    struct ntk_vec functions;    /* elements are Ntk__Pprof__Function */
+    struct ntk_vec locations;    /* elements are struct location */
     struct sample *samples;
-    uint64_t *ids; /* of the locations of all samples */
+    uint64_t *ids; /* locations of all samples */
     struct ntk_buf text;
     int failed;
 };
 
-/* The number of a key, in order of first use from 1; 0: out of memory. */
+/* Returns the number of a key, in order of first use from 1; 0 if out of memory. */
 static uint64_t numbered(struct writer *w, struct ntk_map *map, const char *key)
 {
     uintptr_t at = (uintptr_t)ntk_map_get(map, key);
@@ -308,7 +308,7 @@ static int put_profile(struct writer *w, struct ntk_buf *out)
     return pack(w, &profile, out);
 }
 
-/* Readers of pprof accept both, but expect gzip in files. */
+/* Writes gzip; readers of pprof accept both, but expect gzip in files. */
 static int put_gzip(const struct ntk_buf *bytes, struct ntk_sink *sink)
 {
     z_stream stream = { .next_in = (Bytef *)bytes->bytes };

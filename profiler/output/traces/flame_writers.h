@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_writers - stacks with values as folded lines and as a pprof profile
+ * flame_writers - writes stacks with values as folded lines and as a pprof profile
  * (docs/formats/flame-graphs.md).
  *
  * Frames are struct ntk_flame_frame, parents before children; a stack is the index of its innermost
@@ -16,7 +16,7 @@
 #include "profiler/output/sink.h"
 #include "shared/base/vec.h"
 
-/* One line: frames from the outermost, then a blank and the value. */
+/* Writes one line: frames from the outermost, then a blank and the value. */
 void ntk_folded_put(const struct ntk_vec *frames, uint32_t frame, int64_t value,
                     struct ntk_buf *out);
 
@@ -28,24 +28,24 @@ struct ntk_pprof_sample {
     int64_t values[NTK_PPROF_VALUES];
     struct {
         const char *key;
-        const char *text; /* NULL: the number */
+        const char *text; /* NULL if the value is the number */
         int64_t number;
     } labels[NTK_PPROF_LABELS];
 };
 
 struct ntk_pprof {
     const struct ntk_vec *frames;
-    const struct ntk_vec *samples; /* struct ntk_pprof_sample */
+    const struct ntk_vec *samples; /* elements are struct ntk_pprof_sample */
     struct {
         const char *type, *unit;
     } values[NTK_PPROF_VALUES];
-    size_t value_count, label_count; /* of the above */
-    const char *file;                /* the file with the stacks' code */
-    const char *build_id;            /* "" unknown */
-    int64_t time_ns;                 /* since 1970; 0 unknown */
+    size_t value_count, label_count; /* lengths of the arrays above */
+    const char *file;                /* file with the code of the stacks */
+    const char *build_id;            /* "" if unknown */
+    int64_t time_ns;                 /* since 1970; 0 if unknown */
     int64_t duration_ns;
 };
-/* Writes gzip, as readers expect. 0 or -errno. */
+/* Writes gzip, as readers expect. Returns 0 or -errno. */
 int ntk_pprof_put(const struct ntk_pprof *from, struct ntk_sink *sink);
 
 #endif

@@ -13,11 +13,11 @@
 
 #define NAME_BYTES 160
 
-/* The frames of all processes as frames of a flame graph. */
+/* Builds the frames of a flame graph from the frames of all processes. */
 struct builder {
-    struct ntk_vec frames; /* struct ntk_flame_frame */
-    struct ntk_map known;  /* by parent and name, to 1 + index */
-    struct ntk_vec texts;  /* char *, of heads */
+    struct ntk_vec frames; /* elements are struct ntk_flame_frame */
+    struct ntk_map known;  /* from parent and name to 1 + index */
+    struct ntk_vec texts;  /* elements are char *: texts of heads */
     int failed;
 };
 
@@ -41,7 +41,7 @@ static uint32_t push(struct builder *b, uint32_t parent, const char *name, const
     return (uint32_t)b->frames.count;
 }
 
-/* A frame outside of stacks: its text is stored here. */
+/* Adds a frame outside stacks, with its text stored here. */
 static uint32_t push_head(struct builder *b, uint32_t parent, const char *text)
 {
     char *copy = strdup(text);

@@ -2,9 +2,9 @@
 /*
  * lanes - assigns spans of an engine or queue to lines, so that spans of a line do not overlap.
  *
- * Spans come in order of their start. The first free line takes the span; as a file can need as
- * many lines as spans, a tree over their ends finds it. Owner: caller's storage, zeroed is empty,
- * _fini frees. Threads: one.
+ * Spans must be in order of their start. The first free line takes the span; a file can need as
+ * many lines as spans, so a tree over their ends is used to find the line. Owner: the caller
+ * provides the storage, zeroed if empty; _fini frees the content. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_LANES_H
 #define NTK_PROFILER_OUTPUT_TRACES_LANES_H
@@ -19,17 +19,17 @@ struct ntk_lane {
 
 struct ntk_lanes {
     struct ntk_lane *items;
-    size_t count, capacity; /* capacity: a power of two */
-    /* the earliest end of the lines below a node; 1 is the root, leaves come last */
+    size_t count, capacity; /* capacity is a power of two */
+    /* Earliest end of the lines below a node; 1 is the root, leaves are last */
     int64_t *least;
 };
 
-/* Valid until the next call; NULL if out of memory. */
+/* Returns a line, valid until the next call; NULL if out of memory. */
 struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns);
 static inline struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns,
                                               int64_t end_ns)
 {
-    /* fast path: most engines do one at a time */
+    /* fast path: most engines execute one instruction at a time */
     if (lanes->count && lanes->items[0].end_ns <= start_ns) {
         lanes->items[0].end_ns = end_ns;
         return &lanes->items[0];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_chakra - ranks as Chakra execution traces, a file each (docs/formats/rank-traces.md): a
- * graph of executions, collectives and host time between them, for simulation.
+ * output_chakra - writes ranks as Chakra execution traces, one file each
+ * (docs/formats/rank-traces.md): a graph of executions, collectives and host time between them, for
+ * simulation.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct work {
 };
 
 struct ended {
-    uint64_t node; /* NO_NODE: none */
+    uint64_t node; /* NO_NODE if none */
     int64_t end_ns;
 };
 
@@ -33,7 +34,7 @@ struct writer {
     const struct ntk_rank_files *files;
     struct ntk_sink *sink;
     uint64_t node_count;
-    struct ended runs, collectives; /* the last completed ones */
+    struct ended runs, collectives; /* last completed ones */
     size_t attribute_count;
     Ntk__Chakra__AttributeProto attributes[ATTRIBUTES_MAX];
     Ntk__Chakra__AttributeProto *rows[ATTRIBUTES_MAX];
@@ -69,7 +70,7 @@ static void add_text(struct writer *w, const char *name, const char *value)
         (char *)value;
 }
 
-/* After its length. */
+/* Writes a message after its length. */
 static int put_message(struct writer *w, const ProtobufCMessage *message)
 {
     struct ntk_buf *buf = &w->sink->buf;
@@ -107,7 +108,8 @@ static int put_metadata(struct writer *w, const struct ntk_rank *rank, size_t in
     return put_message(w, &metadata.base);
 }
 
-/* Attributes are in the writer. Ends are rounded, so that consecutive lengths add up. */
+/* Writes a node; its attributes are in the writer. Ends are rounded, so that consecutive lengths
+ * add up. */
 static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns, int64_t end_ns)
 {
     int64_t start_us = start_ns / 1000;
@@ -127,7 +129,7 @@ static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns,
 
 /* ---- the graph ---- */
 
-/* -1: unknown, or several in a program. */
+/* Returns -1 if unknown, or if there are several in a program. */
 static int comm_type_of(const struct ntk_system_span *span)
 {
     static const struct {
@@ -149,7 +151,7 @@ static int comm_type_of(const struct ntk_system_span *span)
     return -1;
 }
 
-/* Groups are named by numbers from 1, as simulators expect. */
+/* Adds a group; groups are named by numbers from 1, as simulators expect. */
 static void add_group(struct writer *w, size_t index, char key_text[24], char name[24])
 {
     const struct ntk_rank_group *group = ntk_vec_at(&w->files->groups, index);
@@ -162,8 +164,8 @@ static void add_group(struct writer *w, size_t index, char key_text[24], char na
     }
 }
 
-/* It depends on the last execution and the last collective that ended before it started, and on the
- * host's time since the later one. */
+/* Writes a work node, which depends on the last execution and the last collective that ended before
+ * it started, and on the host's time since the later of the two. */
 static int put_work(struct writer *w, const struct work *work)
 {
     Ntk__Chakra__Node node = NTK__CHAKRA__NODE__INIT;
@@ -211,14 +213,14 @@ static int put_work(struct writer *w, const struct work *work)
     return ret == 0 ? put_node(w, &node, work->start_ns, work->end_ns) : ret;
 }
 
-/* Written but not ended, so nothing depends on it yet. */
+/* A written node that has not ended, so nothing depends on it yet. */
 struct open {
     uint64_t node;
     int64_t end_ns;
     bool is_run;
 };
 
-/* What ends until then becomes a possible dependency. */
+/* Makes nodes that end until then possible dependencies. */
 static void let_end(struct writer *w, struct ntk_vec *open, int64_t until_ns)
 {
     for (size_t i = open->count; i-- > 0;) {
@@ -236,7 +238,7 @@ static void let_end(struct writer *w, struct ntk_vec *open, int64_t until_ns)
     }
 }
 
-/* A collective within an execution that has a node. */
+/* Returns true for a collective within an execution that has a node. */
 static bool is_in_program(const struct ntk_system_span *span)
 {
     const char *operation = ntk_system_span_operation(span);
@@ -244,7 +246,7 @@ static bool is_in_program(const struct ntk_system_span *span)
     return operation && strcmp(operation, "program") == 0;
 }
 
-/* Executions and collectives; overlapping executions, as on a pair of cores, are merged. */
+/* Finds executions and collectives; overlapping executions, as on a pair of cores, are merged. */
 static int find_work(const struct ntk_vec *spans, struct ntk_vec *out, size_t *out_in_program_count)
 {
     size_t last_run = SIZE_MAX;
@@ -305,7 +307,7 @@ static int put_rank(const struct ntk_rank_files *files, const struct ntk_rank *r
     return ret;
 }
 
-/* {"1": [0, 1]}: ranks of the groups that do not include all, if all are known. */
+/* Writes ranks of the groups that do not include all, if all are known, such as {"1": [0, 1]}. */
 static void put_groups(const struct ntk_rank_files *files, struct ntk_buf *out)
 {
     struct ntk_json json;

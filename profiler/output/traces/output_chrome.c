@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_chrome - a profile in the JSON trace event format, docs/formats/profile-traces.md.
+ * output_chrome - writes a profile in the JSON trace event format, docs/formats/profile-traces.md.
  *
  * A core is a process; complete events of one thread must nest, so overlapping spans get separate
  * threads with the same name.
@@ -27,23 +27,24 @@
 
 struct writer {
     struct ntk_sink *sink;
-    struct ntk_buf *buf; /* the sink's */
+    struct ntk_buf *buf; /* buffer of the sink */
     bool has_event;
-    int64_t first_pid; /* of the capture, from 1 */
+    int64_t first_pid; /* first process of the capture, from 1 */
     int64_t pid;
     int64_t offset_ns;  /* added to the times of the capture */
-    const char *prefix; /* for the names of its cores; NULL: none */
+    const char *prefix; /* for the names of its cores; NULL if none */
     uint64_t tid_count;
-    struct ntk_system_lines lines; /* of folders */
-    struct ntk_map machines;       /* pid, by name */
+    struct ntk_system_lines lines; /* lines of folders */
+    struct ntk_map machines;       /* from a name to its pid */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
-    struct ntk_lanes *queues; /* of transfers, by the number of their queue */
+    struct ntk_lanes *queues; /* for transfers, by the number of their queue */
     struct ntk_queue_names queue_names;
-    const struct ntk_export *export; /* of the capture */
+    const struct ntk_export *export; /* export of the capture */
     int64_t counter_core;            /* number of the core for counters */
     bool has_arrows;
-    /* Of uint64_t, with arrows: threads by instruction of all cores, and by transfer. */
+    /* Elements are uint64_t, used with arrows: threads by instruction of all cores, and by
+     * transfer. */
     struct ntk_long_list tids, transfer_tids;
     uint64_t arrow_count;
 };
@@ -57,7 +58,7 @@ static void put_us(struct ntk_buf *buf, int64_t ns)
     ntk_buf_add(buf, text, (size_t)(ntk_chrome_us(text, ns) - text));
 }
 
-/* Space at the end of the buffer for writing in place; NULL if out of memory. */
+/* Returns space at the end of the buffer for writing in place; NULL if out of memory. */
 static char *begin_text(struct writer *w, size_t bytes)
 {
     return ntk_buf_extend(w->buf, bytes);
@@ -72,8 +73,8 @@ static void end_text(struct writer *w, char *at)
 #define EVENT_BYTES (64U + 2 * NTK_CHROME_NUMBER_BYTES)
 #define SPAN_BYTES (64U + 2 * NTK_CHROME_US_BYTES)
 
-/* The text between events, and the start of one: {"ph":"X","name":"...","pid":1,"tid":2. Names may
- * need escaping; the buffer moves. */
+/* Writes the text between events, and the start of an event:
+ * {"ph":"X","name":"...","pid":1,"tid":2. Names may need escaping; the buffer moves. */
 static void begin_event(struct writer *w, char phase, const char *name, uint64_t tid)
 {
     char *at = begin_text(w, EVENT_BYTES);
@@ -100,7 +101,7 @@ static int end_event(struct writer *w)
     return ntk_sink_step(w->sink);
 }
 
-/* "process_name", "thread_name" */
+/* `what` is "process_name" or "thread_name" */
 static int put_name(struct writer *w, const char *what, const char *name, uint64_t tid)
 {
     begin_event(w, 'M', what, tid);
@@ -132,13 +133,13 @@ static void forget_lanes(struct writer *w)
     }
 }
 
-/* The process of a core, by its place in the capture. */
+/* Returns the process of a core, by its index in the capture. */
 static int64_t pid_of(const struct writer *w, int64_t number)
 {
     return w->first_pid + (int64_t)ntk_trace_core_place(w->export->trace, (size_t)number);
 }
 
-/* Rows of a new core get new threads. */
+/* Starts a new core, with new threads for its rows. */
 static void turn_to(struct writer *w, int64_t number)
 {
     int64_t pid = pid_of(w, number);
@@ -149,7 +150,7 @@ static void turn_to(struct writer *w, int64_t number)
     }
 }
 
-/* The line for a span; *out_is_new if it has no name yet. NULL if out of memory. */
+/* Returns the line for a span; *out_is_new is true if it has no name yet. NULL if out of memory. */
 static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int64_t start_ns,
                                   int64_t duration_ns, bool *out_is_new)
 {
@@ -162,7 +163,7 @@ static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int
     return lane;
 }
 
-/* A complete event, open for its arguments. */
+/* Begins a complete event, with its arguments still open. */
 static void begin_span(struct writer *w, uint64_t tid, const char *name, int64_t start_ns,
                        int64_t duration_ns)
 {
@@ -222,7 +223,8 @@ static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, siz
     return end_event(w);
 }
 
-/* Does not use rows, which contain everything that tables show of an instruction. */
+/* Writes instructions without the rows of tables, because rows contain all columns of an
+ * instruction. */
 static int put_instructions(const struct ntk_export *export, struct writer *w)
 {
     int ret = 0;
@@ -308,7 +310,7 @@ static int put_transfer(void *ctx, const void *data)
         (void)snprintf(thread, sizeof thread, "Transfers %s", row->queue_name);
         ret = put_name(w, "thread_name", thread, tid);
     }
-    if (ret == 0 && w->has_arrows) { /* earlier unknown ones have none */
+    if (ret == 0 && w->has_arrows) { /* unknown transfers have no arrow */
         for (size_t c = 0; c < core; c++) {
             index += w->export->transfers.cores[c].count;
         }
@@ -332,7 +334,7 @@ static int put_transfer(void *ctx, const void *data)
     return end_event(w);
 }
 
-/* A counter, open for its value. */
+/* Begins a counter, with its value still open. */
 static void begin_counter(struct writer *w, int64_t core_index, const char *name, int64_t time_ns)
 {
     w->pid = pid_of(w, core_index);
@@ -403,7 +405,7 @@ static int put_semaphore(void *ctx, const void *data)
 {
     struct writer *w = ctx;
     const struct ntk_semaphore_row *row = data;
-    static const char kind[] = "Semaphore "; /* there are as many as events: no snprintf() */
+    static const char kind[] = "Semaphore "; /* as many as events, so no snprintf() */
     char name[NTK_NTFF_NAME_BYTES + sizeof kind];
 
     memcpy(name, kind, sizeof kind);
@@ -416,7 +418,7 @@ static int put_semaphore(void *ctx, const void *data)
 
 /* ---- arrows between instructions ---- */
 
-/* One end of an arrow, within the preceding complete event of the file. */
+/* Writes one end of an arrow, within the preceding complete event of the file. */
 static int put_arrow_end(struct writer *w, bool is_start, const struct ntk_arrow *arrow,
                          uint64_t tid, int64_t at_ns)
 {
@@ -475,7 +477,7 @@ static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
     return ret;
 }
 
-/* From each instruction to the transfer that it started. */
+/* Writes arrows from each instruction to the transfer that it started. */
 static int put_beginnings(struct writer *w, const struct ntk_arrows *arrows,
                           const struct ntk_trace_core *core, struct threads tids)
 {
@@ -612,7 +614,7 @@ static int put_system_event(void *ctx, const void *data)
     return end_event(w);
 }
 
-/* The process for the counters of a machine; the first call names it. */
+/* Begins the process for the counters of a machine; the first call writes its name. */
 static int begin_machine_counter(struct writer *w, const char *instance, const char *name,
                                  int64_t time_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_folded - busy device time as folded stacks (docs/formats/flame-graphs.md): a line per
- * stack, frames from the outermost, then a blank and nanoseconds.
+ * output_folded - writes busy device time as folded stacks (docs/formats/flame-graphs.md): a line
+ * per stack, frames from the outermost, then a blank and nanoseconds.
  */
 #include <errno.h>
 

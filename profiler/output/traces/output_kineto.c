@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_kineto - ranks as traces in the format of PyTorch's profiler, a file each
- * (docs/formats/rank-traces.md): core activity is kernels on streams, host activity is operators
- * and runtime calls.
+ * output_kineto - writes ranks as traces in the format of PyTorch's profiler, one file each
+ * (docs/formats/rank-traces.md): core activity becomes kernels on streams, host activity becomes
+ * operators and runtime calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "profiler/output/traces/rank_files.h"
 #include "shared/base/json.h"
 
-/* Readers recognise collectives by this. */
+/* Readers recognize collectives by this prefix. */
 #define COLLECTIVE_PREFIX "ncclKernel_"
 
 #define ADD(buf, literal) ntk_buf_add(buf, literal, sizeof(literal) - 1)
@@ -23,7 +23,7 @@ struct writer {
     bool has_event;
 };
 
-/* Nanoseconds as microseconds with three digits, the unit of the format. */
+/* Writes nanoseconds as microseconds with three digits, the unit of the format. */
 static void put_us(struct ntk_buf *buf, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -46,13 +46,13 @@ static void put_number(struct ntk_buf *buf, const char *key, int64_t value)
     ntk_buf_add_i64(buf, value);
 }
 
-/* Executions and collectives of a core have a stream each; 0 is not used. */
+/* Returns the stream: executions and collectives of a core have a stream each; 0 is not used. */
 static int64_t stream_of(const struct ntk_rank_span *span)
 {
     return 2 * (int64_t)span->span->device_core + (span->kind == NTK_RANK_COLLECTIVE ? 2 : 1);
 }
 
-/* Certain words in a name make readers mistake a kernel for a copy. */
+/* Returns a name without words that make readers mistake a kernel for a copy. */
 static const char *run_name(const struct ntk_system_span *span)
 {
     static const char *const words[] = { "Memcpy", "Memset", "dma", "nccl" };
@@ -88,7 +88,7 @@ static void put_name(struct writer *w, const char *what, int64_t pid, int64_t ti
     ADD(w->buf, "}}");
 }
 
-/* The arguments of collectives of the communicator: all its ranks, if known. */
+/* Writes the arguments of collectives of the communicator: all its ranks, if known. */
 static void put_group(struct ntk_buf *buf, const struct ntk_rank_group *group)
 {
     ntk_buf_add_format(buf, ", \"Process Group Name\": \"%016llx\"",
@@ -201,7 +201,7 @@ static void put_span(const struct ntk_rank_files *files, const struct ntk_rank_s
 
 /* ---- names of lines ---- */
 
-/* Names of the streams, and of the processes of this rank. */
+/* Writes names of the streams, and of the processes of this rank. */
 static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, struct writer *w)
 {
     const struct ntk_system_trace *named = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_perfetto - a profile as a Perfetto trace, docs/formats/profile-traces.md.
+ * output_perfetto - writes a profile as a Perfetto trace, docs/formats/profile-traces.md.
  *
- * A core is a process, an engine or queue a thread. Overlapping spans get separate lines below.
+ * A core is a process, an engine or queue a thread. Overlapping spans get additional lines.
  * Descriptions of tracks and names use protobuf-c; slices and counters, which are most of the file,
  * are written field by field (docs/decisions/libraries.md).
  */
@@ -29,7 +29,7 @@
 #define IID_OF_TRANSFER(name) (1U + OPCODES + NTK_TRACE_DMA_CLASS_COUNT + (name))
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT + TRANSFER_NAMES)
 
-/* Thread numbers only need to be unique. */
+/* Number of thread ids per core; they only need to be unique. */
 #define TIDS_OF_CORE 1000
 #define TID_OF_QUEUES 100
 #define TID_OF_TRANSFERS 500
@@ -40,7 +40,7 @@ static const char *const argument_names[NTK_PERFETTO_ARGUMENT_COUNT] = {
 #undef ARGUMENT
 };
 
-/* Operations of moves.h; the first is for all others. */
+/* Number of operations of moves.h; the first is for all others. */
 #define TRANSFER_NAMES 9
 static const char *const transfer_names[TRANSFER_NAMES] = {
     NTK_ROWS_TRANSFER_NAME, "copy", "cast", "add", "min", "max", "fma", "transpose", "compute",
@@ -53,11 +53,11 @@ struct core_writer {
     const struct ntk_trace_core *core;
     int32_t pid;
     struct ntk_perfetto_slots *slots;
-    uint64_t process, rate, throttle; /* tracks */
+    uint64_t process, rate, throttle; /* numbers of tracks */
     uint64_t counters[NTK_COUNTER_COUNT];
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
-    struct ntk_arrows *arrows; /* NULL: not requested */
-    struct ntk_vec flows[2];   /* of uint64_t: of the start and the end of a slice */
+    struct ntk_arrows *arrows; /* NULL if not requested */
+    struct ntk_vec flows[2]; /* elements are uint64_t: flows at the start and the end of a slice */
 };
 
 static int put_process(struct core_writer *c)
@@ -69,8 +69,8 @@ static int put_process(struct core_writer *c)
     return ntk_perfetto_put_process(c->to, c->pid, name, &c->process);
 }
 
-/* The first packet: all names of slices and arguments, and texts of layers. Names of instructions
- * follow at their first execution. */
+/* Writes the first packet: all names of slices and arguments, and texts of layers. Names of
+ * instructions follow at their first execution. */
 static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
 {
     const struct ntk_program *program = export->program;
@@ -89,7 +89,7 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     if (!names || !name_rows || !texts || !text_rows) {
         goto out;
     }
-    for (size_t i = 0; i < export->opcodes.row_count; i++) { /* those that ran */
+    for (size_t i = 0; i < export->opcodes.row_count; i++) { /* opcodes that ran */
         uint8_t opcode = export->opcodes.rows[i].opcode;
         names[opcode].name = (char *)ntk_ntff_opcode_name(opcode, opcodes[opcode], 8);
     }
@@ -148,7 +148,7 @@ out:
 /* Writes the name of a line, at its first use. */
 typedef void name_line(const struct core_writer *c, size_t index, char *buf, size_t buf_bytes);
 
-/* The track for a span: the thread's, or one below it if occupied. */
+/* Returns the track for a span: the track of the thread, or an additional one if it is occupied. */
 static int take_track(struct core_writer *c, struct ntk_lanes *lanes, int32_t tid,
                       name_line *name_of, size_t index, int64_t start_ns, int64_t end_ns,
                       uint64_t *out_track)
@@ -185,21 +185,22 @@ static void name_ring(const struct core_writer *c, size_t index, char *buf, size
                    (size_t)NTK_NTFF_DMA_ENGINES * c->core->ntff->core + e);
 }
 
-/* The id of the arrow that ends at an instruction, distinct from those of host executions. */
+/* Returns the id of the arrow that ends at an instruction, distinct from arrows of host
+ * executions. */
 static uint64_t flow_of(const struct core_writer *c, uint32_t to)
 {
     return UINT64_C(1) << 63 | (uint64_t)c->pid << 32 | to;
 }
 
-/* The arrow to a transfer, by index. */
+/* Returns the arrow to a transfer, by index. */
 static uint64_t flow_to_transfer(const struct core_writer *c, const struct ntk_transfer *transfer)
 {
     return UINT64_C(1) << 62 |
            flow_of(c, (uint32_t)(transfer - c->export->transfers.cores[c->index].items));
 }
 
-/* The arrows of an instruction's slice. One that ends inside belongs to the slice's end, because
- * its cause was later than the start. */
+/* Finds the arrows of an instruction's slice. An arrow that ends inside belongs to the slice's end,
+ * because its cause was later than the start. */
 static int find_flows(struct core_writer *c, uint32_t instruction,
                       struct ntk_perfetto_flows out_flows[2])
 {
@@ -327,8 +328,8 @@ static void name_transfers(const struct core_writer *c, size_t ring, char *buf, 
     (void)snprintf(buf, buf_bytes, "Transfers %s", c->export->cores[c->index].queue_names[e][q]);
 }
 
-/* The arrows of a transfer's slice: from the instruction that started it, to those that it
- * released. */
+/* Finds the arrows of a transfer's slice: from the instruction that started it, and to the
+ * instructions that it released. */
 static int find_transfer_flows(struct core_writer *c, const struct ntk_transfer *transfer,
                                struct ntk_perfetto_flows out_flows[2])
 {
@@ -384,7 +385,8 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
                     : ret;
 }
 
-/* Within a queue they are in time order; a lane only takes spans after its end. */
+/* Writes transfers. Within a queue they are in order of time; a lane only takes spans after its
+ * end. */
 static int put_transfers(struct core_writer *c)
 {
     const struct ntk_transfers_core *of = &c->export->transfers.cores[c->index];
@@ -411,7 +413,7 @@ static int put_rate(void *ctx, const struct ntk_dma_rate_point *point)
 {
     struct core_writer *c = ctx;
 
-    /* With 24 bits, like the tables. */
+    /* The value has 24 bits, as in the tables. */
     return ntk_perfetto_put_number(c->to, c->rate, ntk_rows_ns(point->time_ps),
                                    (float)point->bytes_per_second);
 }

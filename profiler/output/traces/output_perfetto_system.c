@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_perfetto_system - folders of inspections as a Perfetto trace
+ * output_perfetto_system - writes folders of inspections as a Perfetto trace
  * (docs/formats/profile-traces.md): events on lines of processes, samples as counters, captures at
  * their time on the host's clock.
  */
@@ -16,19 +16,20 @@
 #define CLOCK_REALTIME_ID 1
 #define CLOCK_TRACE_ID 6
 #define ARGUMENTS_MAX (1 + NTK_SYSTEM_ARGUMENTS_MAX)
-#define COUNTERS_MAX 4096 /* processors and memories of all machines; further ones have no row */
+/* maximum for processors and memories of all machines; further ones have no row */
+#define COUNTERS_MAX 4096
 
 struct folder_writer {
     struct ntk_perfetto *to;
     const struct ntk_export *export;
     int64_t zero_ns; /* time 0, since 1970 */
     struct ntk_system_lines lines;
-    struct ntk_map machines; /* track of the process of a machine, by its name */
-    struct ntk_map counters; /* track, by its key */
+    struct ntk_map machines; /* from the name of a machine to the track of its process */
+    struct ntk_map counters; /* from a key to its track */
     uint64_t thread_count;
 };
 
-/* Writes the real time of moment 0. */
+/* Writes the real time of time 0. */
 static int put_clock(struct folder_writer *f)
 {
     Ntk__Perfetto__TracePacket packet = NTK__PERFETTO__TRACE_PACKET__INIT;
@@ -153,7 +154,7 @@ static int put_span(void *ctx, const void *data)
                          row->start_ns);
     }
     if (f->export->has_flows && row->exec_id != NTK_ABSENT_I64) {
-        /* The process in the upper half: execution numbers are small. */
+        /* The upper half has the process, because execution numbers are small. */
         flow = (uint64_t)row->process << 32 ^ (uint64_t)row->exec_id;
         event.flow_ids = &flow;
         event.n_flow_ids = 1;
@@ -167,7 +168,7 @@ static int put_span(void *ctx, const void *data)
 
 /* ---- counters ---- */
 
-/* The track of a counter of a machine; 0: too many. */
+/* Returns the track of a counter of a machine; 0 if there are too many. */
 static int find_counter(struct folder_writer *f, const char *instance, const char *name,
                         const char *unit, uint64_t *out_track)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_pprof - device time as a pprof profile (docs/formats/flame-graphs.md): a sample per stack,
- * with its busy time, number of instructions and waits.
+ * output_pprof - writes device time as a pprof profile (docs/formats/flame-graphs.md): a sample per
+ * stack, with its busy time, number of instructions and waits.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 #include "profiler/output/export_to.h"
 #include "profiler/output/traces/flame_writers.h"
 
-/* Since 1970; the file has whole seconds. 0: unknown. */
+/* Returns the time since 1970; the file has whole seconds. 0 if unknown. */
 static int64_t time_ns_of(const struct ntk_ntff *ntff)
 {
     int64_t ns;

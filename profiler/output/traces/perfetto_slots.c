@@ -8,9 +8,9 @@
 #include "profiler/output/tables/operands.h"
 #include "profiler/output/tables/predecessors.h"
 
-#define KEPT 4096U /* texts found again by a hash: the last one per hash */
+#define KEPT 4096U /* number of texts that are found again by a hash: the last one per hash */
 
-/* Meaning of a mark of a slot or text; larger values are the offset or the iid. */
+/* Meaning of the mark of a slot or text; larger values are the offset or the iid. */
 enum {
     MARK_NEW,
     MARK_ONCE, /* it was written in place once */
@@ -28,7 +28,7 @@ struct kept_line {
     uint32_t line, iid;
 };
 
-struct kept_text { /* identified by address: each text exists once */
+struct kept_text { /* identified by address, because each text exists once */
     const char *text;
     uint32_t iid;
 };
@@ -39,14 +39,14 @@ struct ntk_perfetto_slots {
     const struct ntk_trace_core *core;
     size_t core_index;
     struct ntk_operands *operands;
-    uint32_t *marks[KINDS][NTK_NTFF_ENGINE_COUNT]; /* MARKS + place in ready */
+    uint32_t *marks[KINDS][NTK_NTFF_ENGINE_COUNT]; /* MARKS + index in ready */
     struct ntk_buf ready;     /* for each slot a length, then the bytes of its arguments */
-    struct ntk_buf arguments; /* of the current slice; its bytes_count is unused */
-    struct ntk_buf text;      /* being generated */
-    struct ntk_buf texts;     /* added since the last packet with texts */
-    bool interns;             /* the slot ran before: intern its texts */
+    struct ntk_buf arguments; /* arguments of the current slice; bytes_count is unused */
+    struct ntk_buf text;      /* text being generated */
+    struct ntk_buf texts;     /* texts added since the last packet with texts */
+    bool interns;             /* the slot ran before, so its texts are interned */
     /* Texts shared by unrolled instructions are interned at first use. */
-    uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: none */
+    uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0 if none */
     struct kept_line lines[KEPT];
     struct kept_text shared[KEPT];
 };
@@ -116,10 +116,10 @@ void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots)
 
 /* ---- arguments ---- */
 
-/* Numbers and interned texts: the maximum for a slice. */
+/* Maximum size of numbers and interned texts in a slice. */
 #define NUMBERS_BYTES ((size_t)NTK_PERFETTO_ARGUMENT_COUNT * NTK_PERFETTO_ARGUMENT_BYTES)
 
-/* Space after `at` for a text and all numbers; NULL if out of memory. */
+/* Returns space after `at` for a text and all numbers; NULL if out of memory. */
 static uint8_t *make_room(struct ntk_perfetto_slots *s, uint8_t *at, size_t text_bytes)
 {
     struct ntk_buf *buf = &s->arguments;
@@ -140,7 +140,7 @@ static uint32_t add_text(struct ntk_perfetto_slots *s, const char *text)
     return text && text[0] ? (uint32_t)ntk_perfetto_add_text(s->to, text, &s->texts) : 0;
 }
 
-/* The same of s->text. */
+/* Interns s->text. */
 static uint32_t add_made_text(struct ntk_perfetto_slots *s)
 {
     s->texts.failed = s->texts.failed || !ntk_buf_ok(&s->text);
@@ -152,7 +152,7 @@ static inline uint8_t *put_iid(uint8_t *at, unsigned name, uint32_t iid)
     return iid ? ntk_perfetto_argument(at, name, NTK_PERFETTO_STRING, iid) : at;
 }
 
-/* A text that only this slot has, as far as known. */
+/* Writes a text that only this slot has, as far as known. */
 static uint8_t *put_text(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name, const char *text)
 {
     if (!text || !text[0]) {
@@ -170,7 +170,7 @@ static uint8_t *put_text(struct ntk_perfetto_slots *s, uint8_t *at, unsigned nam
     return ntk_perfetto_text_argument(room, name, text, length);
 }
 
-/* A text of equal instructions: interned at its second use. */
+/* Writes a text that equal instructions share; it is interned at its second use. */
 static uint8_t *put_marked(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name,
                            const char *text, uint64_t *mark)
 {
@@ -219,7 +219,7 @@ static uint8_t *put_line(struct ntk_perfetto_slots *s, uint8_t *at,
     return put_iid(at, NTK_PERFETTO_SOURCE, kept->iid);
 }
 
-/* Line, function and iteration. */
+/* Writes line, function and iteration. */
 static uint8_t *put_position(struct ntk_perfetto_slots *s, uint8_t *at,
                              const struct ntk_neff_position *position)
 {
@@ -315,7 +315,8 @@ static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
 typedef uint8_t *put_slot(struct ntk_perfetto_slots *s, uint8_t *at,
                           const struct ntk_trace_instruction *instruction);
 
-/* Beyond this size, arguments are generated for each slice, in place: some million slots. */
+/* Maximum size of stored arguments, enough for several million slots; beyond it, arguments are
+ * generated for each slice, in place. */
 #define READY_BYTES_MAX ((size_t)128 << 20)
 
 /* Stores the bytes from `first` on. */
@@ -379,7 +380,7 @@ int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
         return -ENOMEM;
     }
     if (trace->has_chip && instruction->wait_cycles) {
-        /* 32 bits: a 64-bit division takes three times as long. */
+        /* 32 bits are used because a 64-bit division takes three times as long. */
         uint32_t wait_ns = instruction->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz;
         at = ntk_perfetto_argument(at, NTK_PERFETTO_WAIT, NTK_PERFETTO_UINT, wait_ns);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_slots - the arguments of slices of instructions and transfers: the bytes of a program's
- * slot, which all its slices repeat.
+ * perfetto_slots - writes the arguments of slices for instructions and transfers: the bytes of a
+ * program's slot, which all its slices repeat.
  *
  * Most slots of an unrolled program run once. The first slice of a slot has its unshared texts in
  * place; the second interns them, and from then on its arguments are stored.
@@ -13,10 +13,10 @@
 
 #include "profiler/output/traces/perfetto_writer.h"
 
-/* Layers have their own numbers; additions of the runtime have no layer, so its number is free. */
+/* Layers have separate numbers; code added by the runtime has no layer, so its number is free. */
 #define NTK_PERFETTO_UNKNOWN_LAYER NTK_LAYER_RUNTIME
 
-/* Interned names of arguments: number and name. */
+/* Interned names of arguments, as number and name. */
 #define NTK_PERFETTO_ARGUMENTS(ARGUMENT)             \
     ARGUMENT(PC, "pc")                               \
     ARGUMENT(COMPILER_PC, "compiler_pc")             \
@@ -46,18 +46,18 @@ enum ntk_perfetto_argument_name {
 
 struct ntk_perfetto_slots;
 
-/* NULL if out of memory. */
+/* Returns NULL if out of memory. */
 struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
                                                      const struct ntk_export *export,
                                                      size_t core_index);
 void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots);
 
-/* Both write interned data of the arguments first; results are valid until the next call. 0 or
- * -errno. */
+/* Both functions first write interned data of the arguments; results are valid until the next call.
+ * Return 0 or -errno. */
 int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
                                    const struct ntk_trace_instruction *instruction,
                                    struct ntk_perfetto_arguments *out_arguments);
-/* by: the instruction that started it. */
+/* by: the instruction that started the transfer. */
 int ntk_perfetto_slots_transfer(struct ntk_perfetto_slots *slots,
                                 const struct ntk_transfer *transfer,
                                 const struct ntk_trace_instruction *by,

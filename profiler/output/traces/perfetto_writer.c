@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_writer - descriptions of tracks use protobuf-c; slices and counters, which are most of
- * the file, are written field by field (docs/decisions/libraries.md).
+ * perfetto_writer - writes packets: descriptions of tracks use protobuf-c; slices and counters,
+ * which are most of the file, are written field by field (docs/decisions/libraries.md).
  */
 #include "profiler/output/traces/perfetto_writer.h"
 
@@ -23,7 +23,7 @@ enum { /* tags: field << 3 | wire type */
        TAG_COUNTER = 30 << 3,
        TAG_DOUBLE_COUNTER = 44 << 3 | 1,
        TAG_FLOW = 47 << 3 | 1,
-       TAG_STRING_VALUE = 29 << 3 | 2, /* of interned data; its fields: */
+       TAG_STRING_VALUE = 29 << 3 | 2, /* interned data; its fields follow */
        TAG_IID = 1 << 3,
        TAG_STRING = 2 << 3 | 2,
 };
@@ -55,7 +55,7 @@ static int put_track(struct ntk_perfetto *w, Ntk__Perfetto__TrackDescriptor *tra
     track->has_uuid = 1;
     track->uuid = ++w->track_count;
     *out_uuid = track->uuid;
-    packet.has_timestamp = 1; /* for the start: processes and threads have a time */
+    packet.has_timestamp = 1; /* set for the start: processes and threads have a time */
     packet.track_descriptor = track;
     packet.sequence_flags = NTK_PERFETTO_NEEDS_STATE;
     return ntk_perfetto_put_packet(w, &packet);
@@ -119,7 +119,7 @@ static inline uint8_t *put_fixed64(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* By hand: a call per field would take a quarter longer per event. */
+/* Written without a call per field, which would take a quarter longer per event. */
 uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct ntk_buf *texts)
 {
     size_t length = strlen(text);
@@ -164,8 +164,8 @@ int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts)
     return ntk_sink_step(w->sink);
 }
 
-#define FLOW_BYTES 10 /* its tag and number */
-/* Of a packet without arguments and flows: tags, and numbers of at most ten bytes. */
+#define FLOW_BYTES 10 /* tag and number */
+/* Maximum size of a packet without arguments and flows: tags, and numbers of at most ten bytes. */
 #define PACKET_BYTES_MAX (12 + 6 * NTK_PERFETTO_VARINT_BYTES)
 
 static const struct ntk_perfetto_flows no_flows = { 0 };
@@ -198,20 +198,21 @@ static inline uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
     return at;
 }
 
-/* Space at the end of the file; NULL if out of memory. */
+/* Returns space at the end of the file; NULL if out of memory. */
 static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t bytes)
 {
     return ntk_buf_extend(&w->sink->buf, bytes);
 }
 
-/* Ends the file at `at`. */
+/* Sets the end of the file to `at`. */
 static inline int end_events(struct ntk_perfetto *w, const uint8_t *at)
 {
     w->sink->buf.bytes_count = (size_t)(at - (const uint8_t *)w->sink->buf.bytes);
     return ntk_sink_step(w->sink);
 }
 
-/* Fields in order of their numbers, like protobuf-c. Only named objects depend on the first
+/* Writes fields in order of their numbers, like protobuf-c. Only objects with names depend on the
+ * first
  * packet. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,
@@ -246,7 +247,7 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
     return end_events(w, at);
 }
 
-/* A counter, up to its value; NULL if out of memory. */
+/* Begins a counter, up to its value; NULL if out of memory. */
 static inline uint8_t *begin_counter(struct ntk_perfetto *w, uint64_t track, int64_t time_ns,
                                      size_t value_bytes)
 {

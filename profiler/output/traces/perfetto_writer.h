@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_writer - packets of a Perfetto trace, docs/formats/profile-traces.md: tracks, slices,
- * counters.
+ * perfetto_writer - writes packets of a Perfetto trace, docs/formats/profile-traces.md: tracks,
+ * slices, counters.
  *
  * Names of slices and arguments, and their texts, are numbers defined by an earlier packet.
  *
- * Owner: caller's storage; nothing to free. Threads: one. Each function returns 0 or -errno.
+ * Owner: the caller provides the storage; nothing must be freed. Threads: one. Each function
+ *        returns 0 or -errno.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
 #define NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
@@ -25,24 +26,24 @@ enum { /* kinds of arguments: field << 3 | wire type */
        NTK_PERFETTO_UINT = 3 << 3,
        NTK_PERFETTO_TEXT = 6 << 3 | 2,
        NTK_PERFETTO_STRING = 17 << 3,
-       NTK_PERFETTO_ANNOTATION = 4 << 3 | 2, /* an argument in an event; its fields: */
+       NTK_PERFETTO_ANNOTATION = 4 << 3 | 2, /* an argument in an event; its fields follow */
        NTK_PERFETTO_ANNOTATION_NAME = 1 << 3,
 };
 
 struct ntk_perfetto {
     struct ntk_sink *sink;
-    uint32_t sequence;     /* of the packets from now on; from 1 */
+    uint32_t sequence;     /* sequence of the packets from now on, from 1 */
     int64_t offset_ns;     /* added to the times of slices and counters */
-    const char *prefix;    /* for the names of processes of a capture; NULL: none */
+    const char *prefix;    /* for the names of processes of a capture; NULL if none */
     int32_t process_count; /* processes are numbered from 1 */
     uint64_t track_count;  /* tracks are numbered from 1 */
-    uint64_t next_text;    /* for arguments; lower numbers are used in this sequence */
+    uint64_t next_text;    /* next number for arguments; lower numbers are used in this sequence */
 };
 
 int ntk_perfetto_put_packet(struct ntk_perfetto *w, Ntk__Perfetto__TracePacket *packet);
 int ntk_perfetto_put_process(struct ntk_perfetto *w, int32_t pid, const char *name,
                              uint64_t *out_uuid);
-/* parent: the track that this one is an extra line of; 0 makes it the thread's track. */
+/* parent: the track for which this is an additional line; 0 makes it the track of the thread. */
 int ntk_perfetto_put_thread(struct ntk_perfetto *w, int32_t pid, int32_t tid, const char *name,
                             uint64_t parent, uint64_t *out_uuid);
 int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, const char *unit,
@@ -71,8 +72,8 @@ static inline uint8_t *ntk_perfetto_field(uint8_t *at, unsigned tag, uint64_t va
     return ntk_perfetto_varint(ntk_perfetto_varint(at, tag), value);
 }
 
-/* Each writes an argument of a slice at `at` and returns its end. Inline, because a slice has up to
- * a dozen. */
+/* Write an argument of a slice at `at` and return its end. The functions are inline, because a
+ * slice has up to a dozen arguments. */
 static inline uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag,
                                              uint64_t value)
 {
@@ -85,7 +86,7 @@ static inline uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigne
     return at;
 }
 
-/* A text that is not interned; takes at most NTK_PERFETTO_TEXT_BYTES(length). */
+/* Maximum size of a text of this length that is not interned. */
 #define NTK_PERFETTO_TEXT_BYTES(length) ((size_t)(length) + 3 * NTK_PERFETTO_VARINT_BYTES)
 static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, const char *text,
                                                   size_t length)
@@ -99,20 +100,20 @@ static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, co
     return at + length;
 }
 
-/* Arrows that start or end at one end of a slice: those with one id connect their slices in time
- * order. */
+/* Arrows that start or end at one end of a slice: arrows with the same id connect their slices in
+ * order of time. */
 struct ntk_perfetto_flows {
     const uint64_t *ids;
     size_t count;
 };
 
-/* Arguments of a slice, as the functions above write them. */
+/* Arguments of a slice, as written by the functions above. */
 struct ntk_perfetto_arguments {
     const uint8_t *bytes;
     size_t bytes_count;
 };
 
-/* flows: of its start and its end; NULL: none. */
+/* flows: at its start and its end; NULL if none. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,
                            const struct ntk_perfetto_flows flows[2]);
@@ -121,12 +122,12 @@ int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time
 
 /* Appends a text of arguments to the next packet of texts; returns its iid. */
 uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct ntk_buf *texts);
-/* Writes the packet, before slices that name its texts; empties texts. */
+/* Writes the packet before slices that use its texts; empties texts. */
 int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts);
 
 /* Writes a capture as a separate sequence. */
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export);
-/* Folders of inspections with their captures, each capture a separate sequence. */
+/* Writes folders of inspections with their captures, each capture as a separate sequence. */
 int ntk_perfetto_put_folders(struct ntk_perfetto *to, const struct ntk_export *export);
 
 #endif

@@ -14,7 +14,8 @@
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
-/* Limit for hostile files; operations of further communicators have none. */
+/* Maximum number of groups, because files may be hostile; operations of further communicators have
+ * none. */
 #define GROUPS_MAX 4096U
 #define MEMBERS_MAX 65536U
 #define MEMBERS_OF_ALL_MAX (UINT64_C(1) << 22)
@@ -41,7 +42,7 @@ static bool is_whole(const struct ntk_system_span *span)
            span->end_ns <= NTK_SYSTEM_TIME_NS_MAX;
 }
 
-/* The worker that is the rank of a core of a folder's process. */
+/* Returns the worker that is the rank of a core of a folder's process. */
 static uint32_t lead_of(const struct ntk_rank_files *files, size_t folder, uint32_t worker)
 {
     ntk_vec_each(const struct ntk_rank_alias, alias, &files->aliases) {
@@ -69,7 +70,7 @@ static size_t group_find(const struct ntk_rank_files *files, const struct ntk_sy
     return NTK_RANK_NO_GROUP;
 }
 
-/* Of the same start, enclosing spans come first. */
+/* Orders spans; of spans with the same start, enclosing spans are first. */
 NTK_ORDER(compare_spans, struct ntk_rank_span, NTK_UP(start_ns) NTK_DOWN(end_ns) NTK_UP(span));
 
 int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_rank *rank,
@@ -81,7 +82,7 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
     ntk_vec_init(out_spans, sizeof(struct ntk_rank_span));
     for (size_t f = 0; f < files->export->folder_count; f++) {
         const struct ntk_system_trace *trace = files->export->folders[f].trace;
-        int64_t cores[2] = { -1, -1 }; /* for collectives, for barriers */
+        int64_t cores[2] = { -1, -1 }; /* for collectives, and for barriers */
         uint32_t known_worker = rank->worker;
         uint32_t known_lead = lead_of(files, f, known_worker);
 
@@ -128,7 +129,7 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
 
 NTK_ORDER(compare_ranks, struct ntk_rank, NTK_UP(number));
 
-/* UINT32_MAX: no communicator of the whole world has it. */
+/* Returns UINT32_MAX if no communicator of the whole world has the worker. */
 static uint32_t world_rank_of(const struct ntk_rank_ops *ops, uint32_t world_count)
 {
     uint32_t rank = UINT32_MAX;
@@ -162,8 +163,8 @@ static void world_count(const struct ntk_rank_list *list, struct ntk_rank_files 
     }
 }
 
-/* Orders by the first number that is unique: in the world, of the worker, the index. `list` is
- * finished. */
+/* Orders ranks by the first number that is unique: in the world, of the worker, the index. `list`
+ * must be finished. */
 static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files *files)
 {
     bool is_done = false;
@@ -173,7 +174,7 @@ static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files
 
         ntk_vec_clear(&files->ranks);
         ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
-            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* space was reserved */
+            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* capacity was reserved */
 
             rank->worker = ops->worker;
             rank->host = ops->host;
@@ -281,7 +282,7 @@ static int group_add(struct ntk_rank_files *files, const struct ntk_ntrace_comm 
     return 0;
 }
 
-/* Groups, the first moment and missing data of one folder. */
+/* Finds groups, the first moment and missing data of one folder. */
 static int folder_scan(struct ntk_rank_files *files, size_t folder, uint64_t *member_count)
 {
     const struct ntk_system_trace *trace = files->export->folders[folder].trace;
@@ -384,7 +385,7 @@ struct writing {
     const struct ntk_rank_files *files;
 };
 
-/* "rank_12.json", and the extra file. */
+/* Returns true for names such as "rank_12.json", and for the extra file. */
 static bool is_ours(const char *name, const void *ctx)
 {
     const struct ntk_rank_format *format = ((const struct writing *)ctx)->format;

@@ -79,7 +79,7 @@ int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *pr
 
 /* ---- names ---- */
 
-/* "i-local PID 41" */
+/* Adds a field to a name such as "i-local PID 41". */
 static void add_field(struct ntk_buf *name, size_t field, const struct ntk_system_event_row *row)
 {
     const char *member = (const char *)row + fields[field].offset;
@@ -124,7 +124,7 @@ static int name_both(const struct ntk_system_lines *lines, const struct ntk_syst
         add_field(&name, by->secondary[i], row);
         has_core = has_core || by->secondary[i] == FIELD_PCORE;
     }
-    if (!has_core) { /* both cores of a logical one work at the same time */
+    if (!has_core) { /* both cores of a logical core work at the same time */
         add_field(&name, FIELD_PCORE, row);
     }
     ret = ntk_buf_ok(&name) ? ret : -ENOMEM;
@@ -197,7 +197,7 @@ static int find_line(struct ntk_system_lines *lines, size_t process, const char 
     return 0;
 }
 
-/* Whether the span is after or inside all open ones; drops ended ones. */
+/* Returns true if the span is after or inside all open spans; drops ended spans. */
 static bool has_room(struct ntk_system_lane *lane, const struct ntk_system_event_row *row)
 {
     while (lane->ends_ns.count > 0) {

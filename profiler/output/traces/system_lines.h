@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_lines - the process and line of a trace where a host or core event is drawn.
+ * system_lines - selects the process and line of a trace where a host or core event is drawn.
  *
  * Two lists of fields determine which events share a process, and which share a line in it. Host
- * activity (neuron_rt) and core activity (neuron_hw) never share a line. Spans of one line nest;
- * one that overlaps another without nesting gets an additional line below.
+ * activity (neuron_rt) and core activity (neuron_hw) never share a line. Spans of one line nest; a
+ * span that overlaps another without nesting is drawn in an additional line.
  *
- * Owner: caller's storage; ntk_system_lines_init() .. _fini(). Threads: one.
+ * Owner: the caller provides the storage; ntk_system_lines_init() and _fini() manage the content.
+ *        Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
 #define NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
@@ -25,20 +26,21 @@ struct ntk_system_grouping {
     unsigned char primary[NTK_SYSTEM_FIELDS_MAX], secondary[NTK_SYSTEM_FIELDS_MAX];
 };
 
-/* Comma-separated lists; NULL: the default. -EINVAL with a message for an unknown field. */
+/* Sets the grouping from comma-separated lists; NULL for the default. -EINVAL with a message for an
+ * unknown field. */
 int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *primary,
                             const char *secondary, struct ntk_err *err);
 
-/* A line; its ids are set by the owner and initially 0. */
+/* A line. The owner sets its ids, which are initially 0. */
 struct ntk_system_lane {
     uint64_t id;
-    struct ntk_vec ends_ns; /* of int64_t: ends of open spans, innermost last */
+    struct ntk_vec ends_ns; /* elements are int64_t: ends of open spans, innermost last */
 };
 
 struct ntk_system_line {
     char name[160];
     size_t process;
-    struct ntk_vec lanes; /* of struct ntk_system_lane */
+    struct ntk_vec lanes; /* elements are struct ntk_system_lane */
 };
 
 struct ntk_system_process {
@@ -50,7 +52,7 @@ struct ntk_system_process {
 struct ntk_system_lines {
     struct ntk_system_grouping grouping;
     struct ntk_vec processes, lines;
-    struct ntk_map process_indices, line_indices; /* by name, + 1 */
+    struct ntk_map process_indices, line_indices; /* from a name to index + 1 */
 };
 
 void ntk_system_lines_init(struct ntk_system_lines *lines,
@@ -63,7 +65,7 @@ struct ntk_system_place { /* valid until the next call */
     struct ntk_system_lane *lane, *first; /* first: the line itself */
 };
 
-/* 0 or -ENOMEM. Rows of a line come in order of start. */
+/* Returns 0 or -ENOMEM. Rows of a line must be in order of start. */
 int ntk_system_lines_take(struct ntk_system_lines *lines, const struct ntk_system_event_row *row,
                           struct ntk_system_place *out_place);
 
