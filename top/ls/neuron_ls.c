@@ -31,13 +31,15 @@ enum output { OUTPUT_TEXT, OUTPUT_ARRAY, OUTPUT_OBJECT };
 static bool arg_wide;
 static bool arg_all_processes;
 static bool arg_all_devices;
+#define UNSET UINT64_MAX
+
 static bool arg_topology;
 static bool arg_array;
 static bool arg_object;
 static const char *arg_format;
 static const char *arg_why;
 static bool arg_watch;
-static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
+static uint64_t arg_delay_ns = UNSET;
 static uint64_t arg_count;
 static const char *arg_sysfs_root;
 
@@ -241,6 +243,10 @@ static int check_arguments(enum output *out_output)
     if (arg_array && arg_object) {
         return ntk_opt_usage_error(&program, "--json-output and --json are mutually exclusive");
     }
+    if (arg_delay_ns != UNSET && !arg_watch) {
+        return ntk_opt_usage_error(&program, "--delay requires --watch");
+    }
+    arg_delay_ns = arg_delay_ns != UNSET ? arg_delay_ns : NTK_NS_PER_SECOND;
     if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
     }

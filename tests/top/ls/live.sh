@@ -60,6 +60,7 @@ code 2 neuron-ls --output-format yaml
 code 2 neuron-ls -j --json
 code 2 neuron-ls --count 3
 code 2 neuron-ls --watch --delay 1ms
+code 2 neuron-ls --delay 5s
 code 0 neuron-ls --help
 [ "$(wc -L <out)" -le 80 ] || fail "--help is wider than 80 columns"
 
