@@ -29,10 +29,10 @@
 
 static bool arg_condition;
 static const char *arg_effect; /* NULL: no taints */
-static const char *arg_key = NTK_DEVICE_TAINT_KEY;
+static const char *arg_key;    /* NULL: the default */
 static const char *arg_node;
 static struct ntk_kube_api_options arg_api;
-static uint64_t arg_heartbeat_ns = NTK_KUBERNETES_HEARTBEAT_NS;
+static uint64_t arg_heartbeat_ns; /* 0: the default */
 
 static const struct ntk_opt option_rows[] = {
     { 0, "k8s-node-condition", 0, NTK_OPT_FLAG, &arg_condition,
@@ -93,8 +93,24 @@ static const char *node_get(void)
     return arg_node ? arg_node : getenv("NODE_NAME");
 }
 
+static uint64_t heartbeat_ns(void)
+{
+    return arg_heartbeat_ns > 0 ? arg_heartbeat_ns : NTK_KUBERNETES_HEARTBEAT_NS;
+}
+
 static int is_asked(struct ntk_err *err)
 {
+    const struct {
+        const char *name;
+        bool is_given;
+    } rows[] = {
+        { "--k8s-node", arg_node },
+        { "--k8s-heartbeat", arg_heartbeat_ns > 0 },
+        { "--k8s-taint-key", arg_key },
+        { "--k8s-api", arg_api.url },
+        { "--k8s-api-token-file", arg_api.token_file },
+        { "--k8s-api-ca-file", arg_api.ca_file },
+    };
     const char *node = node_get();
 
     if (arg_effect && strcmp(arg_effect, "None") != 0 && strcmp(arg_effect, "NoSchedule") != 0 &&
@@ -104,14 +120,16 @@ static int is_asked(struct ntk_err *err)
             "--k8s-device-taints: unknown effect '%s': expected None, NoSchedule or NoExecute",
             arg_effect);
     }
-    if (!arg_condition && !arg_effect &&
-        (arg_node || arg_api.url || arg_api.token_file || arg_api.ca_file)) {
+    for (size_t i = 0; !arg_condition && !arg_effect && i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].is_given) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "%s requires --k8s-node-condition or --k8s-device-taints",
+                               rows[i].name);
+        }
+    }
+    if (arg_key && !arg_effect) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s requires --k8s-node-condition or --k8s-device-taints",
-                           arg_node             ? "--k8s-node"
-                           : arg_api.url        ? "--k8s-api"
-                           : arg_api.token_file ? "--k8s-api-token-file"
-                                                : "--k8s-api-ca-file");
+                           "--k8s-taint-key requires --k8s-device-taints");
     }
     if ((arg_condition || arg_effect) && !node) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
@@ -272,7 +290,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
                        uint64_t *retry_ns, struct ntk_err *err)
 {
     const struct ntk_taint_options options = { .node = state->node,
-                                               .key = arg_key,
+                                               .key = arg_key ? arg_key : NTK_DEVICE_TAINT_KEY,
                                                .effect = arg_effect };
     struct ntk_taint_plan plan = { 0 };
     json_t *rules = NULL;
@@ -333,8 +351,8 @@ static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pac
     bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
     return ntk_kube_pace_due_ns(
-        pace, arg_heartbeat_ns,
-        is_early ? state->began_ns + ntk_kube_pace_gap_ns(arg_heartbeat_ns) : 0, state->in_haste);
+        pace, heartbeat_ns(), is_early ? state->began_ns + ntk_kube_pace_gap_ns(heartbeat_ns()) : 0,
+        state->in_haste);
 }
 
 /* Updates the state after a request. The caller holds the lock. */

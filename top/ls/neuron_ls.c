@@ -25,14 +25,13 @@
 
 #define DELAY_MIN_NS (100 * NTK_NS_PER_MS)
 #define DELAY_MAX_NS (3600 * NTK_NS_PER_SECOND)
+#define UNSET UINT64_MAX
 
 enum output { OUTPUT_TEXT, OUTPUT_ARRAY, OUTPUT_OBJECT };
 
 static bool arg_wide;
 static bool arg_all_processes;
 static bool arg_all_devices;
-#define UNSET UINT64_MAX
-
 static bool arg_topology;
 static bool arg_array;
 static bool arg_object;

@@ -109,6 +109,9 @@ refused() { # STATUS SENTENCE ARGUMENT...
 }
 refused 2 "unknown effect 'Never'" --k8s-device-taints Never
 refused 2 '--k8s-node requires --k8s-node-condition' --k8s-node x
+refused 2 '--k8s-heartbeat requires --k8s-node-condition' --k8s-heartbeat 1m
+refused 2 '--k8s-taint-key requires --k8s-node-condition' --k8s-taint-key a/b
+refused 2 '--k8s-taint-key requires --k8s-device-taints' --k8s-node-condition --k8s-node x --k8s-taint-key a/b
 refused 2 'unknown node name' --k8s-node-condition
 refused 2 "invalid node name '../x'" --k8s-node-condition --k8s-node ../x
 refused 1 'KUBERNETES_SERVICE_HOST is not set' --k8s-node-condition --k8s-node x
