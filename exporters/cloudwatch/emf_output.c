@@ -341,7 +341,7 @@ void ntk_emf_output_destroy(struct ntk_emf_output *output)
     free(output);
 }
 
-int ntk_emf_output_create(const char *target, const char *spool_folder,
+int ntk_emf_output_create(const char *target, const char *spool_folder, uint64_t spool_bytes_max,
                           struct ntk_emf_output **out_output, struct ntk_err *err)
 {
     struct ntk_emf_output *output = calloc(1, sizeof *output);
@@ -363,7 +363,8 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
                                                    .send = send_lines,
                                                    .cancel = cancel,
                                                    .ctx = output,
-                                                   .spool_folder = spool_folder };
+                                                   .spool_folder = spool_folder,
+                                                   .spool_bytes_max = spool_bytes_max };
         ret = pipe2(output->cancel, O_CLOEXEC) < 0
                   ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "pipe: %s", strerror(errno))
                   : ntk_outbox_create(&outbox, &output->outbox, err);

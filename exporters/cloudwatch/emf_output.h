@@ -30,8 +30,9 @@ extern "C" {
 
 struct ntk_emf_output;
 
-/* spool_folder is NULL for memory only. err has the problem of the target. */
-int ntk_emf_output_create(const char *target, const char *spool_folder,
+/* spool_folder is NULL for memory only; spool_bytes_max: 0 for the default. err has the problem of
+ * the target. */
+int ntk_emf_output_create(const char *target, const char *spool_folder, uint64_t spool_bytes_max,
                           struct ntk_emf_output **out_output, struct ntk_err *err);
 void ntk_emf_output_destroy(struct ntk_emf_output *output);
 /* Takes the lines. -EPIPE if standard output has no reader. */

@@ -213,7 +213,8 @@ static int open_lines(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
 {
     static struct lines lines;
     uint64_t request_step_ms = arg_high_resolution ? SECOND_MS : MINUTE_MS;
-    int ret = ntk_emf_output_create(arg_emf ? emf_target() : "-", arg_spool, &lines.output, err);
+    int ret = ntk_emf_output_create(arg_emf ? emf_target() : "-", arg_spool, arg_spool_bytes,
+                                    &lines.output, err);
 
     if (ret >= 0) {
         lines.gather.step_ms = arg_emf ? 0 : request_step_ms;
@@ -256,6 +257,9 @@ static int check(void)
     }
     if ((arg_emf_output || arg_log_group) && !arg_emf) {
         return ntk_opt_usage_error(&program, "--emf-output and --log-group require --emf");
+    }
+    if (arg_spool_bytes && !arg_spool) {
+        return ntk_opt_usage_error(&program, "--spool-bytes requires --spool");
     }
     if (arg_emf && arg_dry_run) {
         return ntk_opt_usage_error(&program, "--emf and --dry-run are mutually exclusive");

@@ -234,11 +234,19 @@ for kind in udp tcp; do
     rm got.want
 done
 
+# The limit of the spool also applies to lines; without it they take more.
+for limit in 256M 40K; do
+    neuron-monitor-cloudwatch --emf --emf-output tcp://127.0.0.1:1 --spool "lines.$limit" --spool-bytes $limit \
+        <reports 2>limit.err || [ $? = 1 ] || fail "unexpected exit code: $(cat limit.err)"
+done
+kept() { find "lines.$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+[ "$(kept 256M)" -gt 41000 ] && [ "$(kept 40K)" -le 41000 ] && [ "$(kept 40K)" -gt 0 ] || fail "the spools have $(kept 256M) and $(kept 40K) bytes"
+
 # Wrong usage: one message each.
 wrong() { # CODE SENTENCE OPTION...
     local code=0
     neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?
-    [ $code = "$1" ] && grep -q "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
+    [ $code = "$1" ] && grep -q -e "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
         fail "${*:3}: unexpected exit code $code"
 }
 wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
@@ -246,6 +254,7 @@ wrong 2 'label '"'"'NeuronCoreFlops'"'"' already exists' --label NeuronCoreFlops
 wrong 2 "invalid namespace" --namespace ''
 wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
 wrong 2 "require --emf" --emf-output -
+wrong 2 "--spool-bytes requires --spool" --spool-bytes 1M
 wrong 2 "are mutually exclusive" --emf --dry-run
 wrong 1 "invalid region 'EU WEST'" --region 'EU WEST'
 wrong 1 "invalid endpoint" --endpoint-url 'http://user@host/'

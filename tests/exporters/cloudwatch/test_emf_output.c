@@ -75,7 +75,7 @@ static void create(struct fixture *f, const char *target)
 {
     struct ntk_err err = { 0 };
 
-    if (ntk_emf_output_create(target, NULL, &f->output, &err) < 0) {
+    if (ntk_emf_output_create(target, NULL, 0, &f->output, &err) < 0) {
         fail_msg("%s", err.text);
     }
 }
