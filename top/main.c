@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-top - options, the effect of options and settings on a run, and its end. */
+/* neuron-top - parses options, applies options and settings to a run, and ends it. */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -24,7 +24,7 @@
 #include "top/source/host_list.h"
 #include "top/view/views.h"
 
-/* Pause between the two samples of the first frame on a terminal: the second frame corrects it.
+/* Pause between the two samples of the first frame on a terminal, which the second frame corrects.
  * Frames for scripts cover a whole period each. */
 #define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
@@ -46,7 +46,7 @@ static bool arg_stdin;
 static const char *arg_from;
 static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
-static const char *arg_hosts; /* a file of them */
+static const char *arg_hosts; /* file with a list of hosts */
 static struct ntk_top_host_list host_list;
 static const char *arg_layout;
 static enum ntk_top_view_id arg_view;
@@ -140,14 +140,14 @@ static const struct ntk_opt_program program = {
                 "colors off.",
 };
 
-/* The first snapshot has nothing to compare with: the second one is shown. */
+/* Takes two snapshots: the first has nothing to compare with, so the second is shown. */
 static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 {
     int ret;
 
     run->next_ns = ntk_clock_monotonic_ns() + (arg_batch ? run->delay_ns : FIRST_DELAY_NS);
     if (run->source->fd >= 0) {
-        return 0; /* others compared already */
+        return 0; /* other sources have already compared */
     }
     ret = ntk_top_run_feed(run, err);
     if (ret > 0) {
@@ -157,9 +157,9 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 }
 
 /*
- * Options, then the file, then defaults. Frames for scripts are the same for every user: they use a
- * file only if it is named. A named file must be valid; of the default one, the valid lines are
- * used and the others reported. 0, or 2 to exit.
+ * Applies options, then the file, then defaults. Frames for scripts are the same for every user:
+ * they use a file only if it is an option. A file in an option must be valid; from the default
+ * file, the valid lines are used and the others reported. Returns 0, or 2 to exit.
  */
 static int start_settings(struct ntk_top_run *run)
 {
@@ -172,7 +172,8 @@ static int start_settings(struct ntk_top_run *run)
     } else if (!arg_batch) {
         ntk_top_settings_find_path(settings->path, sizeof settings->path);
     }
-    /* The page of settings shows the whole path; the line below the title has no room for it. */
+    /* The page of settings shows the whole path; the line below the title does not have enough
+     * space for it. */
     if (ntk_top_settings_load(settings, arg_config ? arg_config : "neuron-top.conf", &err) < 0) {
         if (arg_config) {
             ntk_log_error("", "%s", err.text);
@@ -185,7 +186,7 @@ static int start_settings(struct ntk_top_run *run)
     return 0;
 }
 
-/* The initial state of the model. */
+/* Sets the initial state of the model. */
 static void start_model(struct ntk_top_run *run)
 {
     const struct ntk_top_settings *settings = &run->settings;
@@ -221,9 +222,10 @@ static void start_model(struct ntk_top_run *run)
 }
 
 /*
- * A snapshot is freed and the next one allocated: memory returned to the kernel in between would be
- * mapped again page by page. Snapshots of the past stay; their memory comes in large pages where
- * the kernel has some, because with 120 processes the faults took a tenth of the CPU time.
+ * Configures malloc. A snapshot is freed and the next one allocated: memory returned to the kernel
+ * in between would be mapped again page by page. Snapshots of the past stay; their memory comes in
+ * large pages where the kernel has some, because with 120 processes the faults took a tenth of the
+ * CPU time.
  */
 static void prepare_heap(void)
 {
@@ -370,7 +372,7 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen);  /* restores the terminal before any message */
-    ntk_top_run_save_settings(&run); /* including those of a page that was open at the exit */
+    ntk_top_run_save_settings(&run); /* includes settings of a page that was open at the exit */
     if (run.message[0]) {
         ntk_log_warn("", "%s", run.message);
     }

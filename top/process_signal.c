@@ -40,7 +40,7 @@ int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct nt
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                            "cannot signal process %u: its start time is unknown", pid);
     }
-    /* The descriptor stays with its process; whether it is the right process is checked
+    /* The descriptor stays with its process, so the identity of the process is checked
      * afterwards. */
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     ret = fd < 0 ? -errno : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run - signals, waiting, and snapshots into the model. */
+/* run - handles signals and waiting, and passes snapshots to the model. */
 #include "top/run.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "top/model/model_watch.h"
 #include "top/process_signal.h"
 
-/* From the key that begins a reading to its first values, if the next refresh is later. */
+/* Time from the key that begins a reading to its first values, if the next refresh is later. */
 #define FIRST_VALUES_NS (500 * NTK_NS_PER_MS)
 
 int ntk_top_run_signals_take(void)
@@ -36,7 +36,7 @@ int ntk_top_run_signals_take(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* True when a signal asks us to end. */
+/* Returns true if a signal requests the end of the program. */
 static bool signals_say_end(int signal_fd)
 {
     struct signalfd_siginfo info;
@@ -49,7 +49,7 @@ static bool signals_say_end(int signal_fd)
     return false;
 }
 
-/* Keeps the time at which a reading began. True: it begins now. */
+/* Stores the time at which a reading began. Returns true if it begins now. */
 static bool begins(const struct ntk_top_run *run, uint64_t *since_ns, bool is_shown)
 {
     if (*since_ns > 0 || (!is_shown && !run->json && !run->csv)) {
@@ -76,11 +76,11 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
         uint64_t first_ns = ntk_clock_monotonic_ns() + FIRST_VALUES_NS;
 
         run->next_ns = first_ns < run->next_ns ? first_ns : run->next_ns;
-        run->early_count = usage ? 1 : 0; /* the next refresh only reads what to compare with */
+        run->early_count = usage ? 1 : 0; /* the next refresh only reads values to compare with */
     }
     if (run->model->wants_events && !run->reads_events) {
         run->reads_events = true;
-        run->next_ns = 0; /* now */
+        run->next_ns = 0; /* immediately */
         ntk_top_source_read_events(run->source);
     }
 }
@@ -97,7 +97,7 @@ static const char *clock_text(char text[16], uint64_t realtime_ns)
     return text;
 }
 
-/* Why a moment that stays on the screen has dashes: what the view shows was not read yet. */
+/* Writes the reason why a moment that stays on the screen has dashes: its data was not read yet. */
 static void note_unread(const struct ntk_top_run *run, char *text, size_t bytes)
 {
     const struct ntk_top_reads *reads = &run->reads;
@@ -128,7 +128,7 @@ static void note_unread(const struct ntk_top_run *run, char *text, size_t bytes)
     }
 }
 
-/* For the user's requests: the past, a signal. "" for nothing. */
+/* Returns a note for requests of the user: the past, a signal. "" if none. */
 static const char *person_note(const struct ntk_top_run *run, char *text, size_t bytes)
 {
     text[0] = '\0';
@@ -146,7 +146,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
     } else if (run->is_in_past) {
         uint64_t shown_ns = run->model->snapshot->realtime_ns;
         uint64_t now_ns = ntk_top_past_get(&run->past, run->past.count - 1)->realtime_ns;
-        uint64_t ago_ns = now_ns > shown_ns ? now_ns - shown_ns : 0; /* clocks are set back */
+        uint64_t ago_ns = now_ns > shown_ns ? now_ns - shown_ns : 0; /* the clock may be set back */
         char clock[16];
 
         (void)snprintf(text, bytes, "%s, %llu s ago; navigate with [ ] { }, space: now",
@@ -182,7 +182,7 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
     struct ntk_snapshot *snapshot = NULL;
     int ret = ntk_top_source_take(run->source, &snapshot, err);
 
-    /* A source on this machine now omits processes that it may not read. */
+    /* A source on this machine omits processes that it may not read. */
     run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
     if (ret > 0 && run->screen && !run->source->ops->control) {
         keep(run, snapshot);
@@ -212,7 +212,7 @@ bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns)
 
     while (shown_ns > 0 && wanted_ns > 0 &&
            ntk_top_source_before_shown(run->source, since_ns, &snapshot) > 0) {
-        /* Without memory the graph is shorter. */
+        /* If out of memory, the graph is shorter. */
         if (ntk_top_model_graphs_take_past(run->model, snapshot) < 0) {
             return false;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run - one run of neuron-top: the state that its loops share. run_screen.c draws on a terminal,
+ * run - holds the state that the loops of neuron-top share. run_screen.c draws on a terminal,
  * run_batch.c prints for scripts.
  *
  * Owner: main.c, which fills it and frees its parts. Threads: one.
@@ -18,11 +18,11 @@
 #include "top/source/past.h"
 #include "top/source/source.h"
 
-/* Realtime at which each reading began; 0: not read so far. A reading never stops. If it did, the
- * past and a frozen screen lacked figures. */
+/* Realtime at which each reading began; 0 if it has not started. A reading never stops, because the
+ * past and a frozen screen would lack figures. */
 struct ntk_top_reads {
-    uint64_t latency_ns; /* of applications and cores */
-    uint64_t models_ns;  /* of models */
+    uint64_t latency_ns; /* latencies of applications and cores */
+    uint64_t models_ns;  /* latencies of models */
     uint64_t usage_ns;   /* CPU time and memory of processes */
 };
 
@@ -31,86 +31,90 @@ struct ntk_top_reads {
 struct ntk_top_run {
     struct ntk_top_source *source;
     struct ntk_top_model *model;
-    struct ntk_top_model *hosts_model; /* the list, while the model shows one of its hosts */
+    /* model of the list, while the model shows one of its hosts */
+    struct ntk_top_model *hosts_model;
     struct ntk_screen *screen;
     int signal_fd;
     uint64_t next_ns; /* time of the next read of the source */
     uint64_t delay_ns;
     struct ntk_top_settings settings;
-    char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
+    char message[NTK_ERR_TEXT_BYTES]; /* message of this program, until a key is typed */
     bool reads_events;
     struct ntk_top_reads reads;
-    unsigned int early_count; /* refreshes that do not wait for the whole delay */
-    bool has_more_past;       /* do not wait next time */
+    unsigned int early_count; /* number of refreshes that do not wait for the whole delay */
+    bool has_more_past;       /* the next wait is skipped */
 
-    /* of the screen */
-    int key_fd;               /* the terminal, if stdin is not one */
-    bool is_stdin_taken;      /* it is */
+    /* Members for the screen. */
+    int key_fd;               /* terminal, if stdin is not one */
+    bool is_stdin_taken;      /* stdin is not a terminal */
     bool is_frozen;           /* new snapshots are not shown */
     struct ntk_top_past past; /* for a source without access to the past */
-    bool is_in_past;          /* a moment of the past is shown; frozen, too */
-    /* the application to signal; pid 0: none */
+    bool is_in_past;          /* a moment of the past is shown; also frozen */
+    /* Application that gets the signal; pid 0 if none */
     struct {
         uint32_t pid;
         uint64_t start_time;
         char name[NTK_TOP_RUN_NAME_BYTES];
     } signalled;
-    bool no_mouse;           /* regardless of the settings */
-    bool ascii;              /* the same */
-    unsigned int generation; /* of the applied settings */
+    bool no_mouse;           /* independent of the settings */
+    bool ascii;              /* independent of the settings */
+    unsigned int generation; /* generation of the applied settings */
 
-    /* of --batch */
-    uint64_t count;  /* number of samples, 0: until stopped */
+    /* Members for --batch. */
+    uint64_t count;  /* number of samples; 0: until stopped */
     bool json;       /* JSON instead of text frames */
-    const char *csv; /* CSV of a table instead of text frames; NULL: no */
+    const char *csv; /* CSV of this table instead of text frames; NULL if none */
 };
 
-/* Blocks the signals that end or resize us, so that they arrive between two frames; returns a
- * descriptor for them, or -1. */
+/* Blocks the signals that end or resize the program, so that they arrive between two frames;
+ * returns a descriptor for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events, latencies and /proc cost more than counters: they are read from the first view on that
- * shows them. */
+/* Starts to read events, latencies and /proc for the first view that shows them, because they cost
+ * more than counters. */
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* Sets the time of the next refresh of a screen. */
 void ntk_top_run_plan_next(struct ntk_top_run *run);
-/* The most urgent line below the title. */
+/* Sets the most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
-/* A step back, forward, or (0) to now, in the history; at least distance_ns if there is as much. */
+/* Moves back, forward, or (0) to now, in the history, by at least distance_ns if there is as
+ * much. */
 void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_ns);
-/* The application of the row or tab, or the only one; NULL: the message gives the reason why it
- * cannot be `what`. */
+/* Returns the application of the row or tab, or the only one; NULL after setting a message with the
+ * reason why it cannot be `what`. */
 const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, const char *what);
-/* Its tag or, if that is only its process id, the name of its program. */
+/* Writes its tag or, if that is only its process id, the name of its program. */
 void ntk_top_run_name_of(const struct ntk_runtime_sample *runtime,
                          char name[NTK_TOP_RUN_NAME_BYTES]);
-/* Asks for the signal to send to the selected application, or says why it cannot get one. */
+/* Asks for the signal to send to the selected application, or reports why it cannot get one. */
 void ntk_top_run_ask_signal(struct ntk_top_run *run);
-/* Handles the answer; any other key sends none. */
+/* Handles the answer; any other key sends no signal. */
 void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
-/* Records ten seconds of it and shows the profile instead of the screen. False: end. */
+/* Records ten seconds of the application and shows the profile instead of the screen. Returns false
+ * to end. */
 bool ntk_top_run_capture(struct ntk_top_run *run);
-/* Opens the host that the list needs; false: none, and the list stays. */
+/* Opens the host that the list requests; returns false if there is none, and the list stays. */
 bool ntk_top_run_open_host(struct ntk_top_run *run);
-/* Back to the list from the first screen of a host; false if that is not open. */
+/* Goes back to the list from the first screen of a host; returns false if that is not open. */
 bool ntk_top_run_close_host(struct ntk_top_run *run);
-/* The key of the list of hosts if that is not open: goes back to it, or gives a message that there
- * is only one machine. False: the list is open, or the key is for a box. */
+/* Handles the key of the list of hosts if the list is not open: goes back to it, or sets a message
+ * that there is only one machine. Returns false if the list is open, or if the key is for a box. */
 bool ntk_top_run_show_hosts(struct ntk_top_run *run);
-/* Passes a snapshot to the model if the source has one: 1 new, 0 none, negative the end. */
+/* Passes a snapshot to the model if the source has one. Returns 1 if there was one, 0 if not,
+ * negative at the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
-/* Reads the past of the shown moment for the graphs on screen, for at most that long. Returns
- * whether there was some. */
+/* Reads the past of the shown moment for the graphs on screen, for at most that long. Returns true
+ * if there was any. */
 bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
-/* Before the first frame there is nothing to show except errors: a message and -EIO, else 0. */
+/* Checks for errors before the first frame: returns -EIO with a message, else 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
-/* Waits until `until_ns`, a key or a signal. 1 to continue, 0 to end. */
+/* Waits until `until_ns`, a key or a signal. Returns 1 to continue, 0 to end. */
 int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
                            bool *out_key);
 
 /* Prints samples until their number is reached, the source ends, the output has no reader, or a
- * signal arrives. 0 or negative. */
+ * signal arrives. Returns 0 or negative. */
 int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err);
-/* Draws for the person at the terminal until they leave. 0 or negative. */
+/* Draws for the user at the terminal until they leave. Returns 0 or negative. */
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
 /* Applies the settings for the memory tree at the start. */
 void ntk_top_run_set_tree(struct ntk_top_run *run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_batch - samples on stdout: frames as text, JSON or CSV. */
+/* run_batch - prints samples on stdout: frames as text, JSON or CSV. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define BATCH_COLUMNS 120
 
-/* What --batch prints for the current snapshot. */
+/* Writes the output of --batch for the current snapshot. */
 static int write_sample(const struct ntk_top_run *run, int columns, bool is_first,
                         struct ntk_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_capture - P: the terminal goes to neuron-profile, which records an application for ten
- * seconds and shows the profile; then the screen returns.
+ * run_capture - implements the key P: passes the terminal to neuron-profile, which records an
+ * application for ten seconds and shows the profile; then the screen returns.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,8 +22,8 @@
 
 #define SAY(run, ...) (void)snprintf((run)->message, sizeof(run)->message, __VA_ARGS__)
 
-/* Waits for the end of a descriptor, a key or a signal: false if the signal ends this program, too.
- * Ctrl-c and other signals of the terminal only go to the child. */
+/* Waits for the end of a descriptor, a key or a signal; returns false if the signal also ends this
+ * program. Ctrl-c and other signals of the terminal only reach the child. */
 static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
 {
     for (;;) {
@@ -41,7 +41,7 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
                 return false;
             }
             if (child == 0 && info.ssi_signo != SIGWINCH) {
-                return true; /* ctrl-c at the prompt: none */
+                return true; /* ctrl-c at the prompt: no child */
             }
         }
         if (fds[1].revents) {
@@ -50,7 +50,8 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
     }
 }
 
-/* The exit code of a program on the terminal; -1 if it could not run or this program must end. */
+/* Returns the exit code of a program on the terminal; -1 if it could not run or this program must
+ * end. */
 static int program_run(const struct ntk_top_run *run, char *const *argv, bool *out_ends)
 {
     pid_t pid = 0;
@@ -74,7 +75,7 @@ static int program_run(const struct ntk_top_run *run, char *const *argv, bool *o
     return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The line that the user types; 0 for nothing. */
+/* Returns the key in the line that the user types; 0 for nothing. */
 static char ask(const struct ntk_top_run *run, const char *question, bool *out_ends)
 {
     char line[256] = "";
@@ -93,7 +94,7 @@ static char ask(const struct ntk_top_run *run, const char *question, bool *out_e
     return line[0];
 }
 
-/* True: continue. */
+/* Records; returns true to continue. */
 static bool record(struct ntk_top_run *run, uint32_t pid, const char *name)
 {
     char program[PATH_MAX];

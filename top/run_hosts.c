@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_hosts - one host of many: its pages only show its model, so that data of different hosts is
- * never mixed; the key back leads to the list.
+ * run_hosts - opens and closes one host of many: its pages only show its model, so that data of
+ * different hosts is never mixed; the key back leads to the list.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     }
     list->host_wanted = 0;
     if (ntk_top_model_create(list->views, &model, &err) < 0) {
-        return false; /* if out of memory, the list stays */
+        return false; /* out of memory: the list stays */
     }
     model->settings = list->settings;
     model->first_view = list->first_view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_person - requests of the user that change more than the view: the past, a signal. */
+/* run_person - handles requests of the user that change more than the view: the past, a signal. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_
     struct ntk_err err = { 0 };
 
     if (past->count == 0 || (direction > 0 && !run->is_in_past)) {
-        return; /* it is now */
+        return; /* already at the present */
     }
     run->is_in_past = run->is_frozen = index < last;
     (void)ntk_top_model_show_past(run->model, past, index, &err);

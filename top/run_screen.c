@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_screen - the loop of keys, refreshes and the page of settings on a terminal. */
+/* run_screen - runs the loop of keys, refreshes and the page of settings on a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "top/run.h"
 #include "top/view/view.h"
 
-/* The time that reading a recording's past for graphs may delay a key. */
+/* Maximum delay of a key by reading a recording's past for graphs. */
 #define PAST_SLICE_NS (20 * NTK_NS_PER_MS)
 
-/* Counted from the last refresh; may have passed already. */
+/* Sets the delay, counted from the last refresh; the time may have passed already. */
 static void set_delay(struct ntk_top_run *run, uint64_t delay_ns)
 {
     char text[NTK_TOP_FORMAT_BYTES];
@@ -28,7 +28,7 @@ static void set_delay(struct ntk_top_run *run, uint64_t delay_ns)
                    ntk_top_format_delay(text, delay_ns));
 }
 
-/* The next delay of the list. */
+/* Selects the next delay of the list. */
 static void change_delay(struct ntk_top_run *run, bool longer)
 {
     static const unsigned int steps_ms[] = { 100,   200,   500,   1000,   2000,   5000,
@@ -78,7 +78,8 @@ void ntk_top_run_set_tree(struct ntk_top_run *run)
                              ntk_top_settings_is(settings, NTK_TOP_SETTING_TREE, "expanded"));
 }
 
-/* Changes on the page are applied at once; the view is the one at the start of the program. */
+/* Applies changes on the page immediately, except for the view, which is used at the start of the
+ * program. */
 static void apply_changes(struct ntk_top_run *run)
 {
     const struct ntk_top_settings *settings = &run->settings;
@@ -141,7 +142,7 @@ void ntk_top_run_save_settings(struct ntk_top_run *run)
 
 /* ---- keys ---- */
 
-/* A source that only has the present is frozen, and uses the shown past. */
+/* Controls a source that only has the present: it is frozen, and uses the shown past. */
 static void steer_present(struct ntk_top_run *run, enum ntk_top_control control)
 {
     switch (control) {
@@ -169,7 +170,7 @@ static void steer_present(struct ntk_top_run *run, enum ntk_top_control control)
     }
 }
 
-/* Actions that are not for the model. True if it was one. */
+/* Handles actions that are not for the model. Returns true if it handled the action. */
 static bool steer(struct ntk_top_run *run, enum ntk_top_action action)
 {
     static const struct {
@@ -217,7 +218,7 @@ static enum ntk_top_action find_action(const struct ntk_top_run *run, int key, i
     return spot ? (enum ntk_top_action)spot->action : NTK_TOP_ACTION_NONE;
 }
 
-/* Handles all typed keys. False if the user leaves. */
+/* Handles all typed keys. Returns false if the user leaves. */
 static bool handle_keys(struct ntk_top_run *run)
 {
     int pending = 0;
@@ -271,14 +272,14 @@ static bool handle_keys(struct ntk_top_run *run)
     return true;
 }
 
-/* Whether to read the source between two frames: otherwise the next one would be late. */
+/* Returns true if the source is read between two frames, because the next frame would be late. */
 static bool looks_between(const struct ntk_top_run *run)
 {
     return run->source->ops->has_news &&
            (run->reads_events || run->delay_ns > NTK_TOP_SOURCE_RARE_NS);
 }
 
-/* The time of the next frame, or of the next check whether an earlier one is needed. */
+/* Returns the time of the next frame, or of the next check if an earlier frame is needed. */
 static uint64_t next_look_ns(const struct ntk_top_run *run)
 {
     uint64_t look_ns = ntk_clock_monotonic_ns() + NTK_TOP_SOURCE_LOOK_NS;
@@ -286,7 +287,8 @@ static uint64_t next_look_ns(const struct ntk_top_run *run)
     return looks_between(run) && look_ns < run->next_ns ? look_ns : run->next_ns;
 }
 
-/* Also checked between two refreshes; its signal may come at any time. */
+/* Returns true after a resize; also checked between two refreshes, because its signal may arrive at
+ * any time. */
 static bool is_resized(const struct ntk_screen *screen)
 {
     struct winsize size;
@@ -330,7 +332,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         if (has_key && !handle_keys(run)) {
             return 0;
         }
-        /* A frame depends only on the model: without a change it would be the same again. */
+        /* A frame depends only on the model: without a change it would be equal. */
         bool has_change = has_key || run->has_more_past || is_resized(run->screen);
 
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
@@ -338,7 +340,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
             ret = ntk_top_run_feed(run, err);
             has_change = true;
             if (ret == -ENODATA && has_frame) {
-                return 0; /* the note gives the reason */
+                return 0; /* the note has the reason */
             }
             has_frame = has_frame || ret > 0;
             ret = ret < 0 ? ret : ntk_top_run_check_first(run, has_frame, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cells - latencies, cores, names and memory as cells. */
+/* cells - creates cells for latencies, cores, names and memory. */
 #include "top/base/cells.h"
 
 #include "shared/base/buf.h"

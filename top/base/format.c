@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format - numbers of fixed width; rounding never makes one wider. */
+/* format - formats numbers with a fixed width, which rounding never increases. */
 #include "top/base/format.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "shared/base/clock.h"
 
-#define HBM "HBM" /* as in labels */
+#define HBM "HBM" /* same as in labels */
 
 const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
 {
@@ -37,11 +37,11 @@ const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops)
     return buf;
 }
 
-/* value with as many of at most `decimals` decimals as fit before unit, right-aligned. */
+/* Formats value, right-aligned before unit, with at most `decimals` decimals, as many as fit. */
 static const char *fit(char *buf, int width, double value, int decimals, const char *unit)
 {
     char text[NTK_TOP_FORMAT_BYTES];
-    int room = width - (int)strlen(unit) - 2; /* beyond a digit and the point */
+    int room = width - (int)strlen(unit) - 2; /* space after a digit and the point */
     int length = 0;
 
     for (double rest = value; rest >= 10 && room > 0; rest /= 10) {
@@ -75,7 +75,7 @@ const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_nu
         (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s~%s", (int)blanks, "", text + blanks);
         return buf;
     }
-    /* The same decimals for every value, so that a column does not jump: room for "99.99%". */
+    /* Use the same decimals for every value, so that a column does not move: space for "99.99%". */
     if (value >= 99.5) {
         return fit(buf, width, 100, 0, width >= 4 ? "%" : "");
     }

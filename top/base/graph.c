@@ -7,10 +7,10 @@
 
 #include "shared/base/str.h"
 
-#define DOTS 4 /* per cell, vertically */
+#define DOTS 4 /* dots per cell, vertically */
 #define BRAILLE 0x2800u
-#define HEAT_ROWS_MIN 5 /* rows of a graph that is coloured by rows */
-#define RUN_CELLS 64    /* drawn at once */
+#define HEAT_ROWS_MIN 5 /* minimum number of rows for a graph that is coloured by rows */
+#define RUN_CELLS 64    /* number of cells drawn in one call */
 
 size_t ntk_top_graph_count(const struct ntk_screen *screen, int columns)
 {
@@ -45,8 +45,8 @@ double ntk_top_graph_round_up(double value, bool of_bytes)
     return 10 * scale;
 }
 
-/* The steps that a value fills in a graph of `steps` steps; at least one, -1 for an unknown
- * value. */
+/* Returns the number of steps that a value fills in a graph of `steps` steps; at least one, -1 for
+ * an unknown value. */
 static int height_of(float value, double max, int steps)
 {
     double height = floor((double)value / max * steps + 0.5);
@@ -57,7 +57,7 @@ static int height_of(float value, double max, int steps)
     return height < 1 ? 1 : height > steps ? steps : (int)height;
 }
 
-/* The part of a height in the row, 0 to `steps`; row 0 is the lowest. */
+/* Returns the part of a height in the row, 0 to `steps`; row 0 is the lowest. */
 static int part_of(int height, int row, int steps)
 {
     int part = height - row * steps;
@@ -65,7 +65,7 @@ static int part_of(int height, int row, int steps)
     return part < 0 ? 0 : part > steps ? steps : part;
 }
 
-/* The bytes of the cell of one or two heights; a blank stays a blank. */
+/* Writes the bytes of a cell with one or two heights; a blank stays a blank. */
 static size_t write_cell(const struct ntk_screen *screen, const int *heights, int row, char *out)
 {
     static const unsigned char left[] = { 0, 0x40, 0x44, 0x46, 0x47 };
@@ -85,7 +85,8 @@ static size_t write_cell(const struct ntk_screen *screen, const int *heights, in
     return ntk_str_utf8(out, code);
 }
 
-/* The colour of a cell: that of its row, or of the higher of its values if there are few rows. */
+/* Returns the colour of a cell: by its row, or by the higher of its values if there are few
+ * rows. */
 static int style_of(const struct ntk_top_graph *graph, const int *heights, size_t count, int row,
                     int steps)
 {

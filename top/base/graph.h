@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph - a line of values as a filled graph: Braille dots, two values per cell and four steps per
- * row, or ASCII characters, one value per cell. A value of 0 is a line at the bottom, an unknown
- * one is a gap. Threads: one.
+ * graph - draws a line of values as a filled graph: Braille dots, two values per cell and four
+ * steps per row, or ASCII characters, one value per cell. A value of 0 is a line at the bottom, an
+ * unknown value is a gap. Threads: one.
  */
 #ifndef NTK_TOP_BASE_GRAPH_H
 #define NTK_TOP_BASE_GRAPH_H
@@ -16,20 +16,20 @@ struct ntk_top_graph {
     int column;
     int rows;
     int columns;
-    double max;   /* the value that fills all rows; greater than 0 */
+    double max;   /* value that fills all rows, greater than 0 */
     bool is_heat; /* coloured by height: by row, or by value if there are few rows */
-    int style;    /* else */
+    int style;    /* style if is_heat is false */
 };
 
-/* The number of values in a graph of that many columns. */
+/* Returns the number of values in a graph with that many columns. */
 size_t ntk_top_graph_count(const struct ntk_screen *screen, int columns);
-/* values: ntk_top_graph_count() of them, NAN unknown. */
+/* values: ntk_top_graph_count() numbers, NAN if unknown. */
 void ntk_top_graph_draw(struct ntk_screen *screen, const struct ntk_top_graph *graph,
                         const float *values);
-/* The style of a share of the maximum, 0 to 1. */
+/* Returns the style for a share of the maximum, 0 to 1. */
 int ntk_top_graph_heat(double share);
-/* The least round number that is not less than the value: 1, 2, 5, 10, ...; powers of two for
- * bytes. */
+/* Returns the smallest round number that is not less than the value: 1, 2, 5, 10, ...; powers of
+ * two for bytes. */
 double ntk_top_graph_round_up(double value, bool of_bytes);
 
 #endif

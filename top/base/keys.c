@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* keys - lookups in the tables of keys.def and views.def. */
+/* keys - looks up actions and texts in the tables of keys.def and views.def. */
 #include "top/base/keys.h"
 
 #include <stddef.h>

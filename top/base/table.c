@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table - sorting, filtering and walking of the rows of a list view. */
+/* table - sorts, filters and scrolls the rows of a list view. */
 #include "top/base/table.h"
 
 #include <errno.h>
@@ -175,7 +175,7 @@ static const char *text_of_time(double realtime_ns, char *buf)
     return buf;
 }
 
-/* The integer that a cell had before it became a double; bounded. */
+/* Returns the integer that a cell had before it became a double; bounded. */
 static uint64_t whole(double value)
 {
     return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
@@ -259,7 +259,7 @@ static bool text_matches(const struct ntk_top_pattern *pattern, const char *text
                              : strcasestr(text, pattern->text) != NULL;
 }
 
-/* True if one of the shown cells matches. */
+/* Returns true if one of the shown cells matches. */
 static bool row_matches(const struct ntk_top_table *table, const struct ntk_top_pattern *pattern,
                         const struct ntk_top_row *row)
 {
@@ -292,7 +292,7 @@ bool ntk_top_table_is_descending(const struct ntk_top_table *table)
     return is_ascending == table->sort_reversed;
 }
 
-/* Absent values are last in both directions; equal ones keep their order. */
+/* Compares rows; absent values are last in both directions; equal values keep their order. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
     const struct ntk_top_table *table = ctx;
@@ -331,7 +331,7 @@ static void cursor_find(struct ntk_top_table *table)
             return;
         }
     }
-    /* If the row is gone: its neighbour. */
+    /* If the row is gone, select its neighbour. */
     if (table->cursor_index >= table->order.count) {
         table->cursor_index = table->order.count > 0 ? table->order.count - 1 : 0;
     }
@@ -393,7 +393,7 @@ void ntk_top_table_set_page(struct ntk_top_table *table, size_t rows)
     }
 }
 
-/* From the selected row on, or after it; wraps around. */
+/* Searches from the selected row on, or after it; wraps around. */
 static void search_go(struct ntk_top_table *table, bool is_forward, bool is_same_fine)
 {
     size_t count = table->order.count;
@@ -413,7 +413,7 @@ static void search_go(struct ntk_top_table *table, bool is_forward, bool is_same
     }
 }
 
-/* Skips hidden columns; the first one is always shown. */
+/* Moves the sort column; skips hidden columns; the first column is always shown. */
 static void sort_go(struct ntk_top_table *table, bool is_forward)
 {
     size_t count = table->columns->count;
@@ -429,7 +429,7 @@ static void input_apply(struct ntk_top_table *table, const char *text)
     if (table->input == NTK_TOP_INPUT_FILTER) {
         pattern_set(&table->filter, text);
         (void)ntk_top_table_end(
-            table); /* if out of memory, rows are missing until the next snapshot */
+            table); /* out of memory: rows are missing until the next snapshot */
     } else {
         pattern_set(&table->search, text);
         cursor_set(table, table->input_cursor);
@@ -452,7 +452,7 @@ static void input_open(struct ntk_top_table *table, enum ntk_top_input input)
     }
 }
 
-/* Appends the UTF-8 of a code point to text; does nothing if it does not fit. */
+/* Appends the UTF-8 bytes of a code point to text; does nothing if they do not fit. */
 static void append_character(char *text, size_t text_bytes, uint32_t code)
 {
     char bytes[4];
@@ -495,7 +495,7 @@ static void text_key(struct ntk_top_table *table, int key)
     } else {
         int argument = 0;
 
-        /* Arrows and pages walk through the rows that match so far. */
+        /* Arrows and pages move in the rows that match so far. */
         enum ntk_top_action action = ntk_top_keys_find(key, &argument);
 
         (void)ntk_top_table_act(table, (int)action, argument);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table_choice - columns and order of a list as words. */
+/* table_choice - reads and writes the columns and order of a list as words. */
 #include "top/base/table_choice.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ static void name_of(const struct ntk_top_column *column, char out[WORD_BYTES])
     out[i] = '\0';
 }
 
-/* columns->count when there is none. */
+/* Returns columns->count if there is none. */
 static size_t find(const struct ntk_top_columns *columns, const char *name)
 {
     for (size_t i = 0; i < columns->count; i++) {
@@ -33,8 +33,8 @@ static size_t find(const struct ntk_top_columns *columns, const char *name)
     return columns->count;
 }
 
-/* The next word of *text, which moves on. False at the end; a word that is too long is cut and then
- * matches no name. */
+/* Takes the next word of *text and advances *text. Returns false at the end; a word that is too
+ * long is truncated and then matches no name. */
 static bool word_take(const char **text, char out[WORD_BYTES])
 {
     size_t bytes;
@@ -118,7 +118,7 @@ void ntk_top_table_choice_write_columns(const struct ntk_top_columns *columns,
         used += (size_t)snprintf(out + used, NTK_TOP_CHOICE_BYTES - used, "%s%c%s",
                                  used > 0 ? " " : "", choice->hidden >> i & 1 ? '-' : '+', word);
         if (used >= NTK_TOP_CHOICE_BYTES) {
-            out[0] = '\0'; /* cannot be: 32 short titles */
+            out[0] = '\0'; /* cannot happen with 32 short titles */
             return;
         }
     }

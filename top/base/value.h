@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* value - a figure in the form that neuron-top shows: absent is not zero. */
+/* value - defines figures as shown by neuron-top: absent is not zero. */
 #ifndef NTK_TOP_BASE_VALUE_H
 #define NTK_TOP_BASE_VALUE_H
 

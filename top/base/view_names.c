@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_names - lookups in the texts of views.def. */
+/* view_names - looks up the texts of views.def. */
 #include "top/base/view_names.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_names - the screens by name: the rows of views.def without their drawing functions.
+ * view_names - finds screens by name: the rows of views.def without their drawing functions.
  * Threads: any; constant data.
  */
 #ifndef NTK_TOP_BASE_VIEW_NAMES_H
@@ -15,14 +15,14 @@ enum ntk_top_view_id {
 };
 
 struct ntk_top_view_text {
-    const char *name; /* of --view */
+    const char *name; /* value for --view */
     const char *keys;
     const char *title;
     const char *help;
 };
 
 const struct ntk_top_view_text *ntk_top_views_text_get(enum ntk_top_view_id id);
-/* False when no view has the name. */
+/* Returns false if no view has the name. */
 bool ntk_top_views_find(const char *name, enum ntk_top_view_id *out_id);
 
 #endif

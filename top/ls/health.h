@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health - the health of devices from one reading: errors and unhealthy components. One reading
- * cannot show that a counter grows or a heartbeat stops.
+ * health - finds the health of devices from one reading: errors and unhealthy components. One
+ * reading cannot show that a counter grows or a heartbeat stops.
  *
  * Threads: one.
  */
@@ -12,9 +12,10 @@
 #include "shared/device/device.h"
 #include "top/ls/machine.h"
 
-/* Fills `health` of the machine's devices, which are those of the source. 0 or -ENOMEM. */
+/* Fills `health` of the machine's devices, which must come from the source. Returns 0 or
+ * -ENOMEM. */
 int ntk_ls_health_read(struct ntk_device_source *source, struct ntk_ls_machine *machine);
-/* A line for each device that is not healthy. */
+/* Writes a line for each device that is not healthy. */
 void ntk_ls_health_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 #endif

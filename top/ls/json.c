@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* json - keys in the vendor's order; ours after them, only in the object. */
+/* json - writes keys in the vendor's order, followed by additional keys, which are only in the
+ * object. */
 #include "top/ls/json.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "top/ls/table.h"
 
 #define INDENT 4
-#define FORMAT 1 /* of the object: docs/formats/ls-json.md */
+#define FORMAT 1 /* format number in the object: docs/formats/ls-json.md */
 
 static void write_cores(struct ntk_json *json, const struct ntk_ls_process *process,
                         const struct ntk_ls_machine *machine, const struct ntk_ls_device *device)
@@ -25,7 +26,7 @@ static void write_cores(struct ntk_json *json, const struct ntk_ls_process *proc
     ntk_json_array_end(json);
 }
 
-/* The place of the hooks that report its cores. */
+/* Writes the place of the hooks that report its cores. */
 static void write_hooks(struct ntk_json *json, const struct ntk_ls_process *process)
 {
     enum ntk_hooks_kind kind = process->flags & NTK_PROCESS_SOFTWARE_CORE ? NTK_HOOKS_BUILT_IN
@@ -97,7 +98,7 @@ static void write_place(struct ntk_json *json, const struct ntk_device_place *pl
     ntk_json_key_text(json, "numa_node", node); /* a text, as in the vendor's output */
 }
 
-/* null: unknown after one reading. */
+/* Writes null if the health is unknown after one reading. */
 static void write_health(struct ntk_json *json, const struct ntk_device_sample *device)
 {
     ntk_json_key(json, "health");

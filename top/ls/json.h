@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json - the machine as JSON: the vendor's array of devices (-j), and an object around it. Pure.
+ * json - writes the machine as JSON: the vendor's array of devices (-j), and an object around it.
  */
 #ifndef NTK_TOP_LS_JSON_H
 #define NTK_TOP_LS_JSON_H
@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-/* An array with one object per device. */
+/* Writes an array with one object per device. */
 void ntk_ls_json_write_array(const struct ntk_ls_machine *machine, struct ntk_buf *out);
-/* An object: format, instance_type, instance_id, driver_version, logical_neuroncore_config (null if
- * there is none), ultraserver (an object or null), neuron_devices: the array, with more facts about
- * each device and process; pci_devices: the PCI places of devices, by address, even if their order
- * is unknown. */
+/* Writes an object: format, instance_type, instance_id, driver_version, logical_neuroncore_config
+ * (null if there is none), ultraserver (an object or null), neuron_devices: the array, with more
+ * facts about each device and process; pci_devices: the PCI places of devices, by address, even if
+ * their order is unknown. */
 void ntk_ls_json_write_object(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine - the plain data between reading and printing. */
+/* machine - manages the plain data between reading and printing. */
 #include "top/ls/machine.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - the facts that neuron-ls shows about a machine, as plain data: devices, their places,
- * their users. read.h fills it; table.h, topology.h and json.h print it and are pure.
+ * machine - holds the facts that neuron-ls shows about a machine, as plain data: devices, their
+ * places, their users. read.h fills it; table.h, topology.h and json.h print it.
  *
- * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without
- *          control characters, "" when unknown.
+ * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees the content. Texts are valid UTF-8
+ *          without control characters, "" if unknown.
  * Threads: any; plain data.
  */
 #ifndef NTK_TOP_LS_MACHINE_H
@@ -23,25 +23,26 @@ extern "C" {
 struct ntk_ls_device {
     struct ntk_device_info info;
     struct ntk_device_place place;
-    uint32_t core_count;             /* as applications see them: physical / LNC; 0 unknown */
-    uint32_t first_core;             /* global id of the first one */
-    uint64_t memory_bytes;           /* 0 unknown */
-    struct ntk_device_sample health; /* with NTK_DEVICE_HAS_HEALTH: its health from one reading */
+    uint32_t core_count;   /* number as seen by applications: physical / LNC; 0 if unknown */
+    uint32_t first_core;   /* global id of the first core */
+    uint64_t memory_bytes; /* 0 if unknown */
+    struct ntk_device_sample health; /* health from one reading, if NTK_DEVICE_HAS_HEALTH is set */
 };
 
 struct ntk_ls_process {
     uint32_t pid;
-    bool is_runtime;                             /* it uses the Neuron runtime */
-    char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of the process's runtime, if known */
+    bool is_runtime;                             /* the process uses the Neuron runtime */
+    char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* version of the process's runtime, if known */
     char command[NTK_LS_COMMAND_BYTES];
     bool has_segment;
-    uint32_t flags;    /* ... its enum ntk_process_flags */
-    uint64_t since_ns; /* ... time at which it took its cores; since 1970 */
-    uint64_t idle_ns;  /* ... time since its last execution; 0 while one runs */
-    uint64_t devices;  /* bit per index of a device that it uses */
-    uint64_t nodes;    /* ... bits of the device nodes that it has open */
+    uint32_t flags;    /* enum ntk_process_flags of the runtime */
+    uint64_t since_ns; /* time at which it took its cores, since 1970 */
+    uint64_t idle_ns;  /* time since its last execution; 0 while one runs */
+    uint64_t devices;  /* one bit per index of a device that it uses */
+    uint64_t nodes;    /* bits of the device nodes that it has open */
     uint8_t
-        cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */
+        /* physical cores that it owns, one bit per core, by index of device */
+        cores[NTK_DEVICES_MAX];
 };
 
 struct ntk_ls_machine {
@@ -49,21 +50,22 @@ struct ntk_ls_machine {
     char instance_id[NTK_DEVICE_TEXT_BYTES];
     char driver_version[NTK_DEVICE_TEXT_BYTES];
     bool is_software;
-    uint32_t lnc; /* physical cores per logical core: 1 or 2 */
+    uint32_t lnc; /* physical cores per logical core, 1 or 2 */
     bool has_lnc; /* the family supports logical cores of two */
     struct ntk_device_server server;
     struct ntk_ls_device *devices; /* by index */
     size_t device_count;
-    size_t all_count;             /* also those without a node, which are not listed */
-    struct ntk_device_place *pci; /* the Neuron devices of the PCI bus, by address */
+    size_t all_count;             /* includes devices without a node, which are not listed */
+    struct ntk_device_place *pci; /* Neuron devices on the PCI bus, by address */
     size_t pci_count;
-    struct ntk_vec processes;    /* of struct ntk_ls_process, by pid */
-    struct ntk_snapshot *judged; /* owns the reasons of devices; NULL: none */
+    struct ntk_vec processes;    /* elements are struct ntk_ls_process, by pid */
+    struct ntk_snapshot *judged; /* owns the reasons of devices; NULL if none */
 };
 
 void ntk_ls_machine_fini(struct ntk_ls_machine *machine);
 
-/* The version in its printed form: of the runtime, "" if unknown, "NA" for another process. */
+/* Returns the printed version: of the runtime, "" if unknown, "NA" for a process without
+ * runtime. */
 const char *ntk_ls_process_version(const struct ntk_ls_process *process);
 static inline bool ntk_ls_process_uses(const struct ntk_ls_process *process,
                                        const struct ntk_ls_device *device)

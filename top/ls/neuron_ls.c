@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-ls - options, the choice of output and form, the loop of --watch. */
+/* neuron-ls - parses options, selects output and form, and runs the loop of --watch. */
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -108,7 +108,8 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
     }
 }
 
-/* The vendor's words and their form, which scripts search for; then our additions. */
+/* Prints the reason in the vendor's words and form, for which scripts search, then additional
+ * information. */
 static void say_why(int status, const struct ntk_err *err)
 {
     if (status == -ENOENT || status == -EACCES) {
@@ -121,15 +122,15 @@ static void say_why(int status, const struct ntk_err *err)
     ntk_log_error("", "%s", err->text);
 }
 
-/* There is nothing to list, which may be temporary: a driver is being loaded, or a software machine
- * built. */
+/* Returns true if there is nothing to list, which may be temporary: a driver is being loaded, or a
+ * software machine is being built. */
 static bool is_missing(int status)
 {
     return status == -ENOENT || status == -ENODEV || status == -EACCES;
 }
 
-/* Reads and prints once: 0, or negative with a message, unless the last round had the same one;
- * -EPIPE when the output has no reader. */
+/* Reads and prints once. Returns 0, or negative with a message, unless the last round had the same
+ * one; -EPIPE if the output has no reader. */
 static int print_once(enum output output, bool is_first, int status_before)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
@@ -147,7 +148,7 @@ static int print_once(enum output output, bool is_first, int status_before)
         return ret;
     }
     if (arg_watch && output == OUTPUT_TEXT && isatty(STDOUT_FILENO)) {
-        ntk_buf_add_text(&text, "\033[H\033[2J"); /* the frame replaces the one before */
+        ntk_buf_add_text(&text, "\033[H\033[2J"); /* the frame replaces the previous one */
     } else if (!is_first && output == OUTPUT_TEXT) {
         ntk_buf_add_char(&text, '\n');
     }
@@ -167,7 +168,7 @@ static int print_once(enum output output, bool is_first, int status_before)
     return ret;
 }
 
-/* Waits for the delay: 1; 0 when a signal ends the program. */
+/* Waits for the delay; returns 1, or 0 if a signal ends the program. */
 static int wait_delay(int signal_fd)
 {
     struct timespec delay = { (time_t)(arg_delay_ns / NTK_NS_PER_SECOND),
@@ -200,7 +201,7 @@ static int watch(enum output output)
         ret = print_once(output, i == 0, before);
         before = ret;
         if (i > 0 && is_missing(ret)) {
-            ret = 0; /* waited for */
+            ret = 0; /* the device is waited for */
         }
         if (ret < 0) {
             break;
@@ -210,7 +211,7 @@ static int watch(enum output output)
     return ret == -EPIPE ? 0 : ret < 0;
 }
 
-/* The exit code. */
+/* Returns the exit code. */
 static int why(bool as_json)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The users of the devices: runtimes from their segments, others from their open files. */
+/* processes - finds the users of the devices: runtimes from their segments, others from their open
+ * files. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -17,17 +18,17 @@
 #include "top/ls/read.h"
 
 #define PATH_BYTES 512
-#define OPEN_FILES_MAX 65536 /* of one process that are checked */
+#define OPEN_FILES_MAX 65536 /* maximum number checked per process */
 #define MAPS_BYTES_MAX (4u * 1024u * 1024u)
 
 struct reader {
     const char *proc_root;
     const char *sysfs_root;
     struct ntk_ls_machine *machine;
-    uint64_t all_devices; /* bit per index */
-    /* the file that the agent of the hooks folder has open; "" not requested */
+    uint64_t all_devices; /* one bit per index */
+    /* File that the agent of the hooks folder has open; "" if not requested */
     char mark[NTK_PATH_BYTES];
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 };
 
 static struct ntk_ls_process *find(struct reader *reader, uint32_t pid)
@@ -65,7 +66,7 @@ static void read_command(const struct reader *reader, struct ntk_ls_process *pro
     }
 }
 
-/* The process of this pid, added if it is new; NULL if out of memory. */
+/* Returns the process with this pid, added if it is new; NULL if out of memory. */
 static struct ntk_ls_process *take(struct reader *reader, uint32_t pid)
 {
     struct ntk_ls_process *process = find(reader, pid);
@@ -101,7 +102,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     uint64_t idle_ns = UINT64_MAX;
     uint32_t per_device = about->cores_per_device;
 
-    /* Hooks around another runtime may not know the machine. */
+    /* Hooks around another runtime may not have the machine's data. */
     if (per_device == 0 && reader->machine->device_count > 0) {
         per_device = reader->machine->devices[0].info.core_count;
     }
@@ -128,7 +129,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
         process->flags = about->flags;
         ntk_str_copy(process->runtime_version, sizeof process->runtime_version,
                      about->runtime_version);
-        if (!process->command[0]) { /* in another container: the name that it reports */
+        if (!process->command[0]) { /* in another container: use the name that it reports */
             ntk_str_copy(process->command, sizeof process->command, about->command);
         }
     }
@@ -174,8 +175,8 @@ static int add_segments(struct reader *reader, const struct ntk_ls_read_options 
 
 /* ---- holders of device nodes ---- */
 
-/* One bit per device that the process has open; all bits for an agent. *out_nodes: only those that
- * are open. */
+/* Returns one bit per device that the process has open; all bits for an agent. *out_nodes: only
+ * open ones. */
 static uint64_t held_devices(const struct reader *reader, const char *pid, uint64_t *out_nodes)
 {
     char path[PATH_BYTES];
@@ -187,7 +188,7 @@ static uint64_t held_devices(const struct reader *reader, const char *pid, uint6
     (void)snprintf(path, sizeof path, "%s/%s/fd", reader->proc_root, pid);
     dir = opendir(path);
     if (!dir) {
-        return 0; /* another user's */
+        return 0; /* process of another user */
     }
     while (looked++ < OPEN_FILES_MAX && (entry = readdir(dir))) {
         char target[NTK_PATH_BYTES];
@@ -210,7 +211,7 @@ static uint64_t held_devices(const struct reader *reader, const char *pid, uint6
     return held;
 }
 
-/* The name before the version in a line of maps: libnrt.so.1 is a link to libnrt.so.2.31.24.0. */
+/* Reads the version from a name in a line of maps: libnrt.so.1 is a link to libnrt.so.2.31.24.0. */
 static void read_version(const char *name, char *version, size_t version_bytes)
 {
     size_t bytes = strspn(name, "0123456789.");
@@ -220,7 +221,8 @@ static void read_version(const char *name, char *version, size_t version_bytes)
     }
 }
 
-/* Whether the runtime's library is mapped; its version if the file name has one, else "". */
+/* Returns true if the runtime's library is mapped, with its version if the file name has one, else
+ * "". */
 static bool maps_runtime(const struct reader *reader, uint32_t pid, char *version,
                          size_t version_bytes)
 {
@@ -295,7 +297,7 @@ static void add_holders(struct reader *reader, bool all)
     }
 }
 
-/* The file that the agent of this hooks folder has open, as /proc shows it. */
+/* Finds the file that the agent of this hooks folder has open, as /proc shows it. */
 static void find_mark(struct reader *reader, const char *hooks_dir)
 {
     char folder[NTK_PATH_BYTES];
@@ -342,7 +344,7 @@ int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_sof
         }
         find_mark(&reader, options->hooks_dir);
     }
-    if (!is_software || options->all_processes) { /* a software machine has no nodes */
+    if (!is_software || options->all_processes) { /* a software machine has no device nodes */
         add_holders(&reader, options->all_processes);
     }
     if (reader.failed) {

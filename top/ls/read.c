@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read - devices and the machine around them. */
+/* read - reads devices and the machine around them. */
 #include "top/ls/read.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machin
     }
 }
 
-/* Devices without a node cannot be used here: those of other containers. */
+/* Removes devices without a node, which belong to other containers and cannot be used here. */
 static int hide_devices(uint64_t nodes, struct ntk_ls_machine *machine, struct ntk_err *err)
 {
     size_t kept = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read - the machine's current state: the device tree through shared/device, runtimes through
+ * read - reads the machine's current state: the device tree through shared/device, runtimes through
  * their segments, holders of /dev/neuronN and command lines through /proc.
  *
  * It writes nothing and takes no lock, so that any number of readers may run at a time.
@@ -18,11 +18,11 @@ extern "C" {
 #endif
 
 struct ntk_ls_read_options {
-    const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: found */
-    const char *driver_sysfs; /* NULL: "/sys" (tests) */
+    const char *sysfs_root;   /* a tree that replaces /sys; NULL: the tree is searched for */
+    const char *driver_sysfs; /* NULL for "/sys"; set by tests */
     const char *hooks_dir;    /* NULL: see shared/abi/paths.h */
-    const char *proc_root;    /* NULL: "/proc" */
-    const char *dev_root;     /* NULL: "/dev" */
+    const char *proc_root;    /* NULL for "/proc" */
+    const char *dev_root;     /* NULL for "/dev" */
     bool all_devices;         /* include devices without a node */
     bool all_processes;       /* include processes without a runtime: agents, and this one */
 };
@@ -35,9 +35,9 @@ struct ntk_ls_read_options {
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 
-/* Inside the module. Adds the processes that use devices in the machine; *out_lnc is the LNC on
- * which the running runtimes agree, else unchanged; *answer gets the instance types that they
- * report. -ENOMEM. */
+/* Private to this folder. Adds the processes that use devices in the machine; *out_lnc is the LNC
+ * that is the same in all running runtimes, else unchanged; *answer gets the instance types that
+ * they report. -ENOMEM. */
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
                           struct ntk_ls_machine *machine, uint32_t *out_lnc,
                           struct ntk_machine_answer *answer, struct ntk_err *err);

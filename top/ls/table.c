@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* table - columns as wide as their widest cell; columns that are empty in every row are omitted. */
+/* table - writes columns as wide as their widest cell; columns that are empty in every row are
+ * omitted. */
 #include "top/ls/table.h"
 
 #include <string.h>
@@ -46,8 +47,8 @@ struct layout {
     enum ntk_ls_form form;
     size_t command_cells;
     bool short_bdf;
-    bool separates; /* a rule below each device */
-    uint32_t used;  /* mask of the columns that have a value somewhere */
+    bool separates; /* draws a line below each device */
+    uint32_t used;  /* mask of the columns that have a value in a row */
     struct ntk_text_table table;
     struct ntk_buf cell;
 };
@@ -101,7 +102,8 @@ static void write_bdf(const char *bdf, bool is_short, struct ntk_buf *out)
     ntk_buf_add_text(out, is_short && domain_end ? domain_end + 1 : bdf);
 }
 
-/* Without `device`: a further row of the device before. Without `process`: it has no user. */
+/* Writes a cell. Without `device`, the row belongs to the previous device. Without `process`, the
+ * device has no user. */
 static void write_cell(const struct layout *layout, enum column column,
                        const struct ntk_ls_device *device, const struct ntk_ls_process *process,
                        struct ntk_buf *out)
@@ -156,7 +158,7 @@ static void write_cell(const struct layout *layout, enum column column,
 
 /* ---- rows ---- */
 
-/* Without `device`: a further row of the device before. */
+/* Adds a row. Without `device`, it belongs to the previous device. */
 static void add_row(struct layout *layout, const struct ntk_ls_device *device,
                     const struct ntk_ls_process *process)
 {
@@ -169,7 +171,7 @@ static void add_row(struct layout *layout, const struct ntk_ls_device *device,
     }
 }
 
-/* A device with its first process, then its further ones. */
+/* Adds a device with its first process, then its other processes. */
 static void add_device(struct layout *layout, const struct ntk_ls_machine *machine,
                        const struct ntk_ls_device *device)
 {
@@ -191,7 +193,8 @@ static void add_device(struct layout *layout, const struct ntk_ls_machine *machi
     }
 }
 
-/* Whether devices take separate lines: a form requires it, or one has several processes. */
+/* Returns true if devices have lines between them: if the form requires it, or if a device has
+ * several processes. */
 static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form form)
 {
     for (size_t i = 0; i < machine->device_count && form != NTK_LS_FORM_TOPOLOGY; i++) {
@@ -206,8 +209,8 @@ static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form for
     return form == NTK_LS_FORM_ALL || form == NTK_LS_FORM_WIDE_ALL;
 }
 
-/* The columns of the form; the narrow ones appear together with the processes that they
- * describe. */
+/* Returns true for columns of the form; narrow columns are shown together with the processes that
+ * they describe. */
 static bool is_wanted(const struct ntk_ls_machine *machine, enum ntk_ls_form form, size_t column)
 {
     if (form == NTK_LS_FORM_TOPOLOGY) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topology - the drawing of each shape. */
+/* topology - draws each shape. */
 #include "top/ls/topology.h"
 
 #define SIDE NTK_TOPOLOGY_SIDE
@@ -32,7 +32,7 @@ static bool are_links_readable(const struct ntk_ls_machine *machine)
     return true;
 }
 
-/* Devices side by side. */
+/* Writes devices in one line. */
 static void write_line(size_t first, size_t count, struct ntk_buf *out)
 {
     for (size_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static void write_line(size_t first, size_t count, struct ntk_buf *out)
     }
 }
 
-/* One mark under or above each column. */
+/* Writes one mark under or above each column. */
 static void write_marks(const char *mark, struct ntk_buf *out)
 {
     for (size_t column = 0; column < SIDE; column++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topology - the links between the devices as a drawing, made from their lists of neighbours. Pure.
+ * topology - draws the links between the devices, from their lists of neighbours.
  */
 #ifndef NTK_TOP_LS_TOPOLOGY_H
 #define NTK_TOP_LS_TOPOLOGY_H
@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 enum ntk_topology ntk_ls_topology_find(const struct ntk_ls_machine *machine);
-/* Title, drawing and legend; nothing for one device. */
+/* Writes title, drawing and legend; nothing for one device. */
 void ntk_ls_topology_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -15,21 +15,21 @@
 #include "shared/device/soft_holder.h"
 
 #define CORES_MAX (NTK_DEVICES_MAX * NTK_DEVICE_CORES_MAX)
-#define HOLDERS_MAX 4u                          /* of a core */
+#define HOLDERS_MAX 4u                          /* maximum per core */
 #define IDLE_STALE_NS (600 * NTK_NS_PER_SECOND) /* time without an execution */
 
 struct holder {
-    uint32_t pid; /* NTK_SOFT_HOLDER_ELSEWHERE: in another container */
+    uint32_t pid; /* NTK_SOFT_HOLDER_ELSEWHERE if in another container */
     uint64_t since_ns;
-    const struct ntk_ls_process *process; /* NULL: only its lock is visible */
-    const char *by;                       /* how it is known */
+    const struct ntk_ls_process *process; /* NULL if only its lock is visible */
+    const char *by;                       /* evidence for the holder */
 };
 
 struct core {
     uint32_t core;
     uint32_t device;
-    uint32_t killed_pid; /* held it and was killed; 0 none */
-    bool is_hidden;      /* others may hold it that this user cannot see */
+    uint32_t killed_pid; /* process that held it and was killed; 0 if none */
+    bool is_hidden;      /* processes that this user cannot see may hold it */
     size_t holder_count;
     struct holder holders[HOLDERS_MAX];
 };
@@ -50,7 +50,7 @@ static void holder_add(struct core *core, const struct holder *holder)
     }
 }
 
-/* Holders of `count` physical cores of the device, from `first` on. */
+/* Finds holders of `count` physical cores of the device, from `first` on. */
 static void core_look(const struct ntk_ls_read_options *options,
                       const struct ntk_ls_machine *machine, const struct ntk_device_info *device,
                       uint32_t first, struct core *core)
@@ -79,7 +79,7 @@ static void core_look(const struct ntk_ls_read_options *options,
     core->is_hidden = core->holder_count == 0 && !machine->is_software && geteuid() != 0;
 }
 
-/* The sign that a process holds the core without working; "" none. */
+/* Returns the sign that a process holds the core without working; "" if none. */
 static const char *stale_format(const struct holder *holder, const struct ntk_process *facts,
                                 char *buf, size_t buf_bytes)
 {

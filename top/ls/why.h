@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why - the processes that hold logical cores: the cause of "NeuronCore(s) not available".
+ * why - finds the processes that hold logical cores: the cause of "NeuronCore(s) not available".
  *
  * Holders come from the locks of the software machine, from segments, and from processes that have
- * a device's node open. Each comes with the signs that it may be stale.
+ * a device's node open. Each is printed with the signs that it may be stale.
  *
  * Threads: one.
  */
@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /* cores: a list such as "0-3,8". Adds lines, or a JSON object, to out. *out_is_free: every core is
- * known to be free. -EINVAL for an invalid list or one without a core of this machine; else as
- * ntk_ls_read(). */
+ * known to be free. -EINVAL for an invalid list or a list without a core of this machine; otherwise
+ * the same as ntk_ls_read(). */
 int ntk_ls_why(const struct ntk_ls_read_options *options, const char *cores, bool as_json,
                struct ntk_buf *out, bool *out_is_free, struct ntk_err *err);
 

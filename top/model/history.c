@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* history - rings of slots, each with its number, so that an old slot is not mistaken for a new
- * one. */
+/* history - stores rings of slots, each with its number, so that an old slot is not mistaken for a
+ * new one. */
 #include "top/model/history.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "shared/base/clock.h"
 
 #define NO_SLOT UINT64_MAX
-#define FULL 0.999f /* share of a slot that counts as known completely */
+#define FULL 0.999f /* share above which a slot counts as completely known */
 
 static const struct {
     uint64_t slot_ns;
@@ -64,7 +64,7 @@ int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count)
     return 0;
 }
 
-/* The values of a slot, cleared if they belonged to another time. */
+/* Returns the values of a slot, cleared if they belonged to another time. */
 static struct ntk_top_history_value *take_slot(struct ntk_top_history *history, int g,
                                                uint64_t slot)
 {
@@ -97,7 +97,8 @@ static void add_to_slot(struct ntk_top_history_value *values, size_t count, cons
     }
 }
 
-/* Whether the slot already has data that is closer to the shown moment, and not after it. */
+/* Returns true if the slot already has data that is closer to the shown moment, and not after
+ * it. */
 static bool is_nearer(uint64_t there, uint64_t slot, uint64_t shown_slot)
 {
     return there != NO_SLOT && there > slot && there <= shown_slot;
@@ -141,7 +142,7 @@ void ntk_top_history_add_past(struct ntk_top_history *history, uint64_t end_ns, 
     add(history, end_ns, period_ns, shown_ns, values);
 }
 
-/* The finest grain that reaches back that far. */
+/* Returns the finest grain that reaches back that far. */
 static int grain_of(uint64_t span_ns)
 {
     int g = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history - measurements by time: a bounded memory of several series.
+ * history - stores measurements by time: several series in bounded memory.
  *
  * Time is divided into slots by the clock, not by samples: a value holds for its period, and every
  * slot keeps the time-weighted mean of its values. So the refresh rate changes no graph, a time
@@ -21,11 +21,11 @@
 
 struct ntk_top_history_value {
     float mean;
-    float known; /* share of the slot that is known; 0: nothing */
+    float known; /* known share of the slot; 0 if nothing is known */
 };
 
 struct ntk_top_history_grain {
-    uint64_t *slots;                      /* number since 1970 of the slot in this place */
+    uint64_t *slots;                      /* number of the slot since 1970, by position */
     struct ntk_top_history_value *values; /* by slot, then series */
 };
 
@@ -34,20 +34,20 @@ struct ntk_top_history {
     struct ntk_top_history_grain grains[NTK_TOP_HISTORY_GRAINS];
 };
 
-/* A zeroed one is accepted: it has no series. */
+/* Accepts a zeroed struct, which has no series. */
 void ntk_top_history_fini(struct ntk_top_history *history);
-/* Forgets everything. 0 or -ENOMEM, which leaves it without series. */
+/* Drops all data. Returns 0 or -ENOMEM; after -ENOMEM there are no series. */
 int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count);
-/* series_count values for the period that ends at end_ns (since 1970); NAN is unknown. */
+/* Adds series_count values for the period that ends at end_ns (since 1970); NAN is unknown. */
 void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                          const float *values);
-/* Same, for a time before the shown moment: data nearer to it is not overwritten. */
+/* Same, for a time before the shown moment: data nearer to that moment is not overwritten. */
 void ntk_top_history_add_past(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                               uint64_t shown_ns, const float *values);
 /*
- * out[0 .. count) is the mean of each of the count equal parts of span_ns before end_ns, NAN if
- * unknown. Parts begin at multiples of their length, so that they stay the same while the end
- * moves; the last one includes the end.
+ * Reads into out[0 .. count) the mean of each of the count equal parts of span_ns before end_ns,
+ * NAN if unknown. Parts begin at multiples of their length, so that they stay the same while the
+ * end moves; the last one includes the end.
  */
 void ntk_top_history_read(const struct ntk_top_history *history, size_t series, uint64_t end_ns,
                           uint64_t span_ns, size_t count, float *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model - the last snapshot, projected to the selected tab. */
+/* model - projects the last snapshot to the selected tab. */
 #include "top/model/model.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
 
 /* ---- projection ---- */
 
-/* NULL in the tab of all applications. */
+/* Returns NULL in the tab of all applications. */
 const struct ntk_runtime_sample *ntk_top_model_tab_runtime(const struct ntk_top_model *model)
 {
     const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
@@ -93,7 +93,7 @@ bool ntk_top_model_is_listed(const struct ntk_top_model *model, size_t runtime_i
             strcmp(model->snapshot->runtimes[runtime_index].user, model->my_user) == 0);
 }
 
-/* Without a device tree, the machine that the applications report. */
+/* Returns the machine that the applications report, if there is no device tree. */
 static const struct ntk_machine *machine_of_runtimes(const struct ntk_snapshot *snapshot,
                                                      uint32_t *out_lnc)
 {
@@ -160,7 +160,7 @@ static int project_machine(struct ntk_top_model *model)
     return 0;
 }
 
-/* The snapshot's data of a logical core: of the application, or of all. */
+/* Finds the snapshot's data of a logical core: for the application, or for all. */
 static bool find_listed(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
                         uint32_t logical, struct ntk_core_sample *out)
 {
@@ -182,7 +182,7 @@ static bool find_listed(const struct ntk_top_model *model, const struct ntk_runt
     return false;
 }
 
-/* The same, except that a core that is known to be idle because it is not listed has zeros. */
+/* Same, except that a core that is known to be idle because it is not listed has zeros. */
 static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
                       uint32_t logical, struct ntk_core_sample *out)
 {
@@ -196,7 +196,8 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
     return out->has != 0;
 }
 
-/* Cores of other applications are known to be idle for this one, if its cores are measured. */
+/* Returns the known fields: cores of other applications are idle for this one, if its cores are
+ * measured. */
 static uint32_t core_fields_of(const struct ntk_runtime_sample *runtime)
 {
     uint32_t reported = 0;
@@ -207,7 +208,8 @@ static uint32_t core_fields_of(const struct ntk_runtime_sample *runtime)
     return reported;
 }
 
-/* If only cores in use are listed, and every application reports its cores, the others are idle. */
+/* Returns the known fields of idle cores: if only cores in use are listed, and every application
+ * reports its cores, the others are idle. */
 static uint32_t idle_core_fields_of(const struct ntk_top_model *model,
                                     const struct ntk_snapshot *snapshot)
 {
@@ -334,7 +336,7 @@ static void add_total(struct ntk_top_bytes *bytes, const struct ntk_memory_total
     *is_unreported = *is_unreported || !total->known;
 }
 
-/* A sum covers reported values: it is unknown if there are none and an application does not
+/* Computes sums of reported values: a sum is unknown if there are none and an application does not
  * report. */
 static void project_memory(struct ntk_top_model *model)
 {
@@ -378,13 +380,13 @@ static void project_memory(struct ntk_top_model *model)
     }
 }
 
-/* NULL for one that the tab does not show. */
+/* Returns NULL for a runtime that the tab does not show. */
 static const struct ntk_runtime_sample *runtime_in_tab(const struct ntk_top_model *model, size_t i)
 {
     return ntk_top_model_is_in_tab(model, i) ? &model->snapshot->runtimes[i] : NULL;
 }
 
-/* Sums with values that only some applications report. */
+/* Notes sums with values that only some applications report. */
 static void notice_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -413,7 +415,7 @@ static bool is_uncounted(const struct ntk_runtime_sample *runtime)
     return runtime->executions_counted != NTK_EXECUTIONS_ALL;
 }
 
-/* Facts about an application that hooks around another runtime do not know. */
+/* Notes facts about an application that are unknown to hooks around another runtime. */
 static void notice_hooks(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -442,7 +444,7 @@ static void notice_hooks(struct ntk_top_model *model)
     }
 }
 
-/* One line, with the most important cause first. */
+/* Writes one line, with the most important cause first. */
 static void project_notice(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -497,7 +499,7 @@ static int project_list(struct ntk_top_model *model, enum ntk_top_view_id id)
     return ret < 0 ? ret : ntk_top_table_end(table);
 }
 
-/* The list or the tree of the open view. */
+/* Projects the list or the tree of the open view. */
 static int project_view(struct ntk_top_model *model)
 {
     int ret;
@@ -509,7 +511,7 @@ static int project_view(struct ntk_top_model *model)
     return ret < 0 ? ret : ntk_top_model_tree_build(model);
 }
 
-/* Everything that depends on the tab. */
+/* Projects all data that depends on the tab. */
 static int project(struct ntk_top_model *model)
 {
     if (!model->snapshot) {
@@ -608,7 +610,7 @@ void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index)
         model->tab_start_time = runtime->start_time;
         model->tab_pid = runtime->header_pid;
     }
-    (void)project(model); /* if out of memory, the tree is shorter until the next snapshot */
+    (void)project(model); /* out of memory: the tree is shorter until the next snapshot */
 }
 
 const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model)
@@ -627,12 +629,12 @@ const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_mod
 
 void ntk_top_model_project_list(struct ntk_top_model *model, enum ntk_top_view_id id)
 {
-    (void)project_list(model, id); /* as above */
+    (void)project_list(model, id); /* out of memory: the list is shorter until the next snapshot */
 }
 
 void ntk_top_model_project_view(struct ntk_top_model *model)
 {
-    (void)project_view(model); /* if out of memory, the list is shorter until the next snapshot */
+    (void)project_view(model); /* out of memory: the list is shorter until the next snapshot */
 }
 
 /* ---- for views ---- */
@@ -647,7 +649,7 @@ void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows)
     } else if (model->cursor_index >= model->tree_first + rows) {
         model->tree_first = model->cursor_index - rows + 1;
     }
-    /* No empty rows at the end if rows are scrolled out above. */
+    /* There must be no empty rows at the end if rows are scrolled out above. */
     if (model->tree_first + rows > count) {
         model->tree_first = count > rows ? count - rows : 0;
     }

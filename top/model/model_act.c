@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_act - the effects of the user's actions on a model. */
+/* model_act - applies actions of the user to a model. */
 #include "top/model/model.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded)
     (void)ntk_top_model_tree_build(model);
 }
 
-/* Collapses everything if it is already expanded. */
+/* Expands everything, or collapses everything if it is already expanded. */
 static void toggle_all(struct ntk_top_model *model)
 {
     bool is_all_expanded = true;
@@ -84,7 +84,8 @@ static size_t page_of(const struct ntk_top_model *model)
     return model->tree_page > 1 ? model->tree_page - 1 : 1;
 }
 
-/* While the help page is open, keys only move or close it, so that no hidden state changes. */
+/* Handles an action on the help page, where keys only move or close it, so that no hidden state
+ * changes. */
 static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top_action action)
 {
     size_t page = model->help_page > 1 ? model->help_page : 1;
@@ -137,7 +138,7 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key)
            ntk_top_table_key(&model->tables[model->view], key);
 }
 
-/* The next view in that direction that can show something. */
+/* Opens the next view in that direction that has content. */
 static void step_view(struct ntk_top_model *model, unsigned step)
 {
     unsigned view = model->view;
@@ -158,7 +159,8 @@ static void follow(struct ntk_top_model *model)
     }
 }
 
-/* Actions that are the same in every view except the tree. False: the general meaning. */
+/* Handles actions that are the same in every view except the tree. Returns false if the general
+ * meaning applies. */
 static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -221,8 +223,8 @@ bool ntk_top_model_shows_model_latency(const struct ntk_top_model *model)
     return model->page.is_open || model->view == NTK_TOP_VIEW_MODELS;
 }
 
-/* The vendor's layout shows the CPU time of all in its bars, a page that of its application; a list
- * is also sorted and searched by columns without room. */
+/* The vendor's layout shows the CPU time of all applications in its bars, a page shows its
+ * application; a list is also sorted and searched by columns that are not visible. */
 bool ntk_top_model_shows_usage(const struct ntk_top_model *model)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -241,7 +243,8 @@ bool ntk_top_model_has_settings_open(const struct ntk_top_model *model)
     return model->settings && model->settings->is_open;
 }
 
-/* On the page of settings, keys of the tree move and change; others do nothing. */
+/* Handles an action on the page of settings: keys of the tree move and change; others do
+ * nothing. */
 static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_action action,
                             int argument)
 {
@@ -258,7 +261,7 @@ static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_acti
     case NTK_TOP_ACTION_COLLAPSE:
     case NTK_TOP_ACTION_EXPAND:
     case NTK_TOP_ACTION_TOGGLE:
-    case NTK_TOP_ACTION_FREEZE: /* the space bar */
+    case NTK_TOP_ACTION_FREEZE: /* space bar */
         ntk_top_settings_step(settings, (enum ntk_top_setting)settings->row,
                               action == NTK_TOP_ACTION_COLLAPSE ? -1 : 1);
         break;
@@ -271,7 +274,7 @@ static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_acti
     }
 }
 
-/* Moves the cursor of the tree; whether the action does that. */
+/* Moves the cursor of the tree; returns false for other actions. */
 static bool move_cursor(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
     size_t cursor = model->cursor_index;
@@ -388,7 +391,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         model->with_help = true;
         model->help_first = 0;
         break;
-    default: /* for the source, the program or another view */
+    default: /* actions for the source, the program or another view */
         return NTK_TOP_NOTHING;
     }
     return NTK_TOP_REDRAW;

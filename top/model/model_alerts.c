@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_alerts - the state of each core over the snapshots, and the line. */
+/* model_alerts - tracks the state of each core over the snapshots, and writes the line. */
 #include "top/model/model_alerts.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include "top/base/format.h"
 #include "top/model/model_errors.h"
 
-#define NAMED_MAX 3 /* cores that the line names */
+#define NAMED_MAX 3 /* maximum number of cores in the line */
 
 struct ntk_top_alerts_core {
     uint64_t dead_since_ns;
-    uint64_t still_since_ns; /* work is in flight, and nothing has begun or ended since then */
+    uint64_t still_since_ns; /* time since which work is in flight, but none has begun or ended */
 };
 
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts)
@@ -41,7 +41,8 @@ int ntk_top_model_alerts_dup(const struct ntk_top_alerts *alerts, struct ntk_top
     return 0;
 }
 
-/* Another machine has other cores; a time that goes back is a rewound recording. */
+/* Adapts to the machine: another machine has other cores; if time goes back, a recording was
+ * rewound. */
 static int fit(struct ntk_top_model *model)
 {
     struct ntk_top_alerts *alerts = &model->watch.alerts;
@@ -66,7 +67,7 @@ static int fit(struct ntk_top_model *model)
     return 0;
 }
 
-/* A process runs there that would report it. */
+/* Returns true if a process runs on the core that would report it. */
 static bool is_owned(const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -196,7 +197,7 @@ static void begin_part(struct ntk_buf *line)
     ntk_buf_add_text(line, line->bytes_count > 0 ? "; " : "");
 }
 
-/* " since 18:02:11", local time; nothing where the time is unknown (0). */
+/* Adds a local time such as " since 18:02:11"; nothing if the time is unknown (0). */
 static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
 {
     time_t seconds = (time_t)(at_ns / NTK_NS_PER_SECOND);
@@ -209,7 +210,8 @@ static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
     }
 }
 
-/* "ND0 NC1, ND3 NC0 dead since 18:02:11"; the time is that of the first. */
+/* Adds cores, such as "ND0 NC1, ND3 NC0 dead since 18:02:11"; the time belongs to the first
+ * core. */
 static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state state,
                       const char *words, struct ntk_buf *line)
 {
@@ -285,8 +287,8 @@ const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_
                : "";
 }
 
-/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the worst
- * device. No alert if no action is needed, or if the dead core has one already. */
+/* Adds the worst device, such as "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver)
+ * and 2 more devices". No alert if no action is needed, or if the dead core has one already. */
 static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
 {
     const struct ntk_device_sample *worst = NULL;
@@ -322,7 +324,7 @@ static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
     }
 }
 
-/* ", the last 5s ago" */
+/* Adds a text such as ", the last 5s ago". */
 static void add_last(uint64_t ago_ns, struct ntk_buf *line)
 {
     char ago[NTK_TOP_FORMAT_BYTES];
@@ -334,7 +336,7 @@ static void add_last(uint64_t ago_ns, struct ntk_buf *line)
     }
 }
 
-/* "trainer (pid 4711) killed by SIGKILL at 18:02:11 and 2 more" */
+/* Adds a text such as "trainer (pid 4711) killed by SIGKILL at 18:02:11 and 2 more". */
 static void add_failed(const struct ntk_top_alerts *alerts, struct ntk_buf *line)
 {
     if (!has_failed_recently(alerts)) {

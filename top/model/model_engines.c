@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_engines - the work of the engines of each core in the period, of the selected application
- * or all. */
+/* model_engines - lists the work of the engines on each core in the period, for the selected
+ * application or all. */
 #include "top/model/model_engines.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "top/base/format.h"
 #include "top/model/model_alerts.h"
 
-/* "train idle 12m", "train idle 3h" */
+/* Adds a text such as "train idle 12m" or "train idle 3h". */
 static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_top_cell *cell)
 {
     char age[NTK_TOP_FORMAT_BYTES];
@@ -20,8 +20,8 @@ static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_t
     }
 }
 
-/* The application that owns the logical core, the number of others with a part of it, and the time
- * for which it ran nothing for any of them, as far as they report it. */
+/* Fills the application that owns the logical core, the number of others with a part of it, and the
+ * time for which the core ran nothing for any of them, as far as they report it. */
 static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *table,
                        uint32_t logical, struct ntk_top_cell *cell)
 {
@@ -67,7 +67,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
         double flops;
 
         if (!is_known && !is_all) {
-            continue; /* does not belong to the application */
+            continue; /* the core does not belong to the application */
         }
         if (!is_known) {
             core = (struct ntk_core_sample){ 0 };

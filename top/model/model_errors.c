@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_errors - counters of errors, remembered beyond their snapshots.
+ * model_errors - keeps counters of errors beyond their snapshots.
  *
  * When time goes back (a recording was rewound), counting starts again, so that nothing counts
  * twice.
@@ -21,11 +21,11 @@
 enum kind {
     KIND_CORRECTED, /* corrected ECC errors */
     KIND_UNCORRECTED,
-    KIND_REPAIRABLE, /* the same, repaired by a reset */
+    KIND_REPAIRABLE, /* ECC errors repaired by a reset */
     KIND_OUTCOME,
-    /* the same executions by cause: text after the outcomes, in no row and no sum */
+    /* Executions by cause: text after the outcomes, in no row and no sum */
     KIND_CLASS,
-    KIND_EXIT, /* the application failed: its last sample says how */
+    KIND_EXIT, /* the application failed; its last sample has the reason */
 };
 
 struct counter {
@@ -33,16 +33,16 @@ struct counter {
     enum kind kind;
     bool has_total;
     uint64_t total;
-    uint64_t period; /* of the last snapshot with this counter */
-    uint64_t at_ns;  /* of that snapshot */
+    uint64_t period; /* last snapshot with this counter */
+    uint64_t at_ns;  /* time of that snapshot */
     uint64_t seen;
-    uint64_t last_ns;       /* time of its last increase; 0 never */
-    uint64_t runtime_key;   /* 0: of a device */
-    char where[TEXT_BYTES]; /* of an application: its tag */
+    uint64_t last_ns;       /* time of its last increase; 0 for never */
+    uint64_t runtime_key;   /* 0 for a device */
+    char where[TEXT_BYTES]; /* for an application: its tag */
     uint32_t device_index;
     const char *what;
     struct ntk_exit exit;
-    bool was_open; /* its runtime */
+    bool was_open; /* its runtime was open */
 };
 
 static const struct {
@@ -86,8 +86,8 @@ int ntk_top_model_errors_dup(const struct ntk_top_errors *errors, struct ntk_top
     return 0;
 }
 
-/* The counter of the key, created if there is room. NULL without: *out_ret shows whether memory is
- * missing. */
+/* Returns the counter of the key, created if there is space. NULL if not: *out_ret shows if memory
+ * is missing. */
 static struct counter *take_counter(struct ntk_top_errors *errors, uint64_t key, int *out_ret)
 {
     struct counter *counter = ntk_map_get_number(&errors->counters, key);
@@ -139,7 +139,7 @@ static int observe_device(struct ntk_top_errors *errors, const struct ntk_snapsh
     return ret;
 }
 
-/* Counters at zero are not listed, because there are many applications. */
+/* Observes a count; counters at zero are not listed, because there are many applications. */
 static int observe_count(struct ntk_top_errors *errors, const struct ntk_snapshot *snapshot,
                          const struct ntk_runtime_sample *runtime, enum kind kind, int index)
 {
@@ -223,7 +223,7 @@ int ntk_top_model_errors_observe(struct ntk_top_model *model)
     return ret;
 }
 
-/* The tab of a counter's application; 0 for a device, or if it is gone. */
+/* Returns the tab of a counter's application; 0 for a device, or if the application is gone. */
 static size_t tab_of(const struct ntk_top_model *model, const struct counter *counter)
 {
     for (size_t r = 0; counter->runtime_key && r < model->snapshot->runtime_count; r++) {
@@ -249,7 +249,7 @@ static enum ntk_top_row_kind row_kind(const struct counter *counter, uint64_t no
     return has_counted(counter) ? NTK_TOP_ROW_NORMAL : NTK_TOP_ROW_DIM;
 }
 
-/* "7 transient, 1 hardware": the causes of the failed executions of an application. */
+/* Returns the causes of an application's failed executions, such as "7 transient, 1 hardware". */
 static const char *causes_of(const struct ntk_top_model *model, struct ntk_top_table *table,
                              uint64_t runtime_key)
 {
@@ -281,7 +281,7 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_ERRORS_WHERE] = ntk_top_cell_text(
         counter->runtime_key ? ntk_top_table_text(table, "%s", counter->where)
                              : ntk_top_table_text(table, "ND%u", counter->device_index));
-    /* Devices by their number, then applications. */
+    /* Devices are sorted by number, before applications. */
     cells[NTK_TOP_ERRORS_WHERE].value =
         counter->runtime_key ? NTK_SNAPSHOT_DEVICES_MAX : counter->device_index;
     char label[NTK_TOP_LABEL_BYTES];
@@ -308,7 +308,7 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
     return 0;
 }
 
-/* A core that is dead or stuck. */
+/* Adds a row for a core that is dead or stuck. */
 static int add_core_row(struct ntk_top_model *model, struct ntk_top_table *table, uint32_t core)
 {
     uint64_t now_ns = model->snapshot->realtime_ns;
@@ -340,7 +340,7 @@ int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *tabl
             return -ENOMEM;
         }
     }
-    /* Zeros are not listed: the line above covers them. */
+    /* Zeros are not listed, because the line above covers them. */
     ntk_map_each(entry, &model->watch.errors.counters) {
         const struct counter *counter = entry->value;
         size_t tab = tab_of(model, counter);
@@ -374,8 +374,8 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
     }
 }
 
-/* An uncorrected error remains until the device's driver is loaded again; a repairable one is shown
- * only while it happens. */
+/* Returns the uncorrected errors. An uncorrected error remains until the device's driver is loaded
+ * again; a repairable error is only shown while it happens. */
 static uint64_t not_corrected(const struct counter *counter)
 {
     bool is_lasting = counter->kind == KIND_UNCORRECTED && counter->has_total;
@@ -389,7 +389,7 @@ void ntk_top_model_errors_news(const struct ntk_top_model *model, uint64_t recen
                                struct ntk_top_errors_news *out)
 {
     uint64_t now_ns = model->watch.errors.last_ns;
-    uint64_t devices = 0; /* a bit each */
+    uint64_t devices = 0; /* one bit per device */
     uint64_t last_ns = 0;
     struct ntk_map tags = { 0 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_events - events: the memory log, errors, loads, captures, marks. */
+/* model_events - lists events: the memory log, errors, loads, captures, marks. */
 #include "top/model/model_events.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "top/base/cells.h"
 #include "top/base/format.h"
 
-#define PREFIX "execute_" /* prefix of names in the device tree: all here are of executions */
+/* prefix of names in the device tree: all statuses here belong to executions */
+#define PREFIX "execute_"
 
 static const char *const kind_names[NTK_TOP_EVENT_END + 1] = {
     [NTK_EVENT_MEM_ALLOC] = "alloc",       [NTK_EVENT_MEM_FREE] = "free",
@@ -30,7 +31,7 @@ static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
     [NTK_ERROR_CODE_RESET] = "device reset",
 };
 
-/* "5 timeout": a status with the name of its folder in the device tree. */
+/* Returns a status such as "5 timeout", with the name of its folder in the device tree. */
 static const char *status_text(struct ntk_top_table *table, uint32_t status)
 {
     static const char *const folders[] = {
@@ -53,7 +54,8 @@ static struct ntk_exit exit_of(const struct ntk_event_sample *end)
     return (struct ntk_exit){ (enum ntk_exit_kind)end->error_code, end->status };
 }
 
-/* The object that was allocated or freed, or that failed and why. "" if the kind is enough. */
+/* Returns the object that was allocated or freed, or that failed and the reason. "" if the kind is
+ * enough. */
 static const char *what(const struct ntk_top_model *model, struct ntk_top_table *table,
                         const struct ntk_event_sample *sample)
 {
@@ -77,7 +79,7 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
                        : ntk_top_table_text(table, "%s", name);
         }
         if (sample->status == 0) {
-            return "hardware error"; /* older recordings have no more */
+            return "hardware error"; /* older recordings only have this */
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],
@@ -110,7 +112,7 @@ static bool has_bytes(const struct ntk_event_sample *sample)
             sample->bytes > 0);
 }
 
-/* The log continues while a frozen screen shows an earlier state. */
+/* Keeps a text, because the log continues while a frozen screen shows an earlier state. */
 static struct ntk_top_cell keep(struct ntk_top_table *table, const char *text)
 {
     return ntk_top_cell_text(text[0] ? ntk_top_table_text(table, "%s", text) : "");
@@ -158,7 +160,8 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_EVENTS_THREAD] = ntk_top_cell_if(sample->tid > 0, sample->tid);
 }
 
-/* The tab of an event's process, 0 if it is gone. Neighbours often have the same process. */
+/* Returns the tab of an event's process, 0 if it is gone. Neighbours often have the same
+ * process. */
 static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event_sample *sample,
                      size_t last)
 {
@@ -173,7 +176,7 @@ static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event
     return 0;
 }
 
-/* An event without a failure, such as a corrected bit, is a warning. */
+/* Returns the kind of row: an event without a failure, such as a corrected bit, is a warning. */
 static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 {
     bool is_failure = sample->kind == NTK_TOP_EVENT_END
@@ -185,8 +188,9 @@ static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
                                              : NTK_TOP_ROW_NORMAL;
 }
 
-/* The log has the newest events, also while an earlier moment is shown. A snapshot may list events
- * that are a little later than itself. */
+/* Returns true if the event is later than the shown moment: the log has the newest events even
+ * while an earlier moment is shown. A snapshot may list events that are slightly later than
+ * itself. */
 static bool is_later(const struct ntk_top_model *model, const struct ntk_top_event *event)
 {
     uint64_t shown_ns = model->snapshot ? model->snapshot->realtime_ns : UINT64_MAX;
@@ -218,7 +222,7 @@ int ntk_top_model_events_observe(struct ntk_top_model *model)
     return ntk_top_event_log_add(&model->events, model->snapshot);
 }
 
-/* Whether two events differ only in time and memory address. */
+/* Returns true if two events differ only in time and memory address. */
 static bool is_repeated(const struct ntk_top_event *a, const struct ntk_top_event *b)
 {
     const struct ntk_event_sample *x = &a->sample;
@@ -231,8 +235,8 @@ static bool is_repeated(const struct ntk_top_event *a, const struct ntk_top_even
            strcmp(a->model, b->model) == 0;
 }
 
-/* Counts the event in one of the last rows if that is equal; the row has the time of the newest,
- * the bytes and durations of all, and the identity of the oldest. */
+/* Counts the event in one of the last rows if that row has an equal event; the row has the time of
+ * the newest, the bytes and durations of all, and the identity of the oldest. */
 static bool fold(struct ntk_top_table *table, const struct ntk_top_event **newest,
                  const struct ntk_top_event *event)
 {
@@ -254,7 +258,7 @@ static bool fold(struct ntk_top_table *table, const struct ntk_top_event **newes
         if (cells[NTK_TOP_EVENTS_DURATION].present) {
             cells[NTK_TOP_EVENTS_DURATION].value += (double)event->sample.duration_ns;
         }
-        /* Each has its own. */
+        /* Each event has a different address. */
         cells[NTK_TOP_EVENTS_ADDRESS].present = false;
         cells[NTK_TOP_EVENTS_EXECUTION].present = false;
         if (cells[NTK_TOP_EVENTS_THREAD].value != event->sample.tid) {
@@ -278,12 +282,12 @@ bool ntk_top_model_events_act(struct ntk_top_model *model, int action, int argum
 
 int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table)
 {
-    /* Of the rows added last, by their number. */
+    /* Events of the rows added last, by number. */
     const struct ntk_top_event *newest[NTK_TOP_EVENTS_FOLD_ROWS];
     size_t count = ntk_top_event_log_kept(&model->events);
     size_t tab = 0;
 
-    /* From the newest to the oldest, so that events of one moment have that order, too. */
+    /* From the newest to the oldest, so that events of one moment are also in that order. */
     for (size_t i = count; i-- > 0;) {
         const struct ntk_top_event *event = ntk_top_event_log_get(&model->events, i);
         const struct ntk_event_sample *sample = &event->sample;

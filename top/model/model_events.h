@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_events - a row per event of the log; repeated ones share a row. */
+/* model_events - lists a row per event of the log; repeated events share a row. */
 #ifndef NTK_TOP_MODEL_MODEL_EVENTS_H
 #define NTK_TOP_MODEL_MODEL_EVENTS_H
 
@@ -23,16 +23,17 @@ enum ntk_top_events_column {
     NTK_TOP_EVENTS_COUNT,
 };
 
-/* An event that repeats one of this many rows above is counted there. */
+/* Number of rows above in which a repeated event is counted. */
 #define NTK_TOP_EVENTS_FOLD_ROWS 4
 
-/* The number of events ever; while an earlier moment is shown, of the kept ones up to it. */
+/* Returns the number of all events so far; while an earlier moment is shown, of the kept events up
+ * to it. */
 uint64_t ntk_top_model_events_count(const struct ntk_top_model *model);
-/* Keeps the events of every snapshot. 0 or -ENOMEM. */
+/* Keeps the events of every snapshot. Returns 0 or -ENOMEM. */
 int ntk_top_model_events_observe(struct ntk_top_model *model);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table);
-/* The key x: each event has a row, or repeated ones share one. */
+/* Handles the key x: each event has a row, or repeated events share a row. */
 bool ntk_top_model_events_act(struct ntk_top_model *model, int action, int argument);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * model_graphs - adds each snapshot to the history, and reads it for a tab.
  *
- * The history is of cores, not of applications: a core belongs to one of them at a time, so the
- * graph of an application is that of its cores.
+ * The history is kept by core, not by application: a core belongs to one application at a time, so
+ * the graph of an application shows its cores.
  */
 #include "top/model/model_graphs.h"
 
@@ -19,7 +19,7 @@
 static const uint64_t spans_ns[] = { MINUTE_NS,   5 * MINUTE_NS, 15 * MINUTE_NS, HOUR_NS,
                                      2 * HOUR_NS, 6 * HOUR_NS,   24 * HOUR_NS };
 #define SPAN_COUNT (sizeof spans_ns / sizeof *spans_ns)
-#define SPAN_FIRST 1 /* five minutes */
+#define SPAN_FIRST 1 /* index of the first span, five minutes */
 
 void ntk_top_model_graphs_init(struct ntk_top_graphs *graphs)
 {
@@ -32,7 +32,7 @@ void ntk_top_model_graphs_fini(struct ntk_top_graphs *graphs)
     free(graphs->now);
 }
 
-/* The series of a quantity: the total first, then the cores. */
+/* Returns the series of a quantity: the total first, then the cores. */
 static size_t series_of(const struct ntk_top_graphs *graphs, enum ntk_top_quantity quantity,
                         uint32_t core)
 {
@@ -40,7 +40,7 @@ static size_t series_of(const struct ntk_top_graphs *graphs, enum ntk_top_quanti
            (core == NTK_TOP_GRAPHS_TOTAL ? 0 : core + 1);
 }
 
-/* A value for each quantity; NAN if unknown. */
+/* Measures a value for each quantity; NAN if unknown. */
 static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_core_sample *core,
                          float out[NTK_TOP_QUANTITY_COUNT])
 {
@@ -59,8 +59,8 @@ static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
-/* The memory of each core that applications report. A core without a report is unknown while an
- * application does not report, and so is a part of it. */
+/* Measures the memory of each core that applications report. A core without a report is unknown
+ * while an application does not report, and so is a part of it. */
 static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, uint32_t core_count,
                            float *values)
 {
@@ -97,7 +97,7 @@ static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, ui
     }
 }
 
-/* Bytes that the driver counts on all devices; false if some device has no count. */
+/* Returns bytes that the driver counts on all devices; false if a device has no count. */
 static bool driver_memory(const struct ntk_snapshot *snapshot, bool of_capacity, double *out)
 {
     uint32_t has = of_capacity ? NTK_DEVICE_HAS_MEMORY_CAPACITY : NTK_DEVICE_HAS_MEMORY_USED;
@@ -115,7 +115,8 @@ static bool driver_memory(const struct ntk_snapshot *snapshot, bool of_capacity,
     return snapshot->device_count > 0;
 }
 
-/* Mean or sum of the known values, NAN if there are none. Every stride-th value of count. */
+/* Returns the mean or sum of the known values, NAN if there are none. Uses every stride-th value of
+ * count. */
 static float combine(enum ntk_top_quantity quantity, const float *values, size_t count,
                      size_t stride)
 {
@@ -134,7 +135,7 @@ static float combine(enum ntk_top_quantity quantity, const float *values, size_t
     return (float)(quantity == NTK_TOP_QUANTITY_BUSY ? sum / (double)known : sum);
 }
 
-/* All series of the model's snapshot. */
+/* Measures all series of the model's snapshot. */
 static void measure(const struct ntk_top_model *model, float *values)
 {
     const struct ntk_top_graphs *graphs = &model->graphs;
@@ -164,7 +165,8 @@ static void measure(const struct ntk_top_model *model, float *values)
     }
 }
 
-/* Another machine, or the same one with other logical cores, has another history. */
+/* Adapts the history to the machine: another machine, or the same one with other logical cores, has
+ * another history. */
 static int fit(struct ntk_top_model *model)
 {
     struct ntk_top_graphs *graphs = &model->graphs;
@@ -229,7 +231,7 @@ int ntk_top_model_graphs_take_past(struct ntk_top_model *model, const struct ntk
 
 int ntk_top_model_graphs_project(struct ntk_top_model *model, struct ntk_top_table *table)
 {
-    (void)table; /* it has no list */
+    (void)table; /* there is no list */
     if (model->graphs.now) {
         measure(model, model->graphs.now);
     }
@@ -287,7 +289,7 @@ uint64_t ntk_top_model_graphs_span_ns(const struct ntk_top_model *model)
     return spans_ns[model->graphs.span_index];
 }
 
-/* NULL in the tab of all applications. */
+/* Returns NULL in the tab of all applications. */
 size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
                                   uint32_t out[NTK_TOP_GRAPHS_CORES_MAX])
 {
@@ -308,7 +310,8 @@ size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
     return count;
 }
 
-/* The total of a tab is computed from its cores; that of all is a separate series. */
+/* Returns true if the total is computed from the cores of a tab; the total of all is a separate
+ * series. */
 static bool is_combined(const struct ntk_top_model *model, uint32_t core)
 {
     return core == NTK_TOP_GRAPHS_TOTAL && !ntk_top_model_tab_get(model)->is_all;

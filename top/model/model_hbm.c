@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_hbm - memory of the devices by purpose.
+ * model_hbm - lists memory of the devices by purpose.
  *
  * The total use is the driver's count, if there is one; categories come from applications. The
  * difference belongs to applications that do not report.
@@ -13,10 +13,10 @@
 
 #include "top/model/model_alerts.h"
 
-/* The known facts about one device. */
+/* Known facts about one device. */
 struct device_memory {
     bool has_used;
-    bool is_measured; /* ... by the driver */
+    bool is_measured; /* the driver has measured the use */
     bool has_capacity;
     bool has_categories;
     uint64_t used;
@@ -24,7 +24,7 @@ struct device_memory {
     uint64_t reported_bytes; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
     uint64_t estimated;       /* estimated part of the category "uncategorized" */
-    uint32_t unreported_mask; /* bit of a category: a present application does not report it */
+    uint32_t unreported_mask; /* one bit per category: a present application does not report it */
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of unreported_mask");
 
@@ -53,7 +53,7 @@ static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
     return unreported_mask;
 }
 
-/* Memory that applications report for `count` physical cores */
+/* Adds memory that applications report for `count` physical cores. */
 static void add_reported(const struct ntk_top_model *model, uint32_t first, uint32_t count,
                          bool is_all, struct device_memory *out)
 {
@@ -105,7 +105,8 @@ static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
     }
 }
 
-/* is_all: every application, with the driver's counts; else those of the tab. */
+/* Collects data. is_all: every application, with the driver's counts; otherwise the applications of
+ * the tab. */
 static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
                     struct device_memory *out)
 {
@@ -128,7 +129,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
 
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
 {
-    /* A recording was rewound: forget peaks of a later time. */
+    /* If a recording was rewound, forget peaks of a later time. */
     if (model->snapshot->realtime_ns < model->watch.peaks.last_ns) {
         memset(model->watch.peaks.devices, 0, sizeof model->watch.peaks.devices);
     }
@@ -211,7 +212,7 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
     fill_used(memory, cells);
 }
 
-/* A row; NULL if out of memory. */
+/* Returns a new row; NULL if out of memory. */
 static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, const char *name,
                                     const struct device_memory *memory)
 {
@@ -225,8 +226,8 @@ static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, c
     return cells;
 }
 
-/* A core may borrow memory of another core of its device, so it has no separate capacity, and its
- * share is of the device's. */
+/* Lists cores. A core may borrow memory of another core of its device, so it has no separate
+ * capacity, and its share relates to the device. */
 static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
 {
     for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {
@@ -236,7 +237,7 @@ static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *t
         add_reported(model, i * model->lnc, model->lnc, is_all, &memory);
         set_capacity(model->snapshot, i / model->cores_per_device, &memory);
         if (!is_all && memory.used == 0) {
-            continue; /* does not belong to the application */
+            continue; /* the core does not belong to the application */
         }
         cells = add_row(table, i,
                         ntk_top_table_text(table, "ND%u NC%u", i / model->cores_per_device,
@@ -295,7 +296,7 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
             out->category[c] += memory.category[c];
         }
-        /* The memory with an unknown purpose. */
+        /* This is the memory with an unknown purpose. */
         out->category[NTK_MEMORY_UNCATEGORIZED] -= memory.estimated;
         out->other += memory.estimated;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* model_hbm - a row per device, or per logical core: the use of its memory. */
+/* model_hbm - lists a row per device, or per logical core: the use of its memory. */
 #ifndef NTK_TOP_MODEL_MODEL_HBM_H
 #define NTK_TOP_MODEL_MODEL_HBM_H
 
 #include "shared/abi/event_abi.h"
 #include "top/model/model.h"
 
-/* The categories of device memory are the first ones of memory.def. */
+/* Number of categories of device memory, which are the first in memory.def. */
 #define NTK_TOP_HBM_CATEGORY_COUNT (NTK_MEMORY_DRIVER + 1)
 
 enum ntk_top_hbm_column {
@@ -16,29 +16,30 @@ enum ntk_top_hbm_column {
     NTK_TOP_HBM_CAPACITY,
     NTK_TOP_HBM_FREE,
     NTK_TOP_HBM_PEAK,
-    NTK_TOP_HBM_STACK, /* the first of NTK_SNAPSHOT_STACKS_MAX */
-    NTK_TOP_HBM_CATEGORY = NTK_TOP_HBM_STACK + NTK_SNAPSHOT_STACKS_MAX, /* the first of them */
+    NTK_TOP_HBM_STACK, /* first of NTK_SNAPSHOT_STACKS_MAX */
+    /* first of the categories */
+    NTK_TOP_HBM_CATEGORY = NTK_TOP_HBM_STACK + NTK_SNAPSHOT_STACKS_MAX,
     NTK_TOP_HBM_OTHER = NTK_TOP_HBM_CATEGORY + NTK_TOP_HBM_CATEGORY_COUNT,
     NTK_TOP_HBM_COUNT,
 };
-/* The column of a category; memory without one is last. */
+/* Column of a category; memory without a category is last. */
 #define NTK_TOP_HBM_CATEGORY_COLUMN(category) \
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
-/* The used part of a device's memory, by any application, and its size. */
+/* Returns the used part of a device's memory, by any application, and its size. */
 void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
                               struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
-/* The used share of it. */
+/* Returns the used share of the size. */
 struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
                                               struct ntk_top_bytes capacity);
 
-/* Keeps the peak of each device so far. Always 0. */
+/* Keeps the peak of each device so far. Always returns 0. */
 int ntk_top_model_hbm_observe(struct ntk_top_model *model);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table);
 
-/* All devices together, of the selected tab. */
+/* Sum over all devices, for the selected tab. */
 struct ntk_top_hbm_sum {
     struct ntk_top_bytes used;
     struct ntk_top_bytes capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_hosts - the state of each of many machines, computed with the model of its page. */
+/* model_hosts - computes the state of each of many machines, with the model of its page. */
 #include "top/model/model_hosts.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "shared/metrics/health.h"
 #include "top/base/keys.h"
 
-/* A report is late when this many periods, and a margin, have passed since it came. */
+/* Number of periods, plus a margin, after which a report is late. */
 #define LATE_PERIODS 3
 #define LATE_NS (2 * NTK_NS_PER_SECOND)
 #define VALUE_STEP 1000 /* more than any share in percent */
@@ -26,7 +26,7 @@ const char *const ntk_top_host_health_names[NTK_TOP_HOST_HEALTH_COUNT] = {
     [NTK_TOP_HOST_GOOD] = "good",           [NTK_TOP_HOST_ASKED] = "asked",
 };
 
-/* The communicator that hangs, or broke, with a rank on the host; NULL: none. */
+/* Returns the communicator that hangs, or broke, with a rank on the host; NULL if none. */
 static const struct ntk_comm_verdict *hang_of(const struct ntk_top_hosts *hosts,
                                               const struct ntk_top_host *host)
 {
@@ -43,7 +43,7 @@ static const struct ntk_comm_verdict *hang_of(const struct ntk_top_hosts *hosts,
     return NULL;
 }
 
-/* A report of the vendor's form names devices by number only. */
+/* Returns true if there are devices; a report in the vendor's form has devices by number only. */
 static bool has_devices(const struct ntk_snapshot *snapshot)
 {
     return snapshot->device_count > 0 || snapshot->runtime_count > 0 ||
@@ -184,7 +184,7 @@ int ntk_top_model_hosts_observe(struct ntk_top_model *model)
 
 /* ---- rows ---- */
 
-/* The difference of its clock to ours, as far as it can be known. */
+/* Returns the difference of its clock to the clock of this machine, as far as it is known. */
 static const char *clock_text(char text[CLOCK_BYTES], const struct ntk_top_host *host)
 {
     int64_t ahead_ns = host->state.clock.ahead_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_hosts - a row for each of many machines with its state, worst first. Threads: one.
+ * model_hosts - lists a row for each of many machines with its state, worst first. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_HOSTS_H
 #define NTK_TOP_MODEL_MODEL_HOSTS_H
@@ -26,17 +26,17 @@ enum ntk_top_hosts_column {
     NTK_TOP_HOSTS_COUNT,
 };
 
-/* "good", "unreachable" ... */
+/* Names such as "good" or "unreachable". */
 extern const char *const ntk_top_host_health_names[NTK_TOP_HOST_HEALTH_COUNT];
 enum ntk_top_host_health ntk_top_model_host_health(const struct ntk_top_hosts *hosts,
                                                    const struct ntk_top_host *host);
-/* The state of the hosts after a new round. 0 or -ENOMEM. */
+/* Computes the state of the hosts after a new round. Returns 0 or -ENOMEM. */
 int ntk_top_model_hosts_observe(struct ntk_top_model *model);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_hosts(struct ntk_top_model *model, struct ntk_top_table *table);
 /* Opens the host of the row. */
 bool ntk_top_model_hosts_act(struct ntk_top_model *model, int action, int argument);
-/* All of it as a JSON object in one line. */
+/* Writes all hosts as a JSON object in one line. */
 void ntk_top_model_hosts_json(const struct ntk_top_model *model, struct ntk_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_models - the work of each loaded model: executions, durations, resources. */
+/* model_models - lists the work of each loaded model: executions, durations, resources. */
 #include "top/model/model_models.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *name_of(struct ntk_top_table *table, const struct ntk_model_s
                               sample->loaded ? "" : " (unloaded)");
 }
 
-/* "0-1": the logical cores it runs on. */
+/* Returns the logical cores on which it runs, such as "0-1". */
 static struct ntk_top_cell cores_of(const struct ntk_top_model *model, struct ntk_top_table *table,
                                     const struct ntk_model_sample *sample)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_models - a row per loaded model of each process. */
+/* model_models - lists a row per loaded model of each process. */
 #ifndef NTK_TOP_MODEL_MODEL_MODELS_H
 #define NTK_TOP_MODEL_MODEL_MODELS_H
 
@@ -31,7 +31,7 @@ enum ntk_top_models_column {
     NTK_TOP_MODELS_COUNT,
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_models(struct ntk_top_model *model, struct ntk_top_table *table);
 
 #endif

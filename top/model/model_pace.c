@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_pace - windows of shared/metrics/ranks_pace and their last verdicts. */
+/* model_pace - keeps windows of shared/metrics/ranks_pace and their last verdicts. */
 #include "top/model/model_pace.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 #include "shared/base/clock.h"
 #include "shared/metrics/ranks_pace.h"
 
-#define WINDOW_NS (5 * NTK_NS_PER_SECOND) /* the default of neuron-monitor slow */
-#define SLOW_MAX 64 /* slow ranks, one per communicator; further ones have no mark */
+#define WINDOW_NS (5 * NTK_NS_PER_SECOND) /* default of neuron-monitor slow */
+/* maximum number of slow ranks, one per communicator; further ones have no mark */
+#define SLOW_MAX 64
 
 struct slow_rank {
     uint64_t key;
@@ -19,7 +20,7 @@ struct slow_rank {
 struct ntk_top_pace {
     struct ntk_pace window;
     uint64_t window_ns;
-    uint64_t last_ns; /* the last snapshot */
+    uint64_t last_ns; /* time of the last snapshot */
     size_t slow_count;
     struct slow_rank slow[SLOW_MAX];
 };

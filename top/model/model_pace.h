@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_pace - ranks of this machine that the others of their communicator repeatedly wait for.
+ * model_pace - finds ranks of this machine for which the others in their communicator repeatedly
+ * wait.
  *
- * Judged over windows of five seconds, as `neuron-monitor slow` does; a verdict holds until the next
- * one.
+ * Ranks are judged over windows of five seconds, as in `neuron-monitor slow`; a verdict is valid
+ * until the next one.
  *
- * Owner:   the watch of the model; ntk_top_pace_fini() frees. NULL: no rank was seen.
+ * Owner:   the watch of the model; ntk_top_pace_fini() frees it. NULL if no rank was found.
  * Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_PACE_H
@@ -14,11 +15,11 @@
 #include "top/model/model.h"
 
 void ntk_top_pace_fini(struct ntk_top_pace *pace);
-/* The verdicts; a new window begins. 0 or -ENOMEM. */
+/* Copies the verdicts; a new window begins. Returns 0 or -ENOMEM. */
 int ntk_top_pace_dup(const struct ntk_top_pace *pace, struct ntk_top_pace **out_copy);
-/* Adds the snapshot of the model. 0 or -ENOMEM. */
+/* Adds the snapshot of the model. Returns 0 or -ENOMEM. */
 int ntk_top_model_pace_observe(struct ntk_top_model *model);
-/* key: of the communicator. */
+/* Returns true if the rank is slow. key: key of the communicator. */
 bool ntk_top_model_pace_is_slow(const struct ntk_top_model *model, uint64_t key, uint32_t rank);
 
 #endif

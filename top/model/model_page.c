@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_page - opening, leaving and scrolling the page of an application or a model. */
+/* model_page - opens, leaves and scrolls the page of an application or a model. */
 #include "top/model/model_page.h"
 
 #include <string.h>

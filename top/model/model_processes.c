@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_processes - the processes that use the cores, and their use. */
+/* model_processes - lists the processes that use the cores, and their use. */
 #include "top/model/model_processes.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include "top/model/model_alerts.h"
 
 #define CONTAINER_CELLS 12 /* characters of the id, as in container tools */
-/* of /proc: USER_HZ, which is 100 on all machines with devices */
+/* Clock tick of /proc: USER_HZ, which is 100 on all machines with devices */
 #define TICK_NS (NTK_NS_PER_SECOND / 100)
 
-/* The pod, else the container, else nothing. */
+/* Returns the pod, else the container, else nothing. */
 static struct ntk_top_cell where(struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime)
 {
@@ -32,7 +32,7 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
         ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container_id));
 }
 
-/* Only if both clocks are those of one machine: a report lacks the second one. */
+/* Returns the start time if both clocks belong to one machine: a report lacks the second clock. */
 static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_snapshot *snapshot,
                                  const struct ntk_runtime_sample *runtime)
 {
@@ -124,7 +124,7 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
 }
 
-/* The place of its hooks, and the facts that they do not know. */
+/* Returns the place of its hooks, and facts that are unknown to them. */
 static struct ntk_top_cell hooks(struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime)
 {
@@ -139,8 +139,8 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
         runtime->cores_guessed ? ", cores guessed" : "", counted[runtime->executions_counted]));
 }
 
-/* The problems of its cores, worst first, with their duration: "dead 12s", "stuck 3m", "idle
- * 2h" if it holds cores and runs nothing. */
+/* Returns the problems of its cores, worst first, with their duration: "dead 12s", "stuck 3m",
+ * "idle 2h" if it holds cores and runs nothing. */
 static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime,
                                  enum ntk_top_core_state *out_worst)
@@ -181,12 +181,13 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
     return ntk_top_cell_text("");
 }
 
-/* The tag, if the application has set one; the default is the process id, which has a column. */
+/* Returns the tag, if the application has set one; the default is the process id, which has a
+ * column. */
 static struct ntk_top_cell tag(const struct ntk_runtime_sample *runtime)
 {
     uint64_t number;
 
-    /* The second is the pid inside its container. */
+    /* The second one is the pid inside its container. */
     return ntk_top_cell_text(ntk_str_parse_u64(runtime->tag, &number) == 0 &&
                                      (number == runtime->pid || number == runtime->header_pid)
                                  ? ""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_processes - a row per process that uses Neuron cores. */
+/* model_processes - lists a row per process that uses Neuron cores. */
 #ifndef NTK_TOP_MODEL_MODEL_PROCESSES_H
 #define NTK_TOP_MODEL_MODEL_PROCESSES_H
 
@@ -33,7 +33,7 @@ enum ntk_top_processes_column {
     NTK_TOP_PROCESSES_COUNT,
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table);
 
 #endif

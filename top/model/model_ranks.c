@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_ranks - the verdicts of shared/metrics/ranks as rows. */
+/* model_ranks - lists the verdicts of shared/metrics/ranks as rows. */
 #include "top/model/model_ranks.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "top/source/hosts.h"
 
 #define ROWS_MAX \
-    4096u /* of a communicator; the worst verdicts come first, so the rest matters less */
+    4096u /* maximum per communicator; the worst verdicts are first, so the rest matters less */
 
-/* The words that `neuron-monitor hang` prints, too. */
+/* Same words as in `neuron-monitor hang`. */
 static const char *const state_words[NTK_COMM_VERDICT_COUNT] = {
     [NTK_COMM_IDLE] = "idle",
     [NTK_COMM_GOES_ON] = "progressing",
@@ -20,7 +20,7 @@ static const char *const state_words[NTK_COMM_VERDICT_COUNT] = {
     [NTK_COMM_BROKE] = "broke",
 };
 
-/* An agent found the rank slow. */
+/* Returns true if an agent found the rank slow. */
 static bool has_trouble(const struct ntk_snapshot *snapshot, uint64_t key, uint32_t rank)
 {
     for (size_t i = 0; snapshot && i < snapshot->trouble_count; i++) {
@@ -34,7 +34,7 @@ static bool has_trouble(const struct ntk_snapshot *snapshot, uint64_t key, uint3
     return false;
 }
 
-/* The others wait for this rank of a communicator that progresses. */
+/* Returns true if the others wait for this rank of a communicator that progresses. */
 static bool is_slow(const struct ntk_top_model *model, const struct ntk_comm_verdict *verdict,
                     const struct ntk_rank_verdict *rank)
 {
@@ -52,7 +52,7 @@ static bool is_slow(const struct ntk_top_model *model, const struct ntk_comm_ver
            ntk_top_model_pace_is_slow(model, key, rank->rank);
 }
 
-/* A rank that is not in the operation any more has passed it. */
+/* Returns the position; a rank that has left the operation has passed it. */
 static const char *where_of(const struct ntk_comm_verdict *verdict,
                             const struct ntk_rank_verdict *rank)
 {
@@ -63,7 +63,8 @@ static const char *where_of(const struct ntk_comm_verdict *verdict,
                                                            : ntk_rank_where_names[rank->where];
 }
 
-/* The worst is first; ranks that others wait for come before those that wait. */
+/* Returns the sort value: the worst is first; ranks for which others wait are before waiting
+ * ranks. */
 static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
                        const struct ntk_rank_verdict *rank, bool is_slow)
 {
@@ -77,7 +78,7 @@ static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
            (is_trouble && has_come ? 5e5 : 0) + rank->rank;
 }
 
-/* The period of the rank's report: its counts cover this time. */
+/* Returns the period of the rank's report, which its counts cover. */
 static double period_ns_of(const struct ntk_top_model *model, const struct ntk_rank_row *row)
 {
     for (size_t i = 0; model->hosts && i < model->hosts->count; i++) {

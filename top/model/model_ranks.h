@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_ranks - ranks of communicators, on this machine or on all hosts: the position of
- * each, and which waits for which. Threads: one.
+ * model_ranks - lists ranks of communicators, on this machine or on all hosts: the position of
+ * each, and the ranks for which it waits. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_RANKS_H
 #define NTK_TOP_MODEL_MODEL_RANKS_H
@@ -27,7 +27,7 @@ enum ntk_top_ranks_column {
     NTK_TOP_RANKS_COUNT,
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ntk_top_model_ranks(struct ntk_top_model *model, struct ntk_top_table *table);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_topology - the load of each device as a share of its maximum, from the snapshot. */
+/* model_topology - computes the load of each device as a share of its maximum, from the
+ * snapshot. */
 #include "top/model/model_topology.h"
 
 #include "shared/abi/core_number.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_topology - the load of each device, for the map of the devices. Threads: one. */
+/* model_topology - computes the load of each device, for the map of the devices. Threads: one. */
 #ifndef NTK_TOP_MODEL_MODEL_TOPOLOGY_H
 #define NTK_TOP_MODEL_MODEL_TOPOLOGY_H
 
@@ -7,7 +7,7 @@
 #include "top/model/model.h"
 
 enum ntk_top_heat {
-    NTK_TOP_HEAT_BUSY,  /* mean of the cores, of the selected tab */
+    NTK_TOP_HEAT_BUSY,  /* mean of the cores, for the selected tab */
     NTK_TOP_HEAT_HBM,   /* used share of its memory, by all applications */
     NTK_TOP_HEAT_POWER, /* mean of the last full minute, as a share of the maximum power */
     NTK_TOP_HEAT_COUNT,
@@ -15,7 +15,7 @@ enum ntk_top_heat {
 
 bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument);
 enum ntk_topology ntk_top_model_topology_shape(const struct ntk_top_model *model);
-/* Percent, absent if unknown. */
+/* Returns percent, absent if unknown. */
 struct ntk_top_number ntk_top_model_topology_heat(const struct ntk_top_model *model,
                                                   enum ntk_top_heat heat, uint32_t device);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_tree - memory by place.
+ * model_tree - builds rows of memory by place.
  *
  * A leaf has the bytes of one group, of one model or of none, on one logical core or on none.
  * Leaves are sorted by place; a row is the sum of the leaves below it, so a parent always equals
- * its children. A leaf without a group only says that a core is owned or a model is loaded.
+ * its children. A leaf without a group only means that a core is owned or a model is loaded.
  */
 #include "top/model/model_tree.h"
 
@@ -16,23 +16,23 @@
 
 #include "shared/base/str.h"
 
-#define EXCEPTIONS_MAX 8192 /* remembered items; if there are more, all are forgotten */
+#define EXCEPTIONS_MAX 8192 /* maximum number of remembered items; beyond it all are forgotten */
 #define NO_DEVICE INT32_MAX /* sorts after the devices */
 
 struct item {
-    int32_t device;     /* NO_DEVICE: belongs to no core */
-    int32_t core;       /* logical, in its device; -1 with NO_DEVICE */
-    uint32_t model_id;  /* 0: of no model */
-    int32_t group;      /* enum ntk_top_group, -1: none */
-    uint64_t owner;     /* start time of the model's process, 0 without a model */
-    uint32_t owner_pid; /* pid inside its container, 0 without a model */
-    bool knows_device;  /* the amount on its side is known, even if it is 0 */
+    int32_t device;     /* NO_DEVICE if it belongs to no core */
+    int32_t core;       /* logical core in its device; -1 with NO_DEVICE */
+    uint32_t model_id;  /* 0 if it belongs to no model */
+    int32_t group;      /* enum ntk_top_group; -1 if none */
+    uint64_t owner;     /* start time of the model's process; 0 without a model */
+    uint32_t owner_pid; /* pid inside its container; 0 without a model */
+    bool knows_device;  /* its device memory is known, even if it is 0 */
     bool knows_host;
-    bool lacks_device; /* it exists, and is not reported completely */
+    bool lacks_device; /* it exists, but is not reported completely */
     bool lacks_host;
-    bool estimated; /* the model's */
+    bool estimated; /* the model is estimated */
     bool is_memory_estimated;
-    const char *name; /* of the model; borrowed from the snapshot */
+    const char *name; /* name of the model; borrowed from the snapshot */
     uint64_t device_bytes;
     uint64_t host_bytes;
 };
@@ -107,7 +107,7 @@ static const struct ntk_model_sample *find_model(const struct ntk_runtime_sample
     return NULL;
 }
 
-/* The file's name if the runtime knows it. */
+/* Returns the name of the file if the runtime has it. */
 static const char *model_name(const struct ntk_model_sample *sample)
 {
     const char *path;
@@ -140,7 +140,7 @@ static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample
     return ntk_vec_push(&model->items, &item);
 }
 
-/* A core or a model, reported or not. */
+/* Returns an item for a core or a model, reported or not. */
 static struct item whole(const struct ntk_runtime_sample *runtime, uint32_t core, uint32_t model_id)
 {
     struct ntk_memory_total host;
@@ -215,7 +215,8 @@ static int compare_items(const void *left, const void *right)
         ret = order(a->core, b->core);
     }
     if (ret == 0) {
-        ret = order(a->model_id == 0, b->model_id == 0); /* models first, then memory of no model */
+        /* models first, then memory without a model */
+        ret = order(a->model_id == 0, b->model_id == 0);
     }
     if (ret == 0) {
         ret = order(a->model_id, b->model_id);
@@ -261,8 +262,8 @@ static uint64_t mix(uint64_t key, uint64_t value)
     return key ^ key >> 31;
 }
 
-/* The depth down to which two leaves are in the same rows: 0 .. 4 (device, core, model or group,
- * group). */
+/* Returns the key of a leaf down to a depth: 0 .. 4 (device, core, model or group, group); leaves
+ * with the same key are in the same rows. */
 static uint64_t item_key(const struct item *item, int depth)
 {
     uint64_t key = mix(1, (uint64_t)(uint32_t)item->device);
@@ -284,7 +285,7 @@ static uint64_t item_key(const struct item *item, int depth)
     return key;
 }
 
-/* Whether a leaf has a row of that depth. */
+/* Returns true if a leaf has a row at that depth. */
 static bool has_depth(const struct item *item, int depth)
 {
     switch (depth) {
@@ -314,7 +315,7 @@ void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, 
         memset(&model->exceptions, 0, sizeof model->exceptions);
     }
     (void)ntk_map_put_number(&model->exceptions, key,
-                             model); /* if out of memory, it stays unchanged */
+                             model); /* out of memory: the item stays unchanged */
 }
 
 static void describe(const struct item *item, int depth, struct ntk_top_node *node)
@@ -337,7 +338,7 @@ static void describe(const struct item *item, int depth, struct ntk_top_node *no
     } else if (depth == 2 && item->model_id != 0) {
         node->kind = NTK_TOP_NODE_MODEL;
         node->model_id = item->model_id;
-        /* A tilde: the value is estimated, and the amount is not computed. */
+        /* A tilde means that the value is estimated; the amount is not computed. */
         ntk_str_copy(node->text, sizeof node->text, item->estimated ? "~" : "");
         ntk_str_copy_clean(node->text + item->estimated, sizeof node->text - item->estimated,
                            item->name, strlen(item->name));
@@ -347,7 +348,7 @@ static void describe(const struct item *item, int depth, struct ntk_top_node *no
     }
 }
 
-/* The rows of items[0..count), which are the same above depth. */
+/* Builds the rows of items[0..count), which are equal above depth. */
 static int build_rows(struct ntk_top_model *model, const struct item *items, size_t count,
                       int depth)
 {
@@ -365,7 +366,7 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
             continue;
         }
         if (depth == 0 && first->device == NO_DEVICE) {
-            next = 2; /* no cores below it */
+            next = 2; /* there are no cores below it */
         }
         node.key = item_key(first, depth);
         node.depth = depth == 0 ? 0 : first->device == NO_DEVICE ? depth - 1 : depth;
@@ -400,7 +401,7 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
     return 0;
 }
 
-/* The user's last position, else its nearest parent. */
+/* Finds the user's last position, else its nearest parent. */
 static size_t find_cursor(const struct ntk_top_model *model)
 {
     for (int k = 0; k < NTK_TOP_DEPTH_MAX; k++) {
@@ -420,7 +421,7 @@ int ntk_top_model_tree_build(struct ntk_top_model *model)
     const struct item *items = model->items.items;
     int ret;
 
-    /* The first screen has one core expanded, to show that there are rows below. */
+    /* The first screen has one expanded core, to show that there are rows below. */
     if (!model->has_opened_first && model->items.count > 0) {
         model->has_opened_first = true;
         if (!model->expanded_by_default) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_watch - the watches of a model: shown, now, and before the past. */
+/* model_watch - manages the watches of a model: shown, now, and before the past. */
 #include "top/model/model_watch.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void ntk_top_watch_fini(struct ntk_top_watch *watch)
     *watch = (struct ntk_top_watch){ 0 };
 }
 
-/* On failure the copy is empty. */
+/* Copies a watch; on failure the copy is empty. */
 static int dup_watch(const struct ntk_top_watch *from, struct ntk_top_watch *out_copy)
 {
     *out_copy = (struct ntk_top_watch){ .peaks = from->peaks };
@@ -97,7 +97,7 @@ int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot
         ret = ntk_top_model_watch(model);
         swap(&model->watch, &model->watch_now);
         (void)ntk_top_model_look_at(model, shown);
-        /* The source reads events, also earlier ones, after their view was opened. */
+        /* After the view of events was opened, the source also reads earlier events. */
         if (ntk_top_model_events_count(model) > events) {
             ntk_top_model_project_view(model);
         }
@@ -137,6 +137,6 @@ int ntk_top_model_show_past(struct ntk_top_model *model, const struct ntk_top_pa
 void ntk_top_model_leave(struct ntk_top_model *model, const struct ntk_snapshot *snapshot)
 {
     swap(&model->watch, &model->watch_before);
-    (void)observe_other(model, snapshot); /* without memory, less is known of that time */
+    (void)observe_other(model, snapshot); /* out of memory: less is known about that time */
     swap(&model->watch, &model->watch_before);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* samples - the tables of samples.def, filled from a model and its snapshot, as JSON and CSV. */
+/* samples - fills the tables of samples.def from a model and its snapshot, and writes them as JSON
+ * and CSV. */
 #include "top/model/samples.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ enum column {
     COLUMN_COUNT
 };
 
-/* The sample types of the fields in a row. */
+/* Sample types for the fields in a row. */
 #define SAMPLE_machine struct ntk_system_sample
 #define SAMPLE_devices struct ntk_device_sample
 #define SAMPLE_cores struct ntk_core_sample
@@ -46,9 +47,9 @@ enum form { FORM_NONE, FORM_TEXT, FORM_U64, FORM_BOOL, FORM_PERIOD, FORM_RATE, F
 static const struct {
     enum table table;
     const char *name;
-    enum form form; /* NONE: filled by hand */
-    size_t offset;  /* of the member */
-    uint32_t has;   /* 0: always known */
+    enum form form; /* NONE: filled by code */
+    size_t offset;  /* offset of the member */
+    uint32_t has;   /* 0 if always known */
 } columns[COLUMN_COUNT] = {
 #define NTK_TOP_COLUMN(table, id, name, meaning) { TABLE_##table, name, FORM_NONE, 0, 0 },
 #define NTK_TOP_FIELD(table, member, name, form, has, meaning) \
@@ -118,7 +119,7 @@ static void set_bytes(struct row *row, enum column column, struct ntk_top_bytes 
     set_count(row, column, bytes.present, bytes.value);
 }
 
-/* The fields of a table from the sample of the row. */
+/* Sets the fields of a table from the sample of the row. */
 static void set_fields(struct row *row, enum table table, const struct ntk_snapshot *snapshot,
                        const void *sample, uint32_t has)
 {
@@ -152,7 +153,7 @@ static void set_fields(struct row *row, enum table table, const struct ntk_snaps
     }
 }
 
-/* Executions of the period, and those that did not succeed. */
+/* Sets the executions in the period, and the executions that did not succeed. */
 static void set_outcomes(struct row *row, enum column all, enum column failed, bool is_known,
                          const struct ntk_count *outcome)
 {
@@ -162,7 +163,7 @@ static void set_outcomes(struct row *row, enum column all, enum column failed, b
     set_count(row, failed, is_known, sum - outcome[NTK_OUTCOME_COMPLETED].period);
 }
 
-/* The median in the first column, p99 in the second. */
+/* Sets the median in the first column, p99 in the second. */
 static void set_latency(struct row *row, enum column p50, enum column p99,
                         const struct ntk_histogram *histogram)
 {
@@ -175,7 +176,7 @@ static void set_latency(struct row *row, enum column p50, enum column p99,
     }
 }
 
-/* "0-3,8": logical cores with a physical one in the list. */
+/* Sets logical cores with a physical core in the list, such as "0-3,8". */
 static void set_cores(struct row *row, enum column column, const uint32_t *cores, size_t count)
 {
     ntk_buf_reset(&row->cores);
@@ -311,7 +312,7 @@ static void set_estimated(struct row *row, enum column column, const struct ntk_
     }
 }
 
-/* Bytes that all applications have on the physical cores per logical core. */
+/* Sets the bytes that all applications have on the physical cores of each logical core. */
 static void set_core_memory(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -369,7 +370,8 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
     set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_errors, has_executions, core->outcome);
 }
 
-/* A core belongs to one application: the first histogram found is that of the core. */
+/* Sets latencies of a core. A core belongs to one application, so the first histogram found is
+ * used. */
 static void set_core_latency(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -418,7 +420,7 @@ static void walk_cores(const struct ntk_top_model *model, struct row *row)
     }
 }
 
-/* A report without histograms has percentiles. */
+/* Sets latencies of a runtime; a report without histograms has percentiles. */
 static void set_runtime_latency(struct row *row, const struct ntk_runtime_sample *runtime)
 {
     static const int p50 = 3;

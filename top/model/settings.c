@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings - the file of the user's preferences, line by line. */
+/* settings - reads and writes the file of the user's preferences, line by line. */
 #include "top/model/settings.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 static const struct {
     const char *name;
     const char *value;
-    const char *choices; /* NULL: the names of the views */
+    const char *choices; /* NULL for the names of the views */
     const char *help;
 } rows[NTK_TOP_SETTING_COUNT] = {
 #define NTK_TOP_SETTING(id, name, value, choices, help) { name, value, choices, help },
@@ -61,7 +61,7 @@ static size_t id_of_list(enum ntk_top_view_id view, enum ntk_top_list_setting li
     return NTK_TOP_SETTING_COUNT + (size_t)view * NTK_TOP_LIST_SETTING_COUNT + list;
 }
 
-/* "" for the list of a view without one. */
+/* Returns "" for the list of a view without one. */
 static void name_at(const struct ntk_top_settings *settings, size_t id, char out[NAME_BYTES])
 {
     if (id < NTK_TOP_SETTING_COUNT) {
@@ -87,7 +87,7 @@ static char *value_at(struct ntk_top_settings *settings, size_t id, size_t *out_
 
 /* ---- choices ---- */
 
-/* The choice of that number; false after the last. */
+/* Returns the choice with that number; false after the last. */
 static bool choice_at(enum ntk_top_setting id, size_t index, char *out)
 {
     const char *at = rows[id].choices;
@@ -152,7 +152,7 @@ void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setti
     while (count < CHOICES_MAX && choice_at(id, count, choices[count])) {
         uint64_t ns = 0;
 
-        /* A time in the file that is not a choice: the one below it. */
+        /* For a time in the file that is not a choice, use the choice below it. */
         (void)ntk_str_parse_duration_ns(settings->values[id], &value_ns);
         (void)ntk_str_parse_duration_ns(choices[count], &ns);
         if (strcmp(choices[count], settings->values[id]) == 0 ||
@@ -238,7 +238,7 @@ static struct span trimmed(struct span span)
     return span;
 }
 
-/* The next line, without its end; false at the end of the text. */
+/* Takes the next line without its line feed; returns false at the end of the text. */
 static bool line_take(struct span *rest, struct span *out_line)
 {
     const char *end;
@@ -254,13 +254,13 @@ static bool line_take(struct span *rest, struct span *out_line)
 }
 
 enum line_kind {
-    LINE_EMPTY, /* or a comment */
+    LINE_EMPTY, /* also a comment */
     LINE_GOOD,
     LINE_UNKNOWN, /* no setting has the name */
     LINE_BAD,
 };
 
-/* The contents of a line; name and value without blanks around them. */
+/* Parses a line; name and value have no surrounding blanks. */
 static enum line_kind line_read(const struct ntk_top_settings *settings, struct span line,
                                 struct span *out_name, struct span *out_value, size_t *out_id)
 {
@@ -352,7 +352,7 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
     return ret;
 }
 
-/* For a duplicate name, the last one counts. */
+/* Returns true for the last line with a name, because the last one is used. */
 static bool is_last(const struct ntk_top_settings *settings, struct span rest, size_t id)
 {
     struct span line;
@@ -428,7 +428,7 @@ void ntk_top_settings_find_path(char *path, size_t path_bytes)
     const char *home = getenv("HOME");
     int length = -1;
 
-    if (config && config[0] == '/') { /* the specification says that others must be ignored */
+    if (config && config[0] == '/') { /* the specification requires that others are ignored */
         length = snprintf(path, path_bytes, "%s/" FILE_NAME, config);
     } else if (home && home[0] == '/') {
         length = snprintf(path, path_bytes, "%s/.config/" FILE_NAME, home);
@@ -520,7 +520,7 @@ int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err
         ret = ntk_err_no_memory(err);
         goto out;
     }
-    real = realpath(settings->path, NULL); /* a link stays one */
+    real = realpath(settings->path, NULL); /* a link remains a link */
     ret = ntk_fs_write(real ? real : settings->path, text.bytes, text.bytes_count, err);
     if (ret == 0) {
         memset(settings->changed, 0, sizeof settings->changed);

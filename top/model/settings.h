@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings - the user's preferences, kept in a file: lines "name = value", '#' begins a comment.
+ * settings - keeps the user's preferences in a file: lines "name = value", '#' begins a comment.
  *
  * The rows of settings.def are the settings; each has one of its choices as its value. The file
  * also has columns and order of each list view, "processes.columns" and "processes.sort"
@@ -8,7 +8,8 @@
  * Saving changes only the lines of settings that were changed here: comments, unknown names, order
  * and line ends stay.
  *
- * Owner:   the caller's storage, ntk_top_settings_init() first; nothing to free.
+ * Owner:   the caller provides the storage, initialized by ntk_top_settings_init(); nothing must be
+ *          freed.
  * Threads: one.
  */
 #ifndef NTK_TOP_MODEL_SETTINGS_H
@@ -29,14 +30,14 @@ enum ntk_top_setting {
     NTK_TOP_SETTING_COUNT,
 };
 
-/* The stored settings of a list. */
+/* Stored settings of a list. */
 enum ntk_top_list_setting {
     NTK_TOP_LIST_COLUMNS,
     NTK_TOP_LIST_SORT,
     NTK_TOP_LIST_SETTING_COUNT,
 };
 
-/* The settings of the page, then those of the lists, by view. */
+/* Number of settings: those of the page, then those of the lists, by view. */
 #define NTK_TOP_SETTINGS_ALL \
     (NTK_TOP_SETTING_COUNT + NTK_TOP_VIEW_COUNT * NTK_TOP_LIST_SETTING_COUNT)
 #define NTK_TOP_SETTING_BYTES 24
@@ -49,40 +50,42 @@ struct ntk_top_settings {
     const struct ntk_top_view *const *views;
     char values[NTK_TOP_SETTING_COUNT][NTK_TOP_SETTING_BYTES];
     char lists[NTK_TOP_VIEW_COUNT][NTK_TOP_LIST_SETTING_COUNT][NTK_TOP_CHOICE_BYTES];
-    bool changed[NTK_TOP_SETTINGS_ALL]; /* here, since the file was read or written */
-    char path[4096];                    /* "": no place for a file */
-    char notice[512];                   /* the problem with the file, "" none */
+    /* changed by the program since the file was read or written */
+    bool changed[NTK_TOP_SETTINGS_ALL];
+    char path[4096];  /* "" if there is no place for a file */
+    char notice[512]; /* problem with the file, "" if none */
 
-    /* the page */
+    /* State of the page. */
     bool is_open;
     size_t row;
-    unsigned int generation; /* counts changes of values */
+    unsigned int generation; /* number of changes of values */
 };
 
-/* The defaults. views: those of the model, for the columns of their lists. */
+/* Sets the defaults. views: table of the model, for the columns of their lists. */
 void ntk_top_settings_init(struct ntk_top_settings *settings,
                            const struct ntk_top_view *const *views);
-/* $XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf, else below $HOME/.config; "" without either. */
+/* Returns $XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf, else the path below $HOME/.config; ""
+ * without either. */
 void ntk_top_settings_find_path(char *path, size_t path_bytes);
-/* Takes the valid lines. 0, or -EINVAL and a message with name and line of the first invalid
- * one. */
+/* Takes the valid lines. Returns 0, or -EINVAL and a message with name and line of the first
+ * invalid one. */
 int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, size_t bytes,
                            const char *name, struct ntk_err *err);
-/* The text of a file with the changes; other text stays unchanged. */
+/* Appends the text of a file with the changes; other text stays unchanged. */
 void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
                             struct ntk_buf *out);
-/* Reads settings->path, called `name` in messages; an absent file counts as empty. Negative: a
- * message; valid lines are taken. */
+/* Reads settings->path, called `name` in messages; a missing file counts as empty. Returns negative
+ * with a message; valid lines are taken. */
 int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
-/* Writes the changes into the current file, in one step. Without changes nothing is written. */
+/* Writes the changes to the current file, in one step. Without changes nothing is written. */
 int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err);
 
-/* Another choice: the next (step 1) or the previous one (-1), wrapping around. */
+/* Selects the next choice (step 1) or the previous (-1), wrapping around. */
 void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setting id, int step);
 bool ntk_top_settings_is(const struct ntk_top_settings *settings, enum ntk_top_setting id,
                          const char *choice);
 uint64_t ntk_top_settings_refresh_ns(const struct ntk_top_settings *settings);
-/* The stored settings of a view's list, and storing the current ones. */
+/* Return and set the stored settings of a view's list. */
 struct ntk_top_table_choice ntk_top_settings_list_get(const struct ntk_top_settings *settings,
                                                       enum ntk_top_view_id view);
 void ntk_top_settings_list_set(struct ntk_top_settings *settings, enum ntk_top_view_id view,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* screen - clipping, widths and cleaning of text, for every implementation. */
+/* screen - clips, measures and cleans text, for every implementation. */
 #include "top/screen/screen.h"
 
 #include <limits.h>
@@ -11,8 +11,8 @@
 
 #define TEXT_BYTES_MAX 1024
 
-/* One character of text: its bytes in `bytes`, its cells as the result; *text moves on. A character
- * that cannot be shown becomes '?'. */
+/* Takes one character of text: stores its bytes in `bytes`, advances *text, and returns its cells.
+ * A character that cannot be shown becomes '?'. */
 static int glyph_take(bool is_utf8, const char **text, char *bytes, size_t *out_count)
 {
     const unsigned char *p = (const unsigned char *)*text;
@@ -37,7 +37,7 @@ static int glyph_take(bool is_utf8, const char **text, char *bytes, size_t *out_
         code &= 0x07;
     }
     for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) { /* this also ends at a NUL */
+        if ((p[i] & 0xc0) != 0x80) { /* this check also ends at a NUL */
             length = 1;
             break;
         }
@@ -159,7 +159,7 @@ void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int wid
     struct ntk_screen_spot spot = { row, column, width, action, argument };
 
     if (screen->spots.count < NTK_SCREEN_SPOTS_MAX) {
-        (void)ntk_vec_push(&screen->spots, &spot); /* if out of memory, it cannot be clicked */
+        (void)ntk_vec_push(&screen->spots, &spot); /* out of memory: it cannot be clicked */
     }
 }
 

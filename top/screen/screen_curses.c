@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen_curses - the screen on a terminal; the only file that uses curses.
+ * screen_curses - implements the screen on a terminal; the only file that uses curses.
  *
  * curses stores the contents of the terminal and sends only differences. It writes whenever its
- * buffer is full, so a terminal could show half a frame: while it draws, its descriptor is a file
- * in memory, and then the whole content is sent in one write.
+ * buffer is full, so a terminal could show half a frame. Therefore its descriptor is a file in
+ * memory while it draws, and then the whole content is sent in one write.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -25,16 +25,16 @@ struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
-    FILE *out; /* for curses: the terminal, or the frame while it is drawn */
+    FILE *out; /* output for curses: the terminal, or the frame while it is drawn */
     int terminal_fd;
-    int frame_fd; /* in memory; -1: curses writes directly to the terminal */
-    char *bytes;  /* of the frame */
+    int frame_fd; /* file in memory; -1: curses writes directly to the terminal */
+    char *bytes;  /* bytes of the frame */
     size_t capacity;
     bool can_colour;
-    attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
+    attr_t attributes[NTK_STYLE_COUNT]; /* include colours */
 };
 
-/* Colours of the vendor's screen, which users are used to, with the attributes for terminals
+/* Colours of the vendor's screen, to which users are accustomed, with the attributes for terminals
  * without colours. */
 static const struct {
     short foreground, background;
@@ -70,14 +70,14 @@ static const struct {
     [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
 };
 
-/* From cold to hot on terminals with 256 colours; the scheme "contrast" does not put red next to
- * green. */
+/* Colours from cold to hot on terminals with 256 colours; the scheme "contrast" does not put red
+ * next to green. */
 static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
     { 31, 37, 35, 106, 178, 208, 202, 196 },
     { 32, 38, 37, 72, 107, 143, 185, 226 },
 };
 
-/* On white, dark enough to read: from cold to hot, and the eight colours. */
+/* Colours that are dark enough to read on white: from cold to hot, and the eight colours. */
 static const short light_heat_of_256[] = { 24, 30, 29, 64, 94, 130, 160, 124 };
 static const short light_of_256[] = {
     [COLOR_BLACK] = COLOR_BLACK, [COLOR_RED] = 160,           [COLOR_GREEN] = 28,
@@ -85,14 +85,14 @@ static const short light_of_256[] = {
     [COLOR_CYAN] = 30,           [COLOR_WHITE] = COLOR_BLACK,
 };
 
-/* On the blue of the selected row, bright enough to read: from cold to hot, and the eight
- * colours. */
+/* Colours that are bright enough to read on the blue of the selected row: from cold to hot, and
+ * the eight colours. */
 static const short selected_heat_of_256[] = { 117, 80, 79, 148, 184, 214, 216, 217 };
 static const short selected_of_256[] = {
     [COLOR_BLACK] = 252, [COLOR_RED] = 217,     [COLOR_GREEN] = 120, [COLOR_YELLOW] = 227,
     [COLOR_BLUE] = 117,  [COLOR_MAGENTA] = 219, [COLOR_CYAN] = 123,  [COLOR_WHITE] = COLOR_WHITE,
 };
-#define SELECTED_EMPTY_OF_256 111 /* the empty part of a bar */
+#define SELECTED_EMPTY_OF_256 111 /* empty part of a bar */
 
 /* Replacements in other schemes. */
 static const struct {
@@ -124,7 +124,7 @@ static void curses_begin(struct ntk_screen *base)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
         (size.ws_row != LINES || size.ws_col != COLS)) {
         resizeterm(size.ws_row, size.ws_col);
-        /* terminals reflow text when they are resized: draw all of it once */
+        /* Terminals reflow text when they are resized, so draw all of it again. */
         clearok(curscr, TRUE);
     }
     base->rows = LINES;
@@ -189,7 +189,8 @@ static void send_frame(struct curses_screen *screen)
             screen->capacity = (size_t)count;
         }
     }
-    for (off_t done = 0; done < count && screen->capacity > 0;) { /* once, unless out of memory */
+    /* one iteration, unless out of memory */
+    for (off_t done = 0; done < count && screen->capacity > 0;) {
         size_t part =
             (size_t)(count - done) < screen->capacity ? (size_t)(count - done) : screen->capacity;
         ssize_t got = pread(screen->frame_fd, screen->bytes, part, done);
@@ -302,7 +303,7 @@ static void curses_destroy(struct ntk_screen *base)
     free_screen(screen);
 }
 
-/* Once per terminal. True if it has enough of them. */
+/* Starts colours, once per terminal. Returns true if it has enough colours. */
 static bool start_colours(void)
 {
     if (!has_colors()) {
@@ -315,7 +316,7 @@ static bool start_colours(void)
     return COLOR_PAIRS > 2 * NTK_STYLE_COUNT;
 }
 
-/* The colour of a style on a white ground. */
+/* Returns the colour of a style on a white background. */
 static short on_white(int style, short foreground)
 {
     if (COLORS < 256) {
@@ -327,7 +328,8 @@ static short on_white(int style, short foreground)
     return foreground >= 0 && foreground <= COLOR_WHITE ? light_of_256[foreground] : foreground;
 }
 
-/* The foreground of a style in the selected row; -1: the terminal's own can be read there. */
+/* Returns the foreground of a style in the selected row; -1 if the terminal's default is readable
+ * there. */
 static short on_blue(int style, short foreground, enum ntk_screen_scheme scheme)
 {
     if (style == NTK_STYLE_BAR_EMPTY && COLORS >= 256) {
@@ -420,7 +422,8 @@ static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
                                                   .resume = curses_resume,
                                                   .destroy = curses_destroy };
 
-/* A terminal without cursor positioning ("dumb") would get one long line. */
+/* Returns false for a terminal without cursor positioning ("dumb"), which would get one long
+ * line. */
 static bool can_move(void)
 {
     static char address[] = "cup";
@@ -429,8 +432,8 @@ static bool can_move(void)
     return text != NULL && text != (const char *)-1;
 }
 
-/* The terminal of this process; one without a description on this machine is treated as an xterm,
- * which new terminals resemble. */
+/* Opens the terminal of this process; a terminal without a description on this machine is treated
+ * as an xterm, which new terminals resemble. */
 static SCREEN *open_terminal(FILE *out, FILE *keys)
 {
     static const char *const likely[] = { "xterm-256color", "xterm", "vt100" };
@@ -486,8 +489,8 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
-    (void)typeahead(-1);    /* no partial frame because of a key */
-    (void)mouseinterval(0); /* a press is a click at once */
+    (void)typeahead(-1);    /* a key must not cause a partial frame */
+    (void)mouseinterval(0); /* a press is immediately a click */
     screen->can_colour = start_colours();
     curses_set_look(&screen->base, look);
     *out_screen = &screen->base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* screen_text - the screen as a grid in memory, for --once, --batch and tests. */
+/* screen_text - implements the screen as a grid in memory, for --once, --batch and tests. */
 #include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void text_begin(struct ntk_screen *base)
         size_t count = (size_t)screen->next_rows * (size_t)screen->next_columns;
         struct cell *cells = realloc(screen->cells, count * sizeof *cells);
 
-        if (cells) { /* else the old size stays */
+        if (cells) { /* otherwise the old size stays */
             screen->cells = cells;
             base->rows = screen->next_rows;
             base->columns = screen->next_columns;

@@ -8,18 +8,19 @@
 #include "shared/hosts/hosts.h"
 
 #define WAIT_NS \
-    (200 * NTK_NS_PER_MS) /* part of a refresh; an agent that takes longer answers the next one */
-#define FIRST_WAIT_NS (2 * NTK_NS_PER_SECOND) /* --once shows a single refresh */
+/* part of a refresh; if an agent takes longer, its answer is used in the next refresh */
+(200 * NTK_NS_PER_MS)
+#define FIRST_WAIT_NS (2 * NTK_NS_PER_SECOND) /* longer, because --once shows a single refresh */
 #define EVERY_NS (5 * NTK_NS_PER_SECOND)
-#define STALE_NS (3 * EVERY_NS) /* of an agent that stopped answering */
+#define STALE_NS (3 * EVERY_NS) /* maximum age of an answer after an agent stopped answering */
 
-struct ntk_top_agent_health {
+    struct ntk_top_agent_health {
     const struct ntk_clock *clock;
     struct ntk_aside *aside; /* owns the following fields while it works */
     struct ntk_host host;
     struct ntk_hosts_remote remote;
-    const struct ntk_snapshot *last; /* the last answer; NULL: none */
-    uint64_t last_ns, next_ns;       /* monotonic */
+    const struct ntk_snapshot *last; /* last answer; NULL if none */
+    uint64_t last_ns, next_ns;       /* monotonic times */
     bool was_asked;
 };
 
@@ -61,7 +62,7 @@ struct ntk_top_agent_health *ntk_top_agent_health_create(const struct ntk_clock 
 void ntk_top_agent_health_destroy(struct ntk_top_agent_health *health)
 {
     if (health) {
-        ntk_aside_destroy(health->aside); /* frees it */
+        ntk_aside_destroy(health->aside); /* it frees the struct */
     }
 }
 

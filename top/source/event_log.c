@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_log - a ring of copies. */
+/* event_log - stores a ring of copies. */
 #include "top/source/event_log.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const struct ntk_runtime_sample *find_runtime(const struct ntk_snapshot *
     return NULL;
 }
 
-/* The names of a model stay when it is unloaded, so an event stores them. */
+/* Stores the names of an event, because a model's names must remain after it is unloaded. */
 static void fill_names(struct ntk_top_event *event, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_runtime_sample *runtime = find_runtime(snapshot, &event->sample);

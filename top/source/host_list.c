@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host_list - names of machines from options and a file. */
+/* host_list - reads names of machines from options and a file. */
 #include "top/source/host_list.h"
 
 #include <errno.h>
@@ -41,8 +41,8 @@ int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, stru
     return 0;
 }
 
-/* A FIFO without a writer is an empty list and blocks no view; one from a shell command (<(...)) is
- * read to its end. */
+/* Opens a list. A FIFO without a writer is an empty list and blocks no view; a FIFO from a shell
+ * command (<(...)) is read to its end. */
 static FILE *open_list(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * past - the last snapshots of a source without a past, in memory, to go back in time.
+ * past - keeps the last snapshots of a source without a past in memory, so that the user can go
+ * back in time.
  *
- * Owner:   the caller's storage, zeroed first; _fini frees. Snapshots are shared with their
- *          viewers.
+ * Owner:   the caller provides the storage, zeroed first; _fini frees the content. Snapshots are
+ *          shared with their viewers.
  * Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_PAST_H
@@ -25,16 +26,17 @@ struct ntk_top_past {
 };
 
 void ntk_top_past_fini(struct ntk_top_past *past);
-/* The oldest one must be dropped to keep this snapshot. */
+/* Returns true if the oldest snapshot must be dropped to keep this one. */
 bool ntk_top_past_is_full(const struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
 void ntk_top_past_drop(struct ntk_top_past *past);
-/* Keeps the snapshot, which is newer than all before, and drops the oldest ones that do not fit. */
+/* Keeps the snapshot, which must be newer than all others, and drops the oldest ones that do not
+ * fit. */
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
-/* Index 0 is the oldest; NULL after the last. Borrowed. */
+/* Returns a snapshot; index 0 is the oldest; NULL after the last. Borrowed. */
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index);
-/* The end of a walk from `from_ns` over `distance_ns`, at least one snapshot away if there is one:
- * back to the newest one at that distance, or forward to the oldest. past->count if nothing is
- * kept. */
+/* Returns the end of a walk from `from_ns` over `distance_ns`, at least one snapshot away if there
+ * is one: back to the newest at that distance, or forward to the oldest. Returns past->count if
+ * nothing is kept. */
 size_t ntk_top_past_back(const struct ntk_top_past *past, uint64_t from_ns, uint64_t distance_ns);
 size_t ntk_top_past_forward(const struct ntk_top_past *past, uint64_t from_ns,
                             uint64_t distance_ns);

@@ -9,14 +9,14 @@
 #include "shared/base/str.h"
 
 #define SUFFIX ".log"
-/* The link is created shortly after the container; if it is still missing, the container does not
- * belong to a kubelet. */
+/* Maximum number of searches. The link is created shortly after the container; if it is still
+ * missing, the container does not belong to a kubelet. */
 #define LOOKS_MAX 30
 #define NAME_BYTES 256 /* longer than any name of a pod, a namespace or a container */
 
 struct pod {
     unsigned int looks;
-    char name[NAME_BYTES]; /* "" not found */
+    char name[NAME_BYTES]; /* "" if not found */
     char namespace_name[NAME_BYTES];
     char container[NAME_BYTES];
 };
@@ -34,7 +34,8 @@ void ntk_top_pods_fini(struct ntk_top_pods *pods)
     ntk_map_fini(&pods->by_container);
 }
 
-/* POD_NAMESPACE_CONTAINER-ID.log; none of the three contains an underscore. */
+/* Takes a name of the form POD_NAMESPACE_CONTAINER-ID.log; none of the three contains an
+ * underscore. */
 static void take_name(struct ntk_top_pods *pods, const char *file)
 {
     size_t bytes = strlen(file);
@@ -74,7 +75,7 @@ static void look(struct ntk_top_pods *pods)
     }
 }
 
-/* The entry of a container, created when it is first seen. NULL if the table is full. */
+/* Returns the entry of a container, created at its first use. NULL if the table is full. */
 static struct pod *pod_of(struct ntk_top_pods *pods, const char *container)
 {
     struct pod *pod = ntk_map_get(&pods->by_container, container);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source - code that all sources share. */
+/* source - implements code that all sources share. */
 #include "top/source/source.h"
 
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,

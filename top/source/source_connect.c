@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_connect - snapshots of another machine's neuron-monitor over HTTP: a thread reads its
- * stream and passes the bytes through a pipe to a stream source. A broken connection is restored.
+ * source_connect - gets snapshots from another machine's neuron-monitor over HTTP: a thread reads
+ * its stream and passes the bytes through a pipe to a stream source. A broken connection is
+ * restored.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +19,10 @@
 #include "shared/http/http_client.h"
 #include "top/source/source.h"
 
-/* Whole reports, even if the agent limits lines. */
+/* Path of whole reports, even if the agent limits lines. */
 #define STREAM_PATH "/api/v1/live"
-#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* a server that sends nothing is not an agent */
+/* a server that sends nothing for this time is not an agent */
+#define HEAD_NS (10 * NTK_NS_PER_SECOND)
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
 struct connect_source {
@@ -31,15 +33,15 @@ struct connect_source {
     struct ntk_http_client *client;
     pthread_t thread;
     bool has_thread;
-    int pipe_fd;          /* the thread writes */
-    char last_byte;       /* that was written to the pipe */
-    pthread_mutex_t lock; /* everything below */
+    int pipe_fd;          /* the thread writes to it */
+    char last_byte;       /* last byte written to the pipe */
+    pthread_mutex_t lock; /* protects all members below */
     pthread_cond_t changed;
     bool is_stopping;
-    uint64_t heard_ns; /* when bytes arrived, monotonic; 0 never */
-    /* the reason for a missing connection, "" while there is one */
+    uint64_t heard_ns; /* monotonic time when bytes arrived; 0 for never */
+    /* Reason for a missing connection, "" while there is one */
     char trouble[NTK_ERR_TEXT_BYTES];
-    char note[NTK_ERR_TEXT_BYTES]; /* as last returned; belongs to the calling thread */
+    char note[NTK_ERR_TEXT_BYTES]; /* copy last returned; belongs to the calling thread */
 };
 
 /* -- the thread -------------------------------------------------------------------------------- */
@@ -55,7 +57,7 @@ static void set_trouble(struct connect_source *source, const char *text)
     pthread_mutex_lock(&source->lock);
     (void)snprintf(source->trouble, sizeof source->trouble, "%s", text);
     pthread_mutex_unlock(&source->lock);
-    /* An empty line wakes the screen, which shows the age, and ends a truncated one. */
+    /* An empty line wakes the screen, which shows the age, and ends a truncated line. */
     source->last_byte = '\n';
     (void)!write(source->pipe_fd, "\n", 1);
 }
@@ -168,7 +170,7 @@ static void connect_close(struct ntk_top_source *base)
         source->is_stopping = true;
         pthread_cond_broadcast(&source->changed);
         pthread_mutex_unlock(&source->lock);
-        ntk_top_source_close(source->stream); /* a write into the pipe ends */
+        ntk_top_source_close(source->stream); /* ends a write to the pipe */
         source->stream = NULL;
         ntk_http_client_cancel(source->client);
         pthread_join(source->thread, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_hosts - the agents of many machines, requested once per period. Its snapshots are those of
- * the open host; without one they are empty, and the list is available by
- * ntk_top_source_hosts_get().
+ * source_hosts - sends requests to the agents of many machines once per period. Its snapshots come
+ * from the open host; without one they are empty, and ntk_top_source_hosts_get() returns the list.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,11 +21,11 @@ struct hosts_source {
     struct ntk_top_source base;
     struct ntk_hosts_watch *watch;
     struct ntk_top_hosts hosts;
-    bool is_asked_now; /* another host was opened: its last report at once */
+    bool is_asked_now; /* another host was opened: show its last report immediately */
     char note[NTK_ERR_TEXT_BYTES + 64];
 };
 
-/* Every host's current state, and their ranks together. */
+/* Updates the current state of every host, and their ranks together. */
 static int look(struct hosts_source *source)
 {
     struct ntk_top_hosts *hosts = &source->hosts;
@@ -79,7 +78,7 @@ static int hosts_take(struct ntk_top_source *base, struct ntk_snapshot **out_sna
     bool is_first = source->is_asked_now;
     source->is_asked_now = false;
     if (open && !is_first && open->state.reports == open->reports) {
-        return 0; /* its last report is shown already */
+        return 0; /* its last report is already shown */
     }
     *out_snapshot = open && open->state.snapshot
                         ? (struct ntk_snapshot *)(uintptr_t)ntk_snapshot_share(open->state.snapshot)

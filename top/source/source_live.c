@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_live - snapshots of this machine, directly from shared/collect: no agent is needed. */
+/* source_live - gets snapshots of this machine directly from shared/collect: no agent is needed. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,25 +17,26 @@
 #include "top/source/pods.h"
 #include "top/source/source.h"
 
-/* Each refresh checks the fault indicators. If refreshes are rarer than one per second, they are
- * also checked in between. */
+/* Interval of checks of the fault indicators; each refresh also checks them. If refreshes are rarer
+ * than one per second, they are also checked in between. */
 #define HEALTH_NS NTK_TOP_SOURCE_RARE_NS
-/* The fault counters of 128 cores are a thousand files, most of the data of a refresh. Failures of
- * an observed process show at once, through its segment. */
+/* Interval of checks with many cores: the fault counters of 128 cores are a thousand files, most of
+ * the data of a refresh. Failures of an observed process are shown immediately, from its
+ * segment. */
 #define MANY_CORES_NS (5 * NTK_NS_PER_SECOND)
 
 struct live_source {
     struct ntk_top_source base;
     struct ntk_collector *collector;
     struct ntk_top_pods pods;
-    struct ntk_top_agent_health *agent; /* NULL: not asked */
-    uint64_t first_ns;                  /* realtime of the first snapshot; 0: none so far */
-    char instance_id[64];               /* "" away from EC2 */
-    char others[128];                   /* users with applications that cannot be seen; "" none */
+    struct ntk_top_agent_health *agent; /* NULL if the agent is not used */
+    uint64_t first_ns;                  /* realtime of the first snapshot; 0 if none so far */
+    char instance_id[64];               /* "" if not on EC2 */
+    char others[128]; /* users with applications that cannot be seen; "" if none */
 };
 
-/* A user without the rights of root or the service only sees his applications, and those of a
- * common folder. */
+/* Finds other users' applications. A user without the rights of root or the service only sees their
+ * own applications, and applications in a common folder. */
 static void look_for_others(struct live_source *source)
 {
     bool is_restricted = !ntk_paths_hooks_dir_variable() && !ntk_process_reads_all_users();
@@ -138,8 +139,8 @@ static const struct ntk_top_source_ops live_ops = {
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
-    /* Events explain causes; most views only show amounts, which counters have and which cost less.
-     * Few views show latency. */
+    /* Events explain causes, but most views only show amounts, which counters provide at lower
+     * cost. Few views show latency. */
     struct ntk_collector_options options = { .sysfs_root = sysfs_root,
                                              .no_events = true,
                                              .no_latency = true,
@@ -162,7 +163,8 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
         free(source);
         return ret;
     }
-    source->agent = sysfs_root ? NULL : ntk_top_agent_health_create(NULL); /* of this machine */
+    /* agent of this machine */
+    source->agent = sysfs_root ? NULL : ntk_top_agent_health_create(NULL);
     *out_source = &source->base;
     return 0;
 }

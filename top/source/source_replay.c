@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_replay - snapshots from a database of neuron-monitor: at their original pace, faster,
+ * source_replay - gets snapshots from a database of neuron-monitor: at their original pace, faster,
  * slower, forward and back.
  */
 #include <errno.h>
@@ -16,32 +16,32 @@
 #include "top/source/event_log.h"
 #include "top/source/source.h"
 
-/* A frame is shown for at least and at most this long. */
+/* Minimum and maximum time for which a frame is shown. */
 #define FRAME_MIN_NS (20 * NTK_NS_PER_MS)
 #define FRAME_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define SPEED_SHIFT_MAX 10
-/* The note names a period outside of these limits: a part of one before or after a report, or a
- * minute or an hour. */
+/* Limits beyond which the note includes the period: a part of a period before or after a report, or
+ * a minute or an hour. */
 #define PERIOD_MIN_NS (500 * NTK_NS_PER_MS)
 #define PERIOD_MAX_NS (2 * NTK_NS_PER_SECOND)
 /* The note names a wanted moment that is further away from the shown one. */
 #define NEAR_NS (60 * NTK_NS_PER_SECOND)
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
-#define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* the span of graphs */
+#define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* maximum span of graphs */
 
 struct replay_source {
     struct ntk_top_source base;
     struct ntk_store_reader *reader;
-    uint64_t time_ns;   /* of the moment that is shown */
-    uint64_t period_ns; /* of that moment; 0 unknown */
-    uint64_t given_ns;  /* the previous one that was returned; 0 none */
+    uint64_t time_ns;   /* time of the shown moment */
+    uint64_t period_ns; /* period of that moment; 0 if unknown */
+    uint64_t given_ns;  /* previous moment that was returned; 0 if none */
     enum ntk_store_tier
-        /* the tier that before_shown reads next; NTK_STORE_TIER_COUNT: everything is read */
+        /* Tier that before_shown reads next; NTK_STORE_TIER_COUNT if everything is read */
         past_tier;
-    uint64_t past_ns;       /* ... before that moment */
-    uint64_t past_shown_ns; /* the shown moment when it began */
-    uint64_t past_until_ns; /* everything before this time was reported */
-    int speed_shift;        /* 2^n times as fast; negative: slower */
+    uint64_t past_ns;       /* reads before that moment */
+    uint64_t past_shown_ns; /* shown moment when it began */
+    uint64_t past_until_ns; /* all earlier moments were reported */
+    int speed_shift;        /* speed is 2^n; negative n is slower */
     bool is_paused;
     bool is_new;        /* time_ns was not returned yet */
     bool is_ended;      /* nothing follows time_ns */
@@ -50,7 +50,7 @@ struct replay_source {
     char note[NTK_ERR_TEXT_BYTES];
 };
 
-/* The time of the next frame: at once, or after the time between the two moments. */
+/* Sets the time of the next frame: immediately, or after the time between the two moments. */
 static void set_timer(struct replay_source *source, uint64_t after_ns)
 {
     struct itimerspec timer = { .it_value = { .tv_sec = (time_t)(after_ns / NTK_NS_PER_SECOND),
@@ -95,7 +95,7 @@ static void write_note(struct replay_source *source)
                    source->is_off ? "; nothing is recorded at the time of --at" : "");
 }
 
-/* Shows the moment; the note names it. */
+/* Shows the moment, with its time in the note. */
 static void go_to(struct replay_source *source, uint64_t time_ns)
 {
     /* Played frames are reported; a jump skips some. */
@@ -114,8 +114,8 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
     set_timer(source, 1);
 }
 
-/* Events before the first moment, or in the skipped time. After a jump back, earlier events are
- * reported again. */
+/* Loads events before the first moment, or in the skipped time. After a jump back, earlier events
+ * are reported again. */
 static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
                                struct ntk_err *err)
 {
@@ -137,13 +137,14 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
                                                   NTK_TOP_EVENTS_MAX, err);
 }
 
-/* Seconds for the finest graph, then minutes, then hours after the last minute. */
+/* Reads seconds for the finest graph, then minutes, then hours after the last minute. */
 static int replay_before_shown(struct ntk_top_source *base, uint64_t since_ns,
                                struct ntk_snapshot **out_snapshot)
 {
     static const struct {
-        uint64_t reach_ns;   /* back from the shown moment */
-        uint64_t overlap_ns; /* with the previous tier, because its rows end at other moments */
+        uint64_t reach_ns; /* distance back from the shown moment */
+        /* overlap with the previous tier, because its rows end at other moments */
+        uint64_t overlap_ns;
     } tiers[NTK_STORE_TIER_COUNT] = {
         [NTK_STORE_SECOND] = { 960 * NTK_NS_PER_SECOND, 0 },
         [NTK_STORE_MINUTE] = { PAST_NS, 60 * NTK_NS_PER_SECOND },
@@ -226,7 +227,7 @@ static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
     return 1;
 }
 
-/* One recorded moment forward or back; false at the ends. */
+/* Finds the recorded moment one step forward or back; returns false at the ends. */
 static bool find_step(struct replay_source *source, bool is_back, uint64_t *out_ns)
 {
     return (is_back ? ntk_store_reader_before(source->reader, source->time_ns, out_ns, NULL)
@@ -301,7 +302,7 @@ static const struct ntk_top_source_ops replay_ops = {
     .before_shown = replay_before_shown,
 };
 
-/* The first moment at or after at_ns, else the last one before it. */
+/* Finds the first moment at or after at_ns, else the last one before it. */
 static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_err *err)
 {
     uint64_t time_ns;

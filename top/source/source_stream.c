@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_stream - snapshots from neuron-monitor's lines, from any descriptor. */
+/* source_stream - gets snapshots from neuron-monitor's lines, from any descriptor. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ struct stream_source {
     char note[NTK_ERR_TEXT_BYTES];
 };
 
-/* The numbers of an older report are out of date, but its events must not be missed. */
+/* Adds events of an older report: its numbers are out of date, but its events must not be
+ * missed. */
 static void join_events(struct ntk_snapshot *to, const struct ntk_snapshot *older)
 {
     size_t room = older->event_count + older->runtime_count;
@@ -38,7 +39,7 @@ static void join_events(struct ntk_snapshot *to, const struct ntk_snapshot *olde
     free(events);
 }
 
-/* The newest complete report so far. */
+/* Takes the newest complete report so far. */
 static void take_newest(struct stream_source *source, struct ntk_snapshot **newest)
 {
     struct ntk_snapshot *snapshot;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns - figures that several lists have: one title, help and format on all screens. After the
- * figure in a list come its width_more and its flags.
+ * columns - defines figures that several lists have: one title, help and format on all screens. In
+ * a list, its width_more and its flags follow the figure.
  */
 #ifndef NTK_TOP_VIEW_COLUMNS_H
 #define NTK_TOP_VIEW_COLUMNS_H

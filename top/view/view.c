@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view - the layout of the screen, the title bar, and the order of the panes. */
+/* view - draws the layout of the screen, the title bar, and the panes in order. */
 #include "top/view/view.h"
 
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "top/view/view_cores.h"
 
 #define SECTION_ROWS 3   /* heading and two rows */
-#define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices are put side by side */
+#define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, several devices are drawn in one line */
 #define BLANK_ROWS 4
-#define TREE_ROWS_TALL 8 /* a tree with this many rows can give some away */
+#define TREE_ROWS_TALL 8 /* a tree with this many rows can lose some */
 #define MORE_ROWS_MIN 7  /* heading, titles or scale, and some contents */
 #define MORE_ROWS_MAX 20
 #define HBM_COLUMNS_WIDE 160
@@ -40,8 +40,8 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
 {
     int device_count = model->device_count > 0 ? (int)model->device_count : 1;
     int groups_max = ntk_top_view_cores_groups_max(model, columns);
-    /* title, heading and names of the cores, heading of the tree, tabs, one bar row, one tree
-     * row */
+    /* Used rows: title, heading and names of the cores, heading of the tree, tabs, one bar row,
+     * one tree row */
     int rest = rows - 7 - (with_keys ? 1 : 0);
     bool has_blanks = false;
     bool has_vcpu;
@@ -74,7 +74,7 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
         out_layout->tree_rows += 2;
     }
 
-    /* The fewest groups that leave a tree of a good size; a small tree is better than worse
+    /* Find the fewest groups that leave a tree of a good size; a small tree is better than worse
      * bars. */
     for (int groups = 1; groups <= groups_max; groups++) {
         int more = (device_count + groups - 1) / groups - 1;
@@ -95,7 +95,7 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     out_layout->tree_rows += rest;
     if (with_keys && has_blanks && model->device_count > 0 &&
         out_layout->tree_rows - TREE_ROWS_TALL - 1 >= MORE_ROWS_MIN) {
-        /* Half of the spare rows of the tree, and at least enough to show something. */
+        /* Half of the spare rows of the tree, and at least enough rows to be useful. */
         int spare = out_layout->tree_rows - TREE_ROWS_TALL - 1;
 
         out_layout->more_rows =
@@ -156,7 +156,7 @@ void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
 {
     int user_cells = bar_cells(user_percent, width);
     int system_cells = bar_cells(system_percent, width);
-    /* Every cell is the same character if colours distinguish them. */
+    /* All cells have the same character if colours distinguish them. */
     char empty = !user_percent.present && !system_percent.present ? ' '
                  : screen->has_colour                             ? '|'
                                                                   : '.';
@@ -275,7 +275,7 @@ bool ntk_top_view_is_missing(const struct ntk_top_model *model)
     return model->host && !model->host->state.snapshot;
 }
 
-/* Nothing is known about the machine: no zero, and no statement that it has no devices. */
+/* Draws a machine without known data: no zero, and no statement that it has no devices. */
 static void draw_missing(const struct ntk_top_model *model, struct ntk_screen *screen)
 {
     const struct ntk_hosts_state *state = &model->host->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_cores - a bar for each logical core, a row or less for each device. */
+/* view_cores - draws a bar for each logical core, a row or less for each device. */
 #include "top/view/view_cores.h"
 
 #include <stdio.h>
@@ -11,17 +11,18 @@
 
 #define GROUP_GAP 2
 #define CELL_MIN 4         /* a gap and "100" */
-#define PERCENT_WIDTH 8    /* "[71.19%]" */
-#define TERAFLOPS_WIDTH 12 /* "[   9.848TF]" */
+#define PERCENT_WIDTH 8    /* such as "[71.19%]" */
+#define TERAFLOPS_WIDTH 12 /* such as "[ 9.848TF]" */
 #define BAR_MIN 3
 #define HBM_BAR_MIN 8
-#define BAR_GOOD 8 /* from this width on a bar keeps its length when the values change their kind */
+/* minimum width of a bar that keeps its length when the values change their kind */
+#define BAR_GOOD 8
 
-/* The positions of the cells of one device. */
+/* Positions of the cells of one device. */
 struct grid {
     int label_width;
     int group_width;
-    int cell_width;  /* with one blank before it, except the first */
+    int cell_width;  /* includes one blank before it, except for the first */
     int value_width; /* 0: no bar, the value takes the cell */
     int bar_width;
 };
@@ -72,7 +73,7 @@ int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, in
     return grid.value_width > 0 ? 2 : grid.cell_width - 1 >= 6 ? 1 : 0;
 }
 
-/* A gap, "HBM 12.34%". */
+/* Returns the width of a gap and "HBM 12.34%". */
 static int hbm_width(const struct ntk_top_model *model)
 {
     return (int)strlen(model->memory_type) + 9;
@@ -183,7 +184,7 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
     int last;
     struct grid grid;
 
-    /* If not all devices fit, the page with the selected one. */
+    /* If not all devices fit, show the page with the selected one. */
     if (shown < device_count && cursor && cursor->device_index >= 0) {
         first = cursor->device_index / shown * shown;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_engines - the columns of model_engines. */
+/* view_engines - defines the columns of model_engines. */
 #include "top/model/model_engines.h"
 #include "top/view/columns.h"
 #include "top/view/views.h"

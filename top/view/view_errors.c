@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_errors - the columns of model_errors, and the totals above them. */
+/* view_errors - defines the columns of model_errors, and draws the totals above them. */
 #include <stdio.h>
 #include <time.h>
 
@@ -8,7 +8,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-#define HEAD_ROWS_GOOD 4 /* of the body */
+#define HEAD_ROWS_GOOD 4 /* minimum number of body rows */
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_ERRORS_WHERE] = { "WHERE", "device, or tag of the application", NTK_TOP_AS_TEXT, 8, 12,
@@ -37,7 +37,8 @@ static int head_rows(const struct ntk_top_model *model, int rows, int width)
     return rows >= HEAD_ROWS_GOOD ? 1 : 0;
 }
 
-/* "name: 12, " with the number in its colour; a dash if it is not counted. Returns the next
+/* Draws a text such as "name: 12, " with the number in its colour; a dash if it is not counted.
+ * Returns the next
  * column. */
 static int put_count(struct ntk_screen *screen, int row, int column, const char *name,
                      int bad_style, bool is_known, uint64_t count)

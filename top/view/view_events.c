@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* view_events - the columns of model_events; above them the number of events and of missed ones. */
+/* view_events - defines the columns of model_events; draws the number of events and of missed
+ * events above them. */
 #include "top/model/model_events.h"
 #include "top/view/view.h"
 #include "top/view/columns.h"
 #include "top/view/views.h"
 
-#define HEAD_ROWS_GOOD 4 /* of the body */
+#define HEAD_ROWS_GOOD 4 /* minimum number of body rows */
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_TIME] = { "TIME", "when it happened, local time", NTK_TOP_AS_TIME, 12, 0, 0 },

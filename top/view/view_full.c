@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_full - the frame of every view except the tree: title, notice, body, strip of the views,
- * keys. Frames without keys have the tabs instead of the strip.
+ * view_full - draws the frame of every view except the tree: title, notice, body, strip of the
+ * views, keys. Frames without keys have the tabs instead of the strip.
  */
 #include <stdio.h>
 
@@ -10,13 +10,13 @@
 #include "top/view/views.h"
 
 #define STRIP_GAP 2
-#define LABELLED_ROWS_MIN 8 /* of the body */
+#define LABELLED_ROWS_MIN 8 /* minimum number of body rows */
 
-/* How much of a view's name the strip shows. */
+/* Length of a view's name in the strip. */
 enum strip_level {
     STRIP_NOTHING,
     STRIP_KEY,
-    STRIP_NAME, /* with its key */
+    STRIP_NAME, /* name with its key */
 };
 
 struct strip {
@@ -24,7 +24,8 @@ struct strip {
     int gap;
 };
 
-/* Cells of an entry; the open one has a mark on either side instead of the colon. */
+/* Returns the number of cells of an entry; the open entry has a mark on either side instead of the
+ * colon. */
 static int entry_cells(struct ntk_screen *screen, int view, int open, enum strip_level level)
 {
     const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)view);
@@ -36,7 +37,8 @@ static int entry_cells(struct ntk_screen *screen, int view, int open, enum strip
                : ntk_screen_width(screen, text->keys) + (level == STRIP_NAME ? name : 0);
 }
 
-/* The second mark of the open view takes a cell of the gap, so that the others do not move. */
+/* Returns the gap after an entry: the second mark of the open view takes a cell of the gap, so that
+ * the others do not move. */
 static int gap_behind(const struct strip *strip, int view, int open)
 {
     return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
@@ -54,8 +56,8 @@ static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int
 }
 
 /*
- * What fits: all names, else the open one, the names around it and the keys of the others; if even
- * these do not fit, the farthest are dropped.
+ * Selects a strip that fits: all names, else the open name, the names around it and the keys of the
+ * others; if even these do not fit, the farthest are dropped.
  */
 static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_screen *screen,
                                  int open, int room)
@@ -101,7 +103,7 @@ static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_s
     return strip;
 }
 
-/* The visible rows of the list: "only 7286  mine  25-48 of 120 ". */
+/* Writes the visible rows of the list, such as "only 7286 mine 25-48 of 120 ". */
 static void place_text(const struct ntk_top_model *model, char *out, size_t bytes)
 {
     const struct ntk_top_table *table = &model->tables[model->view];
@@ -121,8 +123,8 @@ static void place_text(const struct ntk_top_model *model, char *out, size_t byte
     }
 }
 
-/* The names of the views with their keys, the open one marked; the position in the list at the
- * right. */
+/* Draws the names of the views with their keys, with a mark at the open view; the position in the
+ * list is at the right. */
 static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
 {
     struct strip strip;
@@ -158,7 +160,7 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
-/* Whether a row labels times as host time; the body has `rows` rows. */
+/* Returns true if a row labels times as host time; the body has `rows` rows. */
 static bool labels_time(const struct ntk_top_model *model, int rows)
 {
     bool shows_time = model->page.is_open || model->views[model->view]->shows_time;
@@ -166,7 +168,7 @@ static bool labels_time(const struct ntk_top_model *model, int rows)
     return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
 }
 
-/* The text of an empty list. */
+/* Returns the text of an empty list. */
 static const char *empty_text(const struct ntk_top_model *model, const struct ntk_top_view *view)
 {
     if (model->only_mine && view->is_owned && model->snapshot &&
@@ -183,7 +185,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
 {
     const struct ntk_top_view *view = model->views[model->view];
     struct ntk_top_table *table = &model->tables[model->view];
-    int bottom = screen->rows - (with_keys ? 2 : 1); /* the row of the strip, or of the tabs */
+    int bottom = screen->rows - (with_keys ? 2 : 1); /* row of the strip, or of the tabs */
     int row = 1;
     int head;
 
@@ -213,7 +215,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     if (!with_keys) {
         ntk_top_view_tabs(model, screen, bottom);
     } else {
-        draw_strip(model, screen, bottom); /* the list has its position now */
+        draw_strip(model, screen, bottom); /* the position of the list is known now */
         ntk_top_view_keys(screen, bottom + 1,
                           model->page.is_open ? NTK_TOP_PLACE_VIEW
                           : view->is_owned    ? NTK_TOP_PLACE_OWNED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_graphs - the history as graphs: all cores together at the top, a small one for each core
- * below. */
+/* view_graphs - draws the history as graphs: all cores together at the top, a small graph for each
+ * core below. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "top/view/views.h"
 
 #define GUTTER 9         /* cells of the scale at the left */
-#define PANEL_ROWS_MIN 6 /* heading, four of the graph, axis */
+#define PANEL_ROWS_MIN 6 /* heading, four rows of the graph, axis */
 #define PANEL_COLUMNS_GOOD 50
 #define PANEL_GAP 1
-#define TICK_CELLS 9 /* between two times of an axis, at least */
+#define TICK_CELLS 9 /* minimum number of cells between two times of an axis */
 #define CELL_COLUMNS_MIN 20
 #define CELL_ROWS_MAX 4
-#define LONG_LABEL_COLUMNS 32 /* cells that have room for "ND15 NC1" */
+#define LONG_LABEL_COLUMNS 32 /* minimum number of cells for a label such as "ND15 NC1" */
 #define NATURAL_ROWS 32
 
 static const struct {
@@ -40,7 +40,7 @@ struct area {
     int columns;
 };
 
-/* A value in at most 7 cells: a label of a scale, or the number next to a graph. */
+/* Formats a value in at most 7 cells: a label of a scale, or the number after a graph. */
 static const char *format_value(char buf[NTK_TOP_FORMAT_BYTES], enum ntk_top_quantity quantity,
                                 struct ntk_top_number number)
 {
@@ -86,8 +86,8 @@ static float highest(const float *values, size_t count)
     return high;
 }
 
-/* The value that fills a graph: the maximum for shares of time, else a round number above all
- * values. */
+/* Returns the value that fills a graph: the maximum for shares of time, else a round number above
+ * all values. */
 static double scale_of(enum ntk_top_quantity quantity, double high)
 {
     return quantity == NTK_TOP_QUANTITY_BUSY
@@ -164,7 +164,7 @@ static void draw_scale(struct ntk_screen *screen, const struct area *area,
     }
 }
 
-/* A line with the times in the past and "now" at its right end. */
+/* Draws a line with the times in the past and "now" at its right end. */
 static void draw_axis(struct ntk_screen *screen, int row, int column, int width, uint64_t span_ns)
 {
     static const unsigned int steps_s[] = { 5,   10,   15,   30,   60,    120,   180,   300,  600,
@@ -222,7 +222,7 @@ static void draw_panel(const struct ntk_top_model *model, struct ntk_screen *scr
     free(values);
 }
 
-/* As many of the quantities as fit, always including the chosen one. */
+/* Draws as many of the quantities as fit, always including the chosen one. */
 static void draw_panels(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct area *area)
 {
@@ -250,14 +250,15 @@ static void draw_panels(const struct ntk_top_model *model, struct ntk_screen *sc
 /* ---- the graphs of the cores ---- */
 
 struct grid {
-    size_t count; /* of cores */
+    size_t count; /* number of cores */
     int across;
-    int lines; /* of cells, all */
+    int lines; /* number of lines of cells */
     int cell_rows;
 };
 
 /* The fewest cells per line with which all cores fit, preferably with two rows each. */
-/* A line ends at the end of a device: it has whole devices, or an even part of one. */
+/* Returns true if lines end at the end of a device: a line has whole devices, or an even part of
+ * one. */
 static bool is_even(size_t count, int across, int cores_per_device)
 {
     return across % cores_per_device == 0 || cores_per_device % across == 0 ||
@@ -412,7 +413,7 @@ static void draw(struct ntk_top_model *model, struct ntk_screen *screen, int row
     }
 }
 
-/* Without a terminal it gets the rows that it prefers. */
+/* Returns the preferred number of rows without a terminal. */
 static int natural_rows(const struct ntk_top_model *model, int rows, int columns)
 {
     uint32_t cores[NTK_TOP_GRAPHS_CORES_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_hbm - the columns of model_hbm; above them the use of all devices as one bar. */
+/* view_hbm - defines the columns of model_hbm; draws the use of all devices as one bar above
+ * them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "top/view/views.h"
 
 #define HEAD_ROWS 2
-#define HEAD_ROWS_GOOD 12 /* of the body: with fewer, the list needs all of them */
+#define HEAD_ROWS_GOOD 12 /* minimum number of body rows: with fewer, the list needs all of them */
 #define SERIES_COUNT 6
 #define LABEL_CELLS 32
 #define LEGEND_GAP 3
@@ -58,9 +59,9 @@ static const struct ntk_top_column items[] = {
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
                                                 NTK_TOP_HBM_DEVICE };
 
-/* The parts of the bar, in the groups of the first screen. */
+/* Parts of the bar, in the groups of the first screen. */
 static const struct {
-    enum ntk_memory_group group; /* NTK_GROUP_COUNT: other */
+    enum ntk_memory_group group; /* NTK_GROUP_COUNT for other memory */
     char letter;                 /* its letter without colours */
     const char *name;
 } series[SERIES_COUNT] = {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* view_help - the page of the keys, generated from keys.def and views.def. */
+/* view_help - draws the page of the keys, generated from keys.def and views.def. */
 #include "top/view/view.h"
 #include "top/view/views.h"
 
 #define KEY_COLUMN 2
 #define TEXT_COLUMN 14
-#define PAGE_COLUMNS 78 /* of one column of keys, when there are two */
+#define PAGE_COLUMNS 78 /* width of one of two columns of keys */
 #define LINES_MAX (NTK_TOP_ACTION_COUNT + NTK_TOP_VIEW_COUNT + 6)
 
 struct line {
-    const char *keys; /* NULL: a heading */
+    const char *keys; /* NULL for a heading */
     const char *text;
 };
 
@@ -59,7 +59,8 @@ static void draw_line(struct ntk_screen *screen, int row, int column, int width,
                    line->text);
 }
 
-/* The number of lines in the first of two columns: sections are not split if there is room. */
+/* Returns the number of lines in the first of two columns: sections are not split if there is
+ * space. */
 static int split(const struct line *lines, int count, int rows)
 {
     for (int i = count < rows ? count : rows; i > 0; i--) {
@@ -78,10 +79,10 @@ void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen)
     int columns = count > rows && screen->columns >= 2 * PAGE_COLUMNS ? 2 : 1;
     int width = screen->columns / columns;
     bool is_scrolled = columns * rows < count;
-    int page = is_scrolled ? rows - 1 : rows; /* the last row says that there is more */
+    int page = is_scrolled ? rows - 1 : rows; /* the last row shows that there is more */
     size_t last = is_scrolled ? (size_t)(count - page * columns) : 0;
     int first;
-    int left; /* lines in the first column */
+    int left; /* number of lines in the first column */
 
     model->help_first = model->help_first < last ? model->help_first : last;
     model->help_page = (size_t)page;

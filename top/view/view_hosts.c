@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_hosts - the columns of model_hosts. */
+/* view_hosts - defines the columns of model_hosts. */
 #include "top/model/model_hosts.h"
 #include "top/view/columns.h"
 #include "top/view/views.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_models - the columns of model_models. */
+/* view_models - defines the columns of model_models. */
 #include "top/model/model_models.h"
 #include "top/view/columns.h"
 #include "top/view/views.h"
@@ -43,7 +43,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_MODELS_MAX] = { NTK_TOP_FIGURE_MAX, 0, NTK_TOP_COLUMN_HIDDEN },
 };
 
-/* The slowest first. */
+/* The slowest model is first. */
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
                                                 NTK_TOP_MODELS_P99 };
 

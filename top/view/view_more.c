@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_more - the part below the cores on a tall terminal: applications, and the last minute of the
- * cores as a graph. */
+/* view_more - draws the part below the cores on a tall terminal: applications, and the last minute
+ * of the cores as a graph. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "top/model/model_processes.h"
 #include "top/view/view.h"
 
-#define SIDE_BY_SIDE 120 /* columns from which the graph is at the right */
+#define SIDE_BY_SIDE 120 /* number of columns from which the graph is at the right */
 #define GAP 2
 #define GUTTER 6
 #define SPAN_NS (60 * NTK_NS_PER_SECOND)
@@ -25,7 +25,7 @@ struct area {
     int columns;
 };
 
-/* If they do not fit, the last ones are dropped. */
+/* Fields of a line; if they do not fit, the last ones are dropped. */
 static const struct {
     enum ntk_top_processes_column id;
     int width;
@@ -38,7 +38,7 @@ static const struct {
     { NTK_TOP_PROCESSES_USER, 12, true },
 };
 
-/* One line of fields; row NULL: their titles. */
+/* Draws one line of fields; if row is NULL, their titles. */
 static void draw_fields(const struct ntk_top_table *table, struct ntk_screen *screen,
                         const struct area *area, int y, const struct ntk_top_row *row, int style)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_overview - the machine in one line, then a row per device: its cores, memory and power.
+ * view_overview - draws the machine in one line, then a row per device: its cores, memory and
+ * power.
  *
- * A core is a bar if there is room, else a percentage, else one cell with a height by utilization.
- * If devices would leave too few rows to the processes, they are put side by side.
+ * A core is a bar if there is space, else a percentage, else one cell with a height by utilization.
+ * If devices would leave too few rows to the processes, several devices are drawn in one line.
  */
 #include "top/view/view_overview.h"
 
@@ -18,32 +19,32 @@
 #include "top/view/view.h"
 #include "top/view/view_cores.h"
 
-#define FIXED_ROWS 2     /* the machine's line, and the titles */
+#define FIXED_ROWS 2     /* line of the machine, and the titles */
 #define LIST_ROWS_GOOD 7 /* titles and six processes */
 #define LIST_ROWS_MIN 3
-#define DEVICE_ROWS_MIN 3 /* with fewer, too few devices are visible */
+#define DEVICE_ROWS_MIN 3 /* with fewer rows, too few devices are visible */
 #define GROUP_GAP 3
-#define LABEL_CELLS 6 /* "ND127!" */
-#define MEAN_CELLS 7  /* " 71.19%" */
+#define LABEL_CELLS 6 /* such as "ND127!" */
+#define MEAN_CELLS 7  /* such as " 71.19%" */
 #define SHARE_CELLS 7
-#define BYTES_CELLS 16 /* " 20.2GB/512.0GB" */
+#define BYTES_CELLS 16 /* such as " 20.2GB/512.0GB" */
 #define POWER_CELLS 7
 #define BAR_CELLS_MIN 11 /* a gap, a bar of 3 and " 71.2%" */
 #define NUMBER_CELLS_MIN 6
-#define NUMBER_CELLS_MAX 5 /* "71.2%": a second decimal would change at each refresh */
+#define NUMBER_CELLS_MAX 5 /* such as "71.2%": a second decimal would change at each refresh */
 #define GROUP_CELLS_ROOMY 60
 
-/* The positions of the parts of each device, from the first cell of its group. */
+/* Positions of the parts of each device, from the first cell of its group. */
 struct grid {
     int group_count;
     int group_rows;
     int group_cells;
-    int core_cells; /* of one core */
-    int mean_at;    /* -1: the cores show it themselves */
+    int core_cells; /* cells per core */
+    int mean_at;    /* -1 if the cores show it themselves */
     int memory_at;
     int memory_cells;
     int power_at;
-    bool has_bytes; /* else a percentage */
+    bool has_bytes; /* false: a percentage */
 };
 
 static int group_cells_min(const struct ntk_top_model *model)
@@ -111,7 +112,7 @@ static struct grid grid_make(const struct ntk_top_model *model, int columns, int
 
 /* ---- the machine's line ---- */
 
-/* A label and its value, if both fit. */
+/* Draws a label and its value, if both fit. */
 static void put_part(struct ntk_screen *screen, int row, int *column, const char *label, int style,
                      const char *value)
 {
@@ -222,7 +223,7 @@ static void draw_titles(const struct ntk_top_model *model, struct ntk_screen *sc
     }
 }
 
-/* One cell: its height, or a digit, shows the utilization. */
+/* Returns one cell with the utilization as its height, or as a digit. */
 static const char *level_of(const struct ntk_screen *screen, struct ntk_top_number percent)
 {
     static const char *const blocks[] = { "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
@@ -306,7 +307,7 @@ static void draw_power(const struct ntk_top_model *model, struct ntk_screen *scr
                          has_power ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
 }
 
-/* The cores of `selected`, the process under the cursor, are marked. */
+/* Draws a device; the cores of `selected`, the process under the cursor, have a mark. */
 static void draw_device(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                         int left, const struct grid *grid, uint32_t device,
                         const struct ntk_runtime_sample *selected)

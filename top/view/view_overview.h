@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_overview - the head of the overview, above its processes: a line about the machine, and
- * the cores, memory and power of each device.
+ * view_overview - draws the head of the overview, above its processes: a line about the machine,
+ * and the cores, memory and power of each device.
  *
  * Threads: one.
  */
@@ -11,7 +11,7 @@
 #include "top/model/model.h"
 #include "top/screen/screen.h"
 
-/* Members of struct ntk_top_view. */
+/* Functions for struct ntk_top_view. */
 int ntk_top_view_overview_rows(const struct ntk_top_model *model, int rows, int columns);
 void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_screen *screen,
                                 int row, int rows);

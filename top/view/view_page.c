@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_page - all known facts about one application or one model, in sections. Values of lists use
- * their cells, so they look the same here. Lines that do not fit can be scrolled to; a wide
- * terminal has two columns of sections.
+ * view_page - draws all known facts about one application or one model, in sections. Values of
+ * lists use their cells, so they have the same form here. Lines that do not fit can be scrolled to;
+ * a wide terminal has two columns of sections.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "top/view/view.h"
 #include "top/view/view_table.h"
 
-#define WIDE_COLUMNS 110 /* from this width on there are two columns of sections */
+#define WIDE_COLUMNS 110 /* number of columns from which there are two columns of sections */
 #define FACT_CELLS 26    /* a label and a value; a longer text has a separate line */
 #define LABEL_CELLS 10
 #define SPARK_ROWS 3
@@ -33,7 +33,7 @@
 #define BYTES_CELLS 10
 #define GAP 2
 
-/* The position of the next line: lines are counted from the top of the page, and part of it may be
+/* Position of the next line: lines are counted from the top of the page, and part of it may be
  * scrolled out. */
 struct pen {
     struct ntk_screen *screen;
@@ -48,11 +48,11 @@ struct pen {
 /* A column of a list. */
 struct item {
     size_t id;
-    int width; /* of a list inside the page */
+    int width; /* width in a list inside the page */
     bool is_left;
 };
 
-/* The row on the screen, -1 (nothing is drawn) if it is not visible. */
+/* Returns the row on the screen, -1 (nothing is drawn) if it is not visible. */
 static int row_of(const struct pen *pen, int line)
 {
     return line >= pen->first && line < pen->first + pen->rows ? pen->top + line - pen->first : -1;
@@ -151,7 +151,7 @@ static void draw_list_line(struct pen *pen, const struct ntk_top_table *table,
     pen->line++;
 }
 
-/* Those of the application, in their original order. */
+/* Draws rows of the application, in their original order. */
 static void draw_list(struct pen *pen, const struct ntk_top_table *table, size_t tab,
                       const struct item *items, size_t count, int rows_max, const char *nothing)
 {
@@ -200,7 +200,7 @@ static void draw_model(struct pen *pen, struct ntk_top_model *model,
     FACTS(pen, model, MODELS, ntk_top_cells_model_key(of->runtime, of->model), items);
 }
 
-/* A bar for each logical core: of the application, or of the model. */
+/* Draws a bar for each logical core: of the application, or of the model. */
 static void draw_cores(struct pen *pen, struct ntk_top_model *model,
                        const struct ntk_top_page_of *of)
 {
@@ -256,7 +256,7 @@ static void draw_cores(struct pen *pen, struct ntk_top_model *model,
     }
 }
 
-/* Failures, by outcome and by class, without zeros. */
+/* Draws failures, by outcome and by class, without zeros. */
 static void draw_failure(struct pen *pen, const struct ntk_snapshot *snapshot, bool has_total,
                          const char *kind, const char *name, struct ntk_count count, int *shown)
 {
@@ -327,7 +327,7 @@ static void draw_model_executions(struct pen *pen, struct ntk_top_model *model,
     FACTS(pen, model, MODELS, ntk_top_cells_model_key(of->runtime, of->model), items);
 }
 
-/* Executions per second of the application's cores in the last minute; the sum of the known
+/* Draws executions per second of the application's cores in the last minute; the sum of the known
  * values. */
 static void draw_minute(struct pen *pen, struct ntk_top_model *model,
                         const struct ntk_top_page_of *of)
@@ -368,7 +368,7 @@ static void draw_minute(struct pen *pen, struct ntk_top_model *model,
     }
     graph.row = row_of(pen, pen->line);
     graph.max = ntk_top_graph_round_up(most > 0 ? (double)most : 1, false);
-    /* A graph is drawn only if all of it is visible. */
+    /* A graph is drawn only if it is completely visible. */
     if (graph.columns > 0 && graph.row >= 0 && row_of(pen, bottom) >= 0) {
         ntk_screen_format(pen->screen, graph.row, pen->column + 1, LABEL_CELLS - 1, NTK_STYLE_DIM,
                           "%g/s", graph.max);
@@ -380,7 +380,8 @@ static void draw_minute(struct pen *pen, struct ntk_top_model *model,
     free(sums);
 }
 
-/* Counts of the last period in intervals of equal ratio between the shortest and the longest. */
+/* Draws counts of the last period in intervals of equal ratio between the shortest and the
+ * longest. */
 static void draw_histogram(struct pen *pen, struct ntk_top_model *model,
                            const struct ntk_top_page_of *of)
 {
@@ -432,7 +433,7 @@ struct usage {
     uint64_t now[2]; /* by enum ntk_memory_location */
     uint64_t peak[2];
     bool is_used;
-    bool is_estimated;     /* on the device */
+    bool is_estimated;     /* for the device */
     bool is_unreported[2]; /* nothing is reported, which is incomplete */
 };
 
@@ -445,7 +446,7 @@ static void add_usage(struct usage *usage, const struct ntk_memory_sample *row)
     usage->is_used = usage->is_used || row->current_bytes > 0 || row->peak_bytes > 0;
 }
 
-/* now NULL: the titles. A peak below the current value was not reported. */
+/* Draws a row; if now is NULL, the titles. A peak below the current value was not reported. */
 static void draw_usage(struct pen *pen, const char *name, const struct usage *now,
                        const struct usage *peak)
 {
@@ -476,7 +477,8 @@ static void draw_usage(struct pen *pen, const char *name, const struct usage *no
     }
 }
 
-/* For a model its rows; for an application the peaks of sums, if they are reported. */
+/* Draws memory: for a model its rows; for an application the peaks of sums, if they are
+ * reported. */
 static void draw_memory(struct pen *pen, struct ntk_top_model *model,
                         const struct ntk_top_page_of *of)
 {
@@ -591,7 +593,7 @@ static const struct {
     { "Last events", OF_APPLICATION, FLOW_ACROSS, draw_events },
 };
 
-/* Returns the number of lines of the page. */
+/* Draws the sections; returns the number of lines of the page. */
 static int draw_sections(struct pen *pen, struct ntk_top_model *model,
                          const struct ntk_top_page_of *of)
 {
@@ -646,7 +648,7 @@ void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, i
     if (!page->is_of_model) {
         ntk_top_model_project_list(model, NTK_TOP_VIEW_EVENTS);
     }
-    /* Without rows nothing is drawn: this measures the page. */
+    /* Without rows nothing is drawn, so this measures the page. */
     pen.rows = 0;
     lines = draw_sections(&pen, model, &of);
     page->rows = (size_t)(rows - 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_processes - the columns of model_processes, as a separate list and below the overview. */
+/* view_processes - defines the columns of model_processes, as a separate list and below the
+ * overview. */
 #include "top/model/model_processes.h"
 #include "top/view/columns.h"
 #include "top/view/view_overview.h"
@@ -50,7 +51,7 @@ static const struct ntk_top_columns columns = {
     .sort_column = NTK_TOP_PROCESSES_BUSY,
 };
 
-/* Below the devices: columns that fit into 80. */
+/* Columns below the devices, which fit in 80 cells. */
 static const struct ntk_top_columns overview_columns = {
     .items = items,
     .count = sizeof items / sizeof *items,

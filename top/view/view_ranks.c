@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_ranks - the columns of model_ranks. */
+/* view_ranks - defines the columns of model_ranks. */
 #include "top/model/model_ranks.h"
 #include "top/view/columns.h"
 #include "top/view/views.h"

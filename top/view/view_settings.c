@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_settings - the page of settings. */
+/* view_settings - draws the page of settings. */
 #include "top/view/view.h"
 
 #define NAME_COLUMN 2
@@ -32,7 +32,7 @@ void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_s
 {
     int row = 1;
     int last = screen->rows - 1;
-    /* If not all of them fit, those around the selected one. */
+    /* If not all settings fit, show the settings around the selected one. */
     int shown = last - 2 < NTK_TOP_SETTING_COUNT ? last - 2 : NTK_TOP_SETTING_COUNT;
     int first = (int)settings->row < shown ? 0 : (int)settings->row - shown + 1;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_summary - memory of the tab by purpose, for host and device.
+ * view_summary - draws memory of the tab by purpose, for host and device.
  *
  * A wide screen shows "Name: value" cells like the vendor's tool; a narrower one the same numbers
  * as a table with titles in the heading bar.
@@ -33,10 +33,10 @@ static const struct {
       { NTK_TOP_GROUP_SCRATCHPAD, "Model Scratchpad" } },
 };
 
-/* The maximum width of a column, label first: "Runtime Memory: 1023.9MB" and two blanks. */
+/* Maximum width of a column, label first: "Runtime Memory: 1023.9MB" and two blanks. */
 static const int wide_widths[1 + WIDE_CELLS] = { 20, 16, 18, 20, 22, 26, 25 };
 #define WIDE_MIN (20 + 16 + 18 + 20 + 22 + 26 + 25)
-#define WIDE_EQUAL (26 * (1 + WIDE_CELLS)) /* from this width on all columns are equal */
+#define WIDE_EQUAL (26 * (1 + WIDE_CELLS)) /* width from which all columns are equal */
 
 static const struct {
     int group;
@@ -56,7 +56,7 @@ static const struct {
 
 #define TABLE_COLUMNS ((int)(sizeof table / sizeof *table))
 #define TABLE_LABEL 7
-#define TABLE_CELL_NAMES 13 /* from this width on the long names fit */
+#define TABLE_CELL_NAMES 13 /* width from which the long names fit */
 
 static struct ntk_top_bytes value_of(const struct ntk_top_memory *memory, bool is_host, int group)
 {
@@ -103,7 +103,7 @@ static void draw_table(const struct ntk_top_model *model, struct ntk_screen *scr
     int shown = TABLE_COLUMNS;
     int column;
 
-    /* Narrower than "1023.9MB" and a blank: the last columns are dropped. */
+    /* If narrower than "1023.9MB" and a blank, the last columns are dropped. */
     if (cell < 9) {
         cell = 9;
         shown = (screen->columns - TABLE_LABEL) / cell;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_table - the list of a view: heading, rows, the line of filter and search, the box of
+/* view_table - draws the list of a view: heading, rows, the line of filter and search, the box of
  * columns. */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define GAP 1           /* cells between two columns */
 #define BAR_MIN 5       /* a shorter bar is useless */
-#define PERCENT_CELLS 5 /* "71.2%" and a blank before it */
+#define PERCENT_CELLS 5 /* such as "71.2%"; there is a blank before it */
 #define CHOOSER_CELLS 70
 #define CHOOSER_TITLE_CELLS 12
 
@@ -20,8 +20,8 @@ struct slot {
     int width;
 };
 
-/* Distributes cells among the columns that can use them; returns the rest. Bars get none if it
- * would be too little. */
+/* Distributes cells to the columns that can use them; returns the rest. Bars get none if it would
+ * be too little. */
 static int slots_grow(const struct ntk_top_columns *columns, struct slot *slots, size_t count,
                       int rest, bool is_first)
 {
@@ -61,7 +61,8 @@ static int slots_grow(const struct ntk_top_columns *columns, struct slot *slots,
     return rest;
 }
 
-/* The positions of the columns. The first one stays; of the others those from column_first on. */
+/* Computes the positions of the columns. The first column stays; the others start at
+ * column_first. */
 static size_t slots_make(struct ntk_top_table *table, int width, struct slot *slots)
 {
     const struct ntk_top_columns *columns = table->columns;
@@ -104,7 +105,7 @@ static bool is_left(const struct ntk_top_column *column)
     return column->format == NTK_TOP_AS_TEXT || column->format == NTK_TOP_AS_TIME;
 }
 
-/* text in the cells of the slot; a cut text ends in a mark. */
+/* Writes text in the cells of the slot; a truncated text ends with a mark. */
 static void put_in(struct ntk_screen *screen, int row, const struct slot *slot, int style,
                    bool left, const char *text)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tabs - the bottom bar: a tab per application, and the keys. */
+/* view_tabs - draws the bottom bar: a tab per application, and the keys. */
 #include <stdio.h>
 #include <string.h>
 
 #include "top/view/view.h"
 
-#define TAB_MIN 13 /* ">[1]:7286<" and a blank; names stay visible in any width */
+#define TAB_MIN 13 /* such as ">[1]:7286<" and a blank; names stay visible in any width */
 #define TAB_TEXT_BYTES (NTK_TOP_TAB_TEXT_BYTES + 32)
 #define LABEL "Neuron Apps"
 #define KEY_GAP_MIN 2
@@ -33,8 +33,8 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, row, 0, left, NTK_STYLE_TAB_LABEL, LABEL);
 
-    /* All tabs are as wide as the longest name if there is room. The width must not depend on the
-     * selected one, so all count the arrows. */
+    /* All tabs are as wide as the longest name if there is space. The width must not depend on the
+     * selected tab, so the arrows are included for all. */
     for (size_t i = 0; i < count && i < (size_t)screen->columns; i++) {
         int width;
 
@@ -74,7 +74,7 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
-/* Cells of an action in the bar; 0 if it is not in that of this place. */
+/* Returns the number of cells of an action in the bar; 0 if it is not in the bar of this place. */
 static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place place)
 {
     bool is_here = text->place == NTK_TOP_PLACE_ALL || text->place == place ||
@@ -85,8 +85,8 @@ static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place 
                                    : 0;
 }
 
-/* A click has the effect of the entry's key; the left and right half are the two actions of an
- * entry that also covers the next row of the table. */
+/* Adds spots for clicks with the effect of the entry's key; the left and right half are the two
+ * actions of an entry that also covers the next row of the table. */
 static void add_key_spots(struct ntk_screen *screen, int row, int column, int width, int action)
 {
     const struct ntk_top_action_text *next =
@@ -94,7 +94,7 @@ static void add_key_spots(struct ntk_screen *screen, int row, int column, int wi
                                           : NULL;
 
     if (action == NTK_TOP_ACTION_TAB) {
-        return; /* the tab to click on */
+        return; /* the tab for the click */
     }
     ntk_screen_spot_add(screen, row, column, width, action, 0);
     if (next && !next->keys[0] && !next->help[0]) {
@@ -102,12 +102,12 @@ static void add_key_spots(struct ntk_screen *screen, int row, int column, int wi
     }
 }
 
-/* As many complete keys as fit; ? lists all of them. */
+/* Draws as many complete keys as fit; ? lists all keys. */
 void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place)
 {
     int count = 0;
     int width = 0;
-    int end = 0; /* after the last action that fits */
+    int end = 0; /* end of the last action that fits */
 
     for (; end < NTK_TOP_ACTION_COUNT; end++) {
         int cells = key_cells(ntk_top_keys_text_get((enum ntk_top_action)end), place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_topology - a map of the devices and their links; colours and numbers show the load of
+/* view_topology - draws a map of the devices and their links; colours and numbers show the load of
  * each. */
 #include <stdio.h>
 
@@ -10,10 +10,10 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-#define CELL_COLUMNS_MIN 9 /* "ND15  71%" */
+#define CELL_COLUMNS_MIN 9 /* such as "ND15 71%" */
 #define CELL_COLUMNS_MAX 44
 #define CELL_ROWS_MAX 9
-#define LINK_COLUMNS 3 /* 1 if there is little room */
+#define LINK_COLUMNS 3 /* 1 if there is little space */
 #define NATURAL_ROWS 16
 
 static const char *const heat_names[NTK_TOP_HEAT_COUNT] = {
@@ -34,14 +34,14 @@ static const char *const shape_names[] = {
 struct map {
     enum ntk_topology shape;
     uint32_t count;
-    int across; /* cells of a line */
+    int across; /* cells per line */
     int lines;
     int first_row;
     int first_column;
     int cell_rows;
     int cell_columns;
     int link_columns;
-    int link_rows; /* between two lines, 0 on a small screen */
+    int link_rows; /* rows between two lines, 0 on a small screen */
 };
 
 static bool is_snake(const struct map *map)
@@ -89,7 +89,7 @@ static struct map lay_out(const struct ntk_top_model *model, int row, int rows, 
     return map;
 }
 
-/* The position of a device's cell. Chains turn at the end of a line. */
+/* Finds the position of a device's cell. Chains turn at the end of a line. */
 static void find_cell(const struct map *map, uint32_t device, int *out_row, int *out_column)
 {
     int line = (int)device / map->across;
@@ -113,8 +113,8 @@ static void draw_down(struct ntk_screen *screen, int row, int column)
     ntk_screen_put(screen, row, column, 1, NTK_STYLE_DIM, screen->is_utf8 ? "│" : "|");
 }
 
-/* The links of a device to the right and down, from its shape; those of a torus also leave at the
- * edges. */
+/* Draws the links of a device to the right and down, from its shape; links of a torus also leave at
+ * the edges. */
 static void draw_links(struct ntk_screen *screen, const struct map *map, uint32_t device)
 {
     bool is_torus = map->shape == NTK_TOPOLOGY_TORUS && map->across == (int)NTK_TOPOLOGY_SIDE;
@@ -156,7 +156,7 @@ static int style_of(struct ntk_top_number percent)
                            : NTK_STYLE_DIM;
 }
 
-/* One row: the cores side by side, each in its colour, with its tenths as a digit, # for all of the
+/* Draws one row with the cores, each in its colour, with its tenths as a digit, # for all of the
  * time. */
 static void draw_cores(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                        int column, int width, uint32_t device, bool with_digits)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tree - memory by device, core, model and purpose; the cursor is a full row. */
+/* view_tree - draws memory by device, core, model and purpose; the cursor is a full row. */
 #include <stdio.h>
 
 #include "top/base/format.h"
 #include "top/view/view.h"
 
-#define MEMORY_MIN 10  /* "1023.9MB" between blanks */
+#define MEMORY_MIN 10  /* such as "1023.9MB" between blanks */
 #define ID_MIN 10      /* "Model ID" between blanks */
-#define NAME_MIN 24    /* the model id is dropped if names have less */
-#define TITLES_LONG 15 /* "Device Memory" fits */
+#define NAME_MIN 24    /* the model id is dropped if names have fewer cells */
+#define TITLES_LONG 15 /* width from which "Device Memory" fits */
 #define INDENT 4
-#define MARK_CELLS 3 /* "[+]" */
+#define MARK_CELLS 3 /* such as "[+]" */
 
 struct columns {
-    int id; /* -1 not shown */
+    int id; /* -1 if not shown */
     int device;
     int host;
-    int width; /* of each of them */
+    int width; /* width of each column */
 };
 
 static struct columns columns_make(int width)
@@ -38,7 +38,7 @@ static int columns_first(const struct columns *columns)
     return columns->id >= 0 ? columns->id : columns->device;
 }
 
-/* With the visible part, if it is not everything. */
+/* Draws the heading, with the visible part if it is not everything. */
 static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                          size_t shown, int width)
 {
@@ -97,7 +97,7 @@ static void draw_node(struct ntk_screen *screen, int row, const struct columns *
                    ntk_top_format_bytes(text, node->host_bytes));
 }
 
-/* A click selects; on the selected row or on a mark it folds. */
+/* Adds spots: a click selects; on the selected row or on a mark it folds. */
 static void add_spots(struct ntk_screen *screen, int row, const struct ntk_top_node *node,
                       size_t index, bool is_cursor)
 {

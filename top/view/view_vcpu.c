@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_vcpu - two bars: the whole machine, and the applications of the tab; user, then system
+/* view_vcpu - draws two bars: the whole machine, and the applications of the tab; user, then system
  * time. */
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "top/view/view.h"
 
 #define LABEL_WIDTH 19
-#define VALUE_WIDTH 15 /* "[ 0.72%, 9.13%]" */
+#define VALUE_WIDTH 15 /* such as "[ 0.72%, 9.13%]" */
 
 static void draw_row(struct ntk_screen *screen, int row, const char *label,
                      const struct ntk_top_vcpu *vcpu)

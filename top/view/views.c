@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views - the table of views.def. */
+/* views - defines the table of views.def. */
 #include "top/view/views.h"
 
 const struct ntk_top_view *const ntk_top_views[NTK_TOP_VIEW_COUNT] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views - the screens other than the vendor's: the table of views.def as code. */
+/* views - declares the screens other than the vendor's: the table of views.def as code. */
 #ifndef NTK_TOP_VIEW_VIEWS_H
 #define NTK_TOP_VIEW_VIEWS_H
 
