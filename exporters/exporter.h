@@ -111,8 +111,7 @@ struct ntk_exporter {
     /* Options for the agent's command line; an empty row ends the list. */
     const struct ntk_opt *options;
     /* Returns 1 if the options request the exporter, 0 if not, negative with a message if they
-     * contradict each
-     * other. */
+     * contradict each other. */
     int (*is_asked)(struct ntk_err *err);
     /* Returns the spans that its snapshots must have, once is_asked() was called; NULL if none. */
     const struct ntk_span_rules *(*span_rules)(void);

@@ -372,9 +372,8 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
         (struct ntk_output_source){ .name = "archive", .read = read_counts, .ctx = watch };
     int ret = asprintf(&watch->note_path, "%s.archive", db_path) < 0 ? ntk_err_no_memory(err) : 0;
     watch->note_path = ret < 0 ? NULL : watch->note_path;
-    /* A sandboxed service can only write to the folder of the database: parts wait there until they
-     * are
-     * uploaded. */
+    /* A sandboxed service can only write to the folder of the database: parts wait there until
+     * they are uploaded. */
     const char *slash = strrchr(db_path, '/');
     watch->folder = slash ? strndup(db_path, (size_t)(slash - db_path) + 1) : strdup(".");
     ret = ret < 0 || watch->folder ? ret : ntk_err_no_memory(err);

@@ -26,9 +26,8 @@ extern "C" {
 #endif
 
 #define NTK_INSTANCE_TEXT_BYTES 256
-/* With this first argument, the program sends requests to the endpoint in the next argument, writes
- * lines, and
- * exits. */
+/* With this first argument, the program sends requests to the endpoint in the next argument,
+ * writes lines, and exits. */
 #define NTK_INSTANCE_ASK_OPTION "--ask-instance"
 
 struct ntk_http_client;

@@ -260,8 +260,7 @@ static bool same_pod(const struct ntk_pod_row *a, const struct ntk_pod_row *b)
 }
 
 /* Finds the rows with the same index from `first` on and takes their first pod; *out_next is the
- * row
- * after them. */
+ * row after them. */
 static void take_owner(struct ntk_snapshot *snapshot, const struct ntk_pod_row *rows, size_t first,
                        size_t count, struct ntk_k8s_owner *out, size_t *out_next)
 {

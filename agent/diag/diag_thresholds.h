@@ -56,8 +56,7 @@ int ntk_diag_thresholds_read(struct ntk_diag_thresholds *thresholds, const char 
                              struct ntk_err *err);
 
 /* Returns the worst threshold that a figure violates, NULL for none; *out_any is true if a
- * threshold
- * applied. */
+ * threshold applied. */
 const struct ntk_diag_threshold *
 ntk_diag_thresholds_judge(const struct ntk_diag_thresholds *thresholds, const char *machine,
                           uint32_t test, double figure, bool *out_any);

@@ -15,8 +15,7 @@ void ntk_query_add_step(struct ntk_query_table *table, uint64_t start_ns, uint64
                         uint64_t covered_ns);
 
 /* Returns true if the query selects processes: their shares and rates refer to the time in which
- * they
- * ran, and the answer shows it. */
+ * they ran, and the answer shows it. */
 bool ntk_query_has_running(const struct ntk_query *query);
 /* Adds the columns for shares and rates. */
 void ntk_query_rate_columns(const struct ntk_query *query, struct ntk_query_table *table);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* monitor_filter - compiles a tag_filter: a POSIX extended regular expression, bounded in memory
- * and
- * time. */
+ * and time. */
 #include "agent/report/monitor_filter.h"
 
 #include <errno.h>

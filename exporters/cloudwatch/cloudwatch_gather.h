@@ -3,9 +3,8 @@
  * cloudwatch_gather - collects snapshots and delivers each minute or second when it is complete.
  *
  * A step is delivered as soon as the next snapshot is expected after its end, at the latest with
- * the first snapshot after it. A late snapshot becomes another step with the same time: the service
- * adds
- * the two.
+ * the first snapshot after it. A late snapshot becomes another step with the same time: the
+ * service adds the two.
  *
  * Owner:   the caller provides the storage; _fini() drops data that was not delivered.
  * Threads: one.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* neuron-monitor-otlp - parses options, reads reports from a pipe, and pushes them to a collector
- * over
- * OTLP. */
+ * over OTLP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

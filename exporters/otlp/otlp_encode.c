@@ -56,8 +56,7 @@ static void fail(struct ntk_otlp *state)
 }
 
 /* Returns zeroed memory, valid until the request is done; NULL if out of memory, which is recorded
- * in the
- * state. */
+ * in the state. */
 static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
 {
     void *memory = ntk_otlp_take(&state->memory, count, item_bytes);

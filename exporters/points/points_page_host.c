@@ -283,8 +283,7 @@ static void update_hardware(struct ntk_points_page *page, const struct ntk_snaps
     const struct ntk_hardware *hardware = &snapshot->hardware;
 
     /* The latest count is used, because a machine that is being set up may show only some of its
-     * devices
-     * first. */
+     * devices first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;
         page->has_cards = strncmp(hardware->device_type, "mlu", 3) == 0;

@@ -127,8 +127,7 @@ static void add_latency(struct ntk_points_page *page, struct ntk_points_latency_
 }
 
 /* Adds latencies. Histograms of models are updated with the executions; a page of one period needs
- * only the
- * total. */
+ * only the total. */
 static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *tag,
                           const struct ntk_runtime_sample *runtime,
                           const struct points_moment *moment)

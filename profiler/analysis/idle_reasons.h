@@ -79,8 +79,7 @@ struct ntk_idle_reasons {
 const char *ntk_idle_reason_text(enum ntk_idle_reason reason);
 
 /* A part of the idle time with one reason. The parts of an engine are in order of time; adjacent
- * parts
- * have no work in between. */
+ * parts have no work in between. */
 struct ntk_idle_part {
     size_t core; /* index in the trace */
     uint8_t engine;

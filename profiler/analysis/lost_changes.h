@@ -47,10 +47,9 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
                           struct ntk_lost_changes *out_changes);
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes);
 
-/* Lists the numbers of all changes in order of time, as uint32_t: changes of the core count from 0,
- * derived changes
- * continue after those. Empty without derived changes. Returns 0 or -errno; the caller frees the
- * list. */
+/* Lists the numbers of all changes in order of time, as uint32_t: changes of the core count from
+ * 0, derived changes continue after those. Empty without derived changes. Returns 0 or -errno; the
+ * caller frees the list. */
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,
                            const struct ntk_trace_core *core, struct ntk_long_list *out_order);
 

@@ -76,9 +76,8 @@ int ntk_export_source_lines(const struct ntk_export *export,
 /* Returns 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
-/* Creates an export only for tables read row by row, such as Instruction and DmaPacket; tables that
- * need
- * a pass over the whole trace are empty. */
+/* Creates an export only for tables read row by row, such as Instruction and DmaPacket; tables
+ * that need a pass over the whole trace are empty. */
 int ntk_export_create_rows(const struct ntk_trace *trace, const char *profile_name,
                            const char *path, struct ntk_export **out_export);
 /* Creates an export only for tables of source lines: names are also missing. */

@@ -70,8 +70,7 @@ void ntk_live_trace_destroy(struct ntk_live_trace *trace);
 struct ntk_ring_registry;
 
 /* Returns the segment of a living process, borrowed from the registry; NULL if none. owner: uid;
- * NULL for
- * any. */
+ * NULL for any. */
 struct ntk_ring_segment *ntk_live_trace_segment(struct ntk_ring_registry *registry, uint32_t pid,
                                                 const uint32_t *owner);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vendor_host - converts trace_info.pb and the host samples of the vendor's folder to this
- * project's
- * format. */
+ * project's format. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

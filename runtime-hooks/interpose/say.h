@@ -6,8 +6,7 @@
 /*
  * Writes the parts, up to NULL, as one line. Uses no heap and no buffer, because the first call may
  * come from a thread with a small stack. A file at the size limit and a pipe without a reader send
- * the
- * process no signal.
+ * the process no signal.
  *
  * Threads: any.
  */

@@ -46,8 +46,7 @@ static inline int ntk_ring_writer_enter(struct ntk_ring_writer *writer)
 {
     if (__builtin_expect(writer->busy != 0, 0)) {
         /* Only the owner's thread reaches this place, and it cannot interrupt itself here, so no
-         * lock is
-         * needed. */
+         * lock is needed. */
         ntk_abi_add_owned(&writer->ring->dropped, 1);
         return 0;
     }

@@ -27,8 +27,7 @@ static const struct key {
 } keys[] = {
 #define PLACE(member) offsetof(struct rtd_config, member)
     /* The place of the last two keys was never documented: both places are accepted, init_config
-     * has
-     * priority. */
+     * has priority. */
     { "", "model_cache_count", false, 0, UINT32_MAX, PLACE(model_cache_count) },
     { "", "io_dma_data_host", true, 0, 1, PLACE(io_data_host) },
     { "init_config", "num_hugepages_per_device", false, 0, UINT32_MAX, PLACE(hugepages) },

@@ -70,8 +70,7 @@ const char *ntk_analyses_absent(const struct ntk_analyses *analyses, size_t inde
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
                      struct ntk_json *json);
 /* Appends the answer as JSON, without the parts that have an entry per span: the steps of the
- * critical
- * path. */
+ * critical path. */
 int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
                            struct ntk_json *json);
 /* Returns the findings of the analysis "advice", like ntk_analysis_advice(); the caller frees them

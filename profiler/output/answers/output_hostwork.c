@@ -140,9 +140,8 @@ static enum ntk_host_cause largest_cause(const struct ntk_host_step *step)
     return best;
 }
 
-/* Returns true if the step follows the last step of the table (NULL if none), ordered by idle time,
- * then by
- * time. */
+/* Returns true if the step follows the last step of the table (NULL if none), ordered by idle
+ * time, then by time. */
 static bool is_after(const struct ntk_host_step *last, const struct ntk_host_step *step)
 {
     return !last || step->idle_ns < last->idle_ns ||

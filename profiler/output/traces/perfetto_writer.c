@@ -212,8 +212,7 @@ static inline int end_events(struct ntk_perfetto *w, const uint8_t *at)
 }
 
 /* Writes fields in order of their numbers, like protobuf-c. Only objects with names depend on the
- * first
- * packet. */
+ * first packet. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,
                            const struct ntk_perfetto_flows flows[2])

@@ -40,9 +40,8 @@ NRT_STATUS nrt_profile_continuous_stop(void);
 
 /* NRT_INVALID: unknown core, or it already has a session. */
 NRT_STATUS nrt_profile_session_start(int32_t vnc);
-/* The library keeps the session until it is dropped. NRT_RESOURCE: too many sessions are kept; this
- * one
- * continues. */
+/* The library keeps the session until it is dropped. NRT_RESOURCE: too many sessions are kept;
+ * this one continues. */
 NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id);
 /* May be called repeatedly. NRT_INVALID: the session is unknown, or nothing ran during it. */
 NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filename);

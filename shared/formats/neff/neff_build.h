@@ -232,8 +232,7 @@ struct ntk_neff_build_transfer {
 
 /* Appends a descriptor group with one transfer, and the dma_trigger of the queue set's owner that
  * starts it. The token stands for the arrival of the data; only one engine can wait for it
- * directly, others
- * wait for that engine (done automatically). */
+ * directly, others wait for that engine (done automatically). */
 ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
                                    const struct ntk_neff_build_transfer *transfer,
                                    struct ntk_neff_after after);

@@ -83,9 +83,8 @@ int nds_open(ndl_device_t *device, pid_t pid, nds_instance_t **inst);
 /* Frees the instance even if an error is returned. */
 int nds_close(nds_instance_t *inst);
 
-/* Accesses a counter of a core: pnc_index is the physical core in the device, counter_index a value
- * of
- * enum nds_nc_counter and enum nds_ext_nc_counter. */
+/* Accesses a counter of a core: pnc_index is the physical core in the device, counter_index a
+ * value of enum nds_nc_counter and enum nds_ext_nc_counter. */
 int nds_increment_nc_counter(nds_instance_t *inst, int pnc_index, uint32_t counter_index,
                              uint64_t increment);
 int nds_decrement_nc_counter(nds_instance_t *inst, int pnc_index, uint32_t counter_index,
