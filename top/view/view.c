@@ -189,6 +189,11 @@ void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text)
     ntk_screen_put(screen, row, 0, screen->columns, NTK_STYLE_HEADING, text);
 }
 
+const char *ntk_top_view_end(const struct ntk_top_model *model)
+{
+    return model->is_recording || model->is_behind ? "0s" : "now";
+}
+
 const char *ntk_top_view_label(struct ntk_screen *screen, const char *text)
 {
     return ntk_top_format_label(screen->label, screen->memory_type, text);

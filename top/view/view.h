@@ -67,6 +67,8 @@ void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, i
 /* Panes, for view.c and view_full.c. */
 /* Returns a label, with the machine's word for its memory; valid until the next call. */
 const char *ntk_top_view_label(struct ntk_screen *screen, const char *text);
+/* The right end of a graph: "now", or "0s" if an earlier moment is shown. */
+const char *ntk_top_view_end(const struct ntk_top_model *model);
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct ntk_top_layout *layout);

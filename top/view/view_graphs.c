@@ -164,8 +164,9 @@ static void draw_scale(struct ntk_screen *screen, const struct area *area,
     }
 }
 
-/* Draws a line with the times in the past and "now" at its right end. */
-static void draw_axis(struct ntk_screen *screen, int row, int column, int width, uint64_t span_ns)
+/* Draws a line with the times in the past and the shown moment at its right end. */
+static void draw_axis(struct ntk_screen *screen, int row, int column, int width, uint64_t span_ns,
+                      const char *end)
 {
     static const unsigned int steps_s[] = { 5,   10,   15,   30,   60,    120,   180,   300,  600,
                                             900, 1800, 3600, 7200, 10800, 14400, 21600, 43200 };
@@ -193,7 +194,7 @@ static void draw_axis(struct ntk_screen *screen, int row, int column, int width,
         (void)snprintf(label, sizeof label, "-%s", ntk_top_format_delay(text, back_ns));
         ntk_screen_put(screen, row, at, column + width - at, NTK_STYLE_DIM, label);
     }
-    ntk_screen_put_right(screen, row, column, width, NTK_STYLE_DIM, "now");
+    ntk_screen_put_right(screen, row, column, width, NTK_STYLE_DIM, end);
 }
 
 static void draw_panel(const struct ntk_top_model *model, struct ntk_screen *screen,
@@ -217,7 +218,7 @@ static void draw_panel(const struct ntk_top_model *model, struct ntk_screen *scr
                    quantity, graph.max);
         ntk_top_graph_draw(screen, &graph, values);
         draw_axis(screen, area->row + area->rows - 1, area->column, area->columns,
-                  ntk_top_model_graphs_span_ns(model));
+                  ntk_top_model_graphs_span_ns(model), ntk_top_view_end(model));
     }
     free(values);
 }

@@ -121,7 +121,8 @@ static void draw_graph(struct ntk_top_model *model, struct ntk_screen *screen,
         ntk_screen_put(screen, last, graph.column, graph.columns, NTK_STYLE_DIM, "-1m");
         ntk_screen_put(screen, last, graph.column + graph.columns / 2, graph.columns / 2,
                        NTK_STYLE_DIM, "-30s");
-        ntk_screen_put_right(screen, last, graph.column, graph.columns, NTK_STYLE_DIM, "now");
+        ntk_screen_put_right(screen, last, graph.column, graph.columns, NTK_STYLE_DIM,
+                             ntk_top_view_end(model));
     }
     free(values);
 }

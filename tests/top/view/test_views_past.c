@@ -12,6 +12,7 @@
 #include "top/model/model_events.h"
 #include "top/model/model_hbm.h"
 #include "top/model/model_watch.h"
+#include "top/view/view.h"
 #include "top/view/views.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -223,9 +224,46 @@ static void events_that_are_read_later_are_listed_at_their_time(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Whether the text frame of the view has the word. */
+static bool has_word(struct ntk_top_model *model, const char *word)
+{
+    struct ntk_screen *screen = NULL;
+    struct ntk_buf text = { 0 };
+
+    assert_int_equal(ntk_screen_text_create(40, 120, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    ntk_screen_text_write(screen, &text);
+    bool has = strstr(ntk_buf_text_get(&text), word) != NULL;
+    ntk_buf_fini(&text);
+    ntk_screen_destroy(screen);
+    return has;
+}
+
+static void the_end_of_a_graph_is_now_only_at_the_newest_moment(void **state)
+{
+    struct ntk_top_past past = { 0 };
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_GRAPHS);
+
+    (void)state;
+    for (uint64_t s = 0; s < 10; s++) {
+        arrive(model, &past, s, false);
+    }
+    assert_true(has_word(model, "now"));
+    show(model, &past, 3);
+    assert_false(has_word(model, "now"));
+    assert_true(has_word(model, "0s"));
+    show(model, &past, 9);
+    assert_true(has_word(model, "now"));
+    model->is_recording = true;
+    assert_false(has_word(model, "now"));
+    ntk_top_past_fini(&past);
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_graph_is_now_only_at_the_newest_moment),
         cmocka_unit_test(going_back_shows_the_state_at_the_selected_time),
         cmocka_unit_test(the_display_is_unchanged_while_an_earlier_time_is_shown),
         cmocka_unit_test(counts_of_dropped_history_are_kept),
