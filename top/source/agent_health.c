@@ -7,14 +7,13 @@
 #include "shared/base/clock.h"
 #include "shared/hosts/hosts.h"
 
-#define WAIT_NS \
-/* part of a refresh; if an agent takes longer, its answer is used in the next refresh */
-(200 * NTK_NS_PER_MS)
+/* A part of a refresh. If an agent takes longer, its answer is used in the next refresh. */
+#define WAIT_NS (200 * NTK_NS_PER_MS)
 #define FIRST_WAIT_NS (2 * NTK_NS_PER_SECOND) /* longer, because --once shows a single refresh */
 #define EVERY_NS (5 * NTK_NS_PER_SECOND)
 #define STALE_NS (3 * EVERY_NS) /* maximum age of an answer after an agent stopped answering */
 
-    struct ntk_top_agent_health {
+struct ntk_top_agent_health {
     const struct ntk_clock *clock;
     struct ntk_aside *aside; /* owns the following fields while it works */
     struct ntk_host host;
