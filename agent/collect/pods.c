@@ -39,7 +39,7 @@ struct ntk_pods {
     bool is_wanted; /* send a request before the period ends */
     uint64_t rounds;
     struct ntk_pod_list list;
-    struct ntk_map names; /* by container id; values are struct ntk_container_name */
+    struct ntk_map names; /* keyed by container id; values are struct ntk_container_name */
     char error[NTK_ERR_TEXT_BYTES];
 };
 

@@ -27,11 +27,11 @@ struct ntk_hang_watch {
     struct ntk_captures *captures; /* NULL: record nothing */
     struct ntk_pace pace;          /* pace in the current window */
     uint64_t window_ns;
-    struct ntk_map said_slow;   /* by communicator: last reported rank + 1 */
-    struct ntk_map said_slower; /* by communicator */
+    struct ntk_map said_slow;   /* maps a communicator to its last reported rank + 1 */
+    struct ntk_map said_slower; /* keyed by communicator */
     struct ntk_change change;
     struct ntk_hang_troubles troubles;
-    struct ntk_map said_stuck; /* by process and core, from stuck_key() */
+    struct ntk_map said_stuck; /* keyed by process and core, from stuck_key() */
 };
 
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures)

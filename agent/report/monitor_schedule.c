@@ -238,8 +238,7 @@ static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_s
 }
 
 /* Returns the snapshot that a group with this period covers in the report or page; NULL if the
- * group is not
- * due. */
+ * group is not due. */
 static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *schedule,
                                              int period, bool is_page)
 {

@@ -25,7 +25,7 @@ struct series {
 
 struct ntk_otlp {
     struct ntk_otlp_options options;
-    struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels; values are struct series */
+    struct ntk_map seen[NTK_POINTS_FAMILIES]; /* keyed by labels; values are struct series */
     uint64_t generation;
 
     /* State of the page being encoded. */

@@ -37,7 +37,7 @@ struct view {
     const struct ntk_name_row *row;
     bool is_other; /* true for points of the second family */
     enum component component;
-    struct ntk_map groups; /* by label values, each followed by a separator */
+    struct ntk_map groups; /* keyed by label values, each followed by a separator */
     struct ntk_buf key;
 };
 

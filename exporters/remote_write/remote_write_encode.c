@@ -34,7 +34,7 @@ static_assert(NTK_POINTS_FAMILIES < 0x1000, "a mark has 12 bits for the family")
 
 struct ntk_remote_write {
     struct ntk_remote_write_options options;
-    struct ntk_map seen; /* from a key to its mark */
+    struct ntk_map seen; /* maps a key to its mark */
     uintptr_t generation;
 
     /* State of the page being encoded. */

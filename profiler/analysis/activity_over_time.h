@@ -29,7 +29,7 @@ struct ntk_activity_over_time {
     int64_t total_ps;
     size_t piece_count;
     size_t row_count;
-    struct ntk_activity_row *rows; /* by core: engines, then queues; idle rows are omitted */
+    struct ntk_activity_row *rows; /* sorted by core: engines, then queues; idle rows are omitted */
     float *storage;
 };
 

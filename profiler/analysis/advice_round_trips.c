@@ -32,9 +32,9 @@ struct slot_time {
 
 struct trips {
     struct group groups[GROUPS];
-    struct ntk_map of_names; /* 1 + index in groups */
+    struct ntk_map of_names; /* maps the name of a tensor to 1 + index in groups */
     struct ntk_vec slots;    /* elements are struct slot_time */
-    struct ntk_map of_slots; /* 1 + index in slots */
+    struct ntk_map of_slots; /* maps a slot to 1 + index in slots */
     int64_t unknown_ps;      /* time in which the path waits for an unknown transfer */
     int failed;
 };

@@ -100,7 +100,7 @@ static bool is_of(const struct ntk_system_trace *trace, uint32_t pid)
     return trace->info && trace->info->process_id == pid && !trace->is_vendor;
 }
 
-/* Whether the trace is in or below the folder of the capture. */
+/* Returns true if the trace is in or below the folder of the capture. */
 static bool is_near(const char *path, const struct ntk_system_trace *trace)
 {
     size_t bytes = (size_t)(ntk_str_base_name(path) - path);

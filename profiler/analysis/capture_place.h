@@ -4,9 +4,9 @@
  *
  * In folders of this project it is the sync point of the execution. In folders of the vendor, the
  * start of the capture's window, a time on the core, is converted to a host time with the sync
- * points of that core since its
- * last reset: with the last point before it, or by interpolation between two points that are more
- * than a second apart, because clocks drift. Times after time 0 use the clock of the core.
+ * points of that core since its last reset: with the last point before it, or by interpolation
+ * between two points that are more than a second apart, because clocks drift. Times after time 0
+ * use the clock of the core.
  *
  * Threads: any.
  */

@@ -16,7 +16,7 @@
 #define PARTITIONS 128
 
 struct learning {
-    bool is_unknown[256]; /* by opcode: true if a slot with it is not decoded */
+    bool is_unknown[256]; /* indexed by opcode: true if a slot with it is not decoded */
     struct ntk_chip_accesses *accesses;
     const struct ntk_trace_core *core;
     int64_t most[NTK_CHIP_SPACE_COUNT]; /* maximum bytes per partition */

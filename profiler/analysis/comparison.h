@@ -68,7 +68,7 @@ struct ntk_comparison {
     size_t before_count, after_count; /* number of executions */
     bool can_tell;                    /* true if there are enough executions for p below the rate */
     size_t row_count;
-    struct ntk_comparison_row *rows; /* by kind, then greatest change first */
+    struct ntk_comparison_row *rows; /* sorted by kind, then greatest change first */
     /* Number of layers and regions, which have names that depend on the program: of each side, and
      * common to both. */
     size_t own_before_count, own_after_count, own_common_count;

@@ -115,8 +115,8 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
     return by;
 }
 
-/* Whether the path goes from the instruction to an earlier execution: no instruction of its own
- * execution delays it. cause_ps: start of what does; INT64_MIN: nothing. */
+/* Returns true if the path goes from the instruction to an earlier execution: no instruction of its
+ * own execution delays it. cause_ps: start of what does; INT64_MIN: nothing. */
 static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_ps)
 {
     const struct ntk_execution_borders *borders = &walk->borders;

@@ -53,7 +53,7 @@ struct ntk_core_dependencies {
     const struct ntk_release *releases;   /* one per instruction, in the order of the core */
     struct ntk_long_list list;            /* storage; elements are struct ntk_release */
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
-    int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* by opcode */
+    int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* indexed by opcode */
     struct ntk_lost_changes lost;                 /* changes that the capture lacks */
     struct ntk_code_load code_load;
     const struct ntk_core_dependencies *all; /* all cores of the trace */

@@ -34,7 +34,7 @@ struct ntk_split_execution {
 
 struct ntk_execution_split {
     size_t count;
-    struct ntk_split_execution *items; /* by core, then number */
+    struct ntk_split_execution *items; /* sorted by core, then number */
     struct ntk_long_list list;         /* storage of items */
 };
 

@@ -37,9 +37,9 @@ uint64_t ntk_executions_count(const struct ntk_trace *trace);
 
 /* The borders between executions: the next one starts when the one before has ended on all cores. */
 struct ntk_execution_border {
-    int64_t start_ps; /* of the execution */
-    int64_t end_ps;   /* of its last instruction */
-    uint32_t item;    /* that one: an index in its core */
+    int64_t start_ps; /* start of the execution */
+    int64_t end_ps;   /* end of its last instruction */
+    uint32_t item;    /* index of the last instruction in its core */
     size_t core;
 };
 struct ntk_execution_borders {

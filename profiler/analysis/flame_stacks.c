@@ -43,7 +43,7 @@ struct flame {
     const struct ntk_program *program;
     const struct ntk_regions *regions;
     bool has_lines;
-    struct ntk_map frames; /* from "parent name file:line" to 1 + index */
+    struct ntk_map frames; /* maps "parent name file:line" to 1 + index */
     struct ntk_buf text;
     int failed;
     /* The members below belong to the current core. */

@@ -77,10 +77,10 @@ struct ntk_fold {
     struct ntk_long_list nodes; /* elements are struct node; the first is a placeholder */
     /* elements are uint32_t: a run with a next iteration that may end; 0 if none */
     struct ntk_long_list due;
-    struct ntk_map kinds; /* from a kind to 1 + its index in lasts */
+    struct ntk_map kinds; /* maps a kind to 1 + its index in lasts */
     /* elements are uint32_t: position of the last node of a kind; 0 if none */
     struct ntk_vec lasts;
-    struct ntk_map body_of; /* from a hash to 1 + body */
+    struct ntk_map body_of; /* maps a hash to 1 + body */
     struct ntk_vec bodies;  /* elements are struct ntk_fold_body */
     uint64_t omitted;       /* number of repeats beyond NTK_FOLD_BODIES_MAX */
     bool is_checked;        /* true if the run on top was already compared */

@@ -20,11 +20,11 @@ struct walk {
     struct ntk_vec rows; /* struct ntk_idle_row */
     const struct ntk_execution_borders *borders;
     int64_t until_ps;                          /* everything before is accounted for */
-    int64_t program_from_ps, program_until_ps; /* of all engines */
+    int64_t program_from_ps, program_until_ps; /* start and end of the program on all engines */
     int64_t ran_out_ps; /* the engine has nothing left to do from then until program_until_ps */
     const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
     uint32_t item;               /* its wait is accounted for; NTK_NO_INDEX: none */
-    struct ntk_wait_chain chain; /* of that wait, where has_chain */
+    struct ntk_wait_chain chain; /* causes of that wait, if has_chain */
     bool has_chain;
     ntk_idle_part_call *call; /* NULL if none */
     void *ctx;

@@ -23,8 +23,7 @@ enum ntk_lack { /* bits */
 unsigned ntk_program_lacks(const struct ntk_program *program);
 /* Returns kinds of records that are truncated, missing, or with more than NTK_DROPPED_RATIO
  * dropped: results that need them are wrong. Dropped changes of semaphores do not count, because
- * the recorded changes are still
- * true. */
+ * the recorded changes are still true. */
 unsigned ntk_program_lacks_most(const struct ntk_program *program);
 #define NTK_DROPPED_RATIO 0.01
 

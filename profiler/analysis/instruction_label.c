@@ -19,7 +19,7 @@ struct text { /* a text of a Penguin id */
 
 struct ntk_labels {
     size_t named_count;     /* number of instructions with a Penguin id */
-    struct ntk_map indices; /* from id + 1 to index + 1 */
+    struct ntk_map indices; /* maps id + 1 to index + 1 */
     struct ntk_vec texts;   /* elements are struct text */
     bool has_layers;        /* has several layers */
 };

@@ -8,8 +8,7 @@
  * operation of a rank matches the n-th of every other rank, because all ranks call the same
  * operations in the same order. If that is impossible (the kinds differ, a rank left before another
  * arrived, or a rank lacks the operation), nothing matches. Clocks of other machines are aligned
- * with the first by the ends of
- * collectives.
+ * with the first by the ends of collectives.
  *
  * Memory grows with ranks, not with their operations (rank_ops.h).
  *

@@ -25,7 +25,8 @@ struct ntk_joined_instance {
 struct ntk_joined_match {
     /* elements are struct ntk_joined_instance; life->instance is the index */
     struct ntk_vec members;
-    struct ntk_vec instances; /* of struct ntk_joined_instance; life->instance is the index */
+    /* elements are struct ntk_joined_instance; life->instance is the index */
+    struct ntk_vec instances;
 };
 
 /* Sets life->instance (UINT32_MAX if no other rank has the communicator) and the offsets of ranks

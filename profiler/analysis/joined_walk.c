@@ -39,8 +39,7 @@ static void segment(struct ntk_join *join, const struct ntk_join_walker *walker,
 }
 
 /* Returns the time in which a core executes between two times, reported as `in`; the rest is
- * reported as `out`. Called in
- * time order. */
+ * reported as `out`. Called in time order. */
 static int64_t run_in(struct ntk_join *join, struct ntk_join_walker *walker, int64_t from_ns,
                       int64_t until_ns, enum ntk_joined_part in, enum ntk_joined_part out)
 {

@@ -25,8 +25,8 @@ struct ntk_line_pair { /* file and line are 0 if no line is known */
 
 struct ntk_line_costs {
     struct ntk_vec pairs;   /* elements are struct ntk_line_pair */
-    struct ntk_map numbers; /* from file << 32 | line to 1 + number */
-    struct ntk_map by_pair; /* from number << 32 | number of the other line to 1 + index */
+    struct ntk_map numbers; /* maps file << 32 | line to 1 + number */
+    struct ntk_map by_pair; /* maps number << 32 | number of the other line to 1 + index */
     size_t line_count;
 };
 

@@ -23,7 +23,7 @@ struct ntk_split_load {
 
 struct ntk_load_split {
     size_t count;
-    struct ntk_split_load *items; /* by start */
+    struct ntk_split_load *items; /* sorted by start */
     struct ntk_long_list list;    /* storage of items */
     /* True if the trace records these events; otherwise the counts of loads are unknown, not 0. A
      * recording from outside has neither. */

@@ -42,8 +42,8 @@ struct finding {
     size_t core_index;
     const struct ntk_trace_core *core;
     const struct ntk_transfers *transfers;
-    bool is_other[NUMBERS];   /* changed in another way, or its maker is unknown */
-    struct by_number makers;  /* elements are struct maker */
+    bool is_other[NUMBERS];  /* the number is also changed in another way, or by an unknown maker */
+    struct by_number makers; /* elements are struct maker */
     struct by_number records; /* elements are struct ntk_trace_event */
     struct by_number waiters; /* elements are struct waiter */
     int64_t *latest, *seen;   /* arrays for struct stretch */

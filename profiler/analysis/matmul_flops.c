@@ -6,7 +6,8 @@
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define FP8_FAST_GENERATION 3 /* from NC-v3 on, two of its products take the time of one */
+/* from NC-v3 on, two FP8 products take the time of one 16-bit product */
+#define FP8_FAST_GENERATION 3
 
 /* Returns the adjusted operations per four of that element type; 0 if unknown. */
 static unsigned quarters_of(enum ntk_dtype dtype, const struct ntk_trace *trace)

@@ -248,8 +248,8 @@ static bool is_known(const struct ntk_measures *measures, enum ntk_measure_kind 
     return !(measures->unknown & 1u << kind);
 }
 
-/* Whether the measure of a capture is the sum over its executions. Regions have a median, and
- * peaks and shares are those of all. */
+/* Returns true if the measure of a capture is the sum over its executions. Regions have a median,
+ * and peaks and shares cover all executions. */
 static bool adds_up(const struct ntk_measure *measure)
 {
     return measure->kind != NTK_MEASURE_REGION && measure->kind != NTK_MEASURE_USE &&

@@ -37,7 +37,7 @@ struct ntk_measure {
 
 struct ntk_measures {
     struct ntk_vec items;                           /* elements are struct ntk_measure */
-    struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* by name, index + 1 */
+    struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* maps a name to index + 1 */
     unsigned unknown; /* bit 1 << kind is set if the capture lacks the records of this kind */
 };
 

@@ -27,7 +27,7 @@ struct use {
 struct sums {
     struct ntk_memory_use result;
     struct ntk_vec uses;         /* elements are struct use */
-    struct ntk_map indices;      /* by name, index + 1 */
+    struct ntk_map indices;      /* maps a name to index + 1 */
     struct ntk_long_list points; /* elements are struct ntk_memory_point */
     uint64_t bytes;
     int failed;

@@ -35,7 +35,7 @@ struct ntk_memory_use {
     struct ntk_memory_point *points; /* one per change, in order */
     struct ntk_long_list point_list; /* storage of points */
     size_t part_count;
-    struct ntk_memory_part *parts; /* by descending size at the peak */
+    struct ntk_memory_part *parts; /* sorted by descending size at the peak */
 };
 
 int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_memory_use *out_use);

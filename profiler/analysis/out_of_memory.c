@@ -170,7 +170,7 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
                   struct ntk_out_of_memory *memory)
 {
     const struct ntk_system_memory *memories = trace->memories.items;
-    struct ntk_map kept = { 0 }; /* by address, index + 1 */
+    struct ntk_map kept = { 0 }; /* maps an address to index + 1 */
     int ret = 0;
 
     const struct moment *all = moments->items;

@@ -24,7 +24,7 @@
 struct filling {
     struct ntk_program *program;
     struct ntk_vec layers;  /* elements are const char * */
-    struct ntk_map numbers; /* from a name to its number, as a pointer */
+    struct ntk_map numbers; /* maps a name to its number, as a pointer */
     bool has_names;
     int failed;
 };

@@ -29,8 +29,7 @@ struct ntk_queue_names {
 int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *trace);
 void ntk_queue_names_fini(struct ntk_queue_names *names);
 /* Returns the name of a ring in the file; NULL if it has none. If there are several entries in the
- * file, the last one
- * counts. */
+ * file, the last one counts. */
 const char *ntk_queue_name_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                                unsigned queue);
 /* Writes the name as in all outputs, such as "qSyncIO0"; "(instruction)" for rings without a name.

@@ -39,7 +39,7 @@ struct open_run {
 struct collectives {
     struct ntk_region_find *find;
     size_t core_index;
-    uint8_t *of_layer; /* by layer: 1 + word */
+    uint8_t *of_layer; /* indexed by layer: 1 + word */
     uint8_t *of_name;  /* by name of the compiler: 1 + word */
     bool has_any;
     uint32_t regions[ENGINES][WORDS];

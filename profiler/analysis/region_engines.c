@@ -15,7 +15,7 @@ struct stream { /* state of one engine */
     struct finder *finder;
     unsigned engine;
     struct ntk_fold fold;
-    struct ntk_vec region_of; /* by body; elements are uint32_t */
+    struct ntk_vec region_of; /* indexed by body; elements are uint32_t */
     uint64_t *counts;         /* number of runs by slot, borrowed from the core or owned */
     uint64_t *own_counts;
     /* Members for the current statement. */
@@ -30,7 +30,7 @@ struct finder {
     size_t core_index;
     const struct ntk_trace_core *core;
     struct ntk_labels *labels;
-    uint64_t *layer_kinds; /* by layer: hash of its name without numbers */
+    uint64_t *layer_kinds; /* indexed by layer: hash of its name without numbers */
     struct stream streams[ENGINES];
 };
 

@@ -44,8 +44,8 @@ struct group { /* becomes a region if it has enough instances */
 
 struct layers {
     struct ntk_vec prefixes, groups;
-    struct ntk_map prefix_of, group_of; /* from a name to 1 + index */
-    uint32_t (*chains)[DEPTH_MAX];      /* by layer: its prefixes, shortest first */
+    struct ntk_map prefix_of, group_of; /* maps a name to 1 + index */
+    uint32_t (*chains)[DEPTH_MAX];      /* indexed by layer: its prefixes, shortest first */
     uint32_t current[ENGINES][DEPTH_MAX];
     size_t run_count;
 };

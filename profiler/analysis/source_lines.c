@@ -56,8 +56,7 @@ static uint32_t line_of(struct ntk_line_finder *f, size_t core, unsigned engine,
 }
 
 /* Returns the path of an iteration: nodes with equal values in equal loops are merged. The result
- * is 1 + index in
- * paths. */
+ * is 1 + index in paths. */
 static uint32_t path_of(struct ntk_line_finder *f, uint32_t node)
 {
     const struct ntk_neff_iteration *iteration =

@@ -93,11 +93,12 @@ struct ntk_source_lines {
     /* Number of waits in idle_ps that are longer than a record can count: wait_ns of their lines is
      * too small. */
     uint64_t long_wait_count;
-    size_t line_count; /* by descending wait and duration; rows without a line are last */
+    /* lines are sorted by descending wait and duration; rows without a line are last */
+    size_t line_count;
     struct ntk_source_line *lines;
     size_t loop_count;
     struct ntk_source_loop *loops;
-    size_t iteration_count; /* by loop, then by start */
+    size_t iteration_count; /* iterations are sorted by loop, then by start */
     struct ntk_source_iteration *iterations;
 };
 

@@ -12,14 +12,14 @@ struct ntk_line_finder {
     struct ntk_source_lines *result;
     const struct ntk_neff_positions *positions;
     struct ntk_vec lines;                      /* elements are struct ntk_source_line */
-    struct ntk_map line_numbers;               /* from file << 32 | line to 1 + index */
+    struct ntk_map line_numbers;               /* maps file << 32 | line to 1 + index */
     uint32_t reasons[NTK_SOURCE_REASON_COUNT]; /* 1 + index */
     uint32_t **slots;       /* slots[core * engines + engine][compiler_pc] is 1 + index in lines */
     struct ntk_vec paths;   /* elements are struct ntk_source_iteration */
-    struct ntk_map by_path; /* from "parent/loop/value" to 1 + index */
-    uint32_t *nodes;        /* by iteration of the tree: 1 + index in paths */
+    struct ntk_map by_path; /* maps "parent/loop/value" to 1 + index */
+    uint32_t *nodes;        /* indexed by iteration of the tree: 1 + index in paths */
     struct ntk_vec waits;   /* elements are struct ntk_source_wait */
-    struct ntk_map by_pair; /* from waiting << 32 | blocking to 1 + index in waits */
+    struct ntk_map by_pair; /* maps waiting << 32 | blocking to 1 + index in waits */
     int failed;
 };
 

@@ -64,7 +64,7 @@ static void row_make(const struct thread_entry *entries, size_t count, const cha
 
 struct types {
     struct ntk_vec names;   /* elements are const char * */
-    struct ntk_map indices; /* from a name to index + 1 */
+    struct ntk_map indices; /* maps a name to index + 1 */
     const char *last;
     uint32_t last_index;
 };

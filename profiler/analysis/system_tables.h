@@ -51,7 +51,7 @@ struct ntk_system_execution {
 
 struct ntk_system_tables {
     size_t thread_row_count;
-    struct ntk_system_thread_row *thread_rows; /* by thread, then by descending total time */
+    struct ntk_system_thread_row *thread_rows; /* sorted by thread, then by descending total time */
     size_t thread_rows_omitted;                /* rows beyond the limit */
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */

@@ -13,7 +13,7 @@
 
 struct sums {
     struct ntk_vec rows;                  /* elements are struct ntk_tensor_row */
-    struct ntk_map indices;               /* from a name to index + 1 */
+    struct ntk_map indices;               /* maps a name to index + 1 */
     uint64_t times;                       /* number of runs of the slot */
     bool is_load;                         /* data is moved to memory on the core */
     bool is_spill;                        /* it belongs to a spill queue */

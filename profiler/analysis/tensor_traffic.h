@@ -31,7 +31,7 @@ struct ntk_tensor_row {
 
 struct ntk_tensor_traffic {
     size_t row_count;
-    struct ntk_tensor_row *rows; /* by descending bytes */
+    struct ntk_tensor_row *rows; /* sorted by descending bytes */
 };
 
 /* Returns the kind of a tensor, as in the rows. */

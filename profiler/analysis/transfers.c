@@ -29,8 +29,8 @@ struct finding {
     const struct ntk_trace_core *core;
     struct ntk_transfers_core *out;
     struct ntk_vec queues;       /* elements are struct ntk_packet_queue */
-    struct ntk_map names;        /* from a shown name to 1 + index */
-    struct ntk_map facts;        /* from the address of a name in a fact to 1 + index */
+    struct ntk_map names;        /* maps a shown name to 1 + index */
+    struct ntk_map facts;        /* maps the address of a name in a fact to 1 + index */
     struct ntk_long_list begun;  /* elements are struct ntk_begun, parallel to out->list */
     struct ntk_long_list owners; /* elements are uint32_t: queue of each transfer */
     struct number numbers[NTK_PROGRAM_NUMBERS];
@@ -218,7 +218,8 @@ static int add_transfer(struct finding *f, const struct ntk_trace_instruction *i
 static int find_begun(struct finding *f)
 {
     struct ntk_executed executed = { .core = f->core };
-    bool begins[256] = { false }; /* by opcode: true if some instructions start a transfer */
+    /* indexed by opcode: true if some instructions start a transfer */
+    bool begins[256] = { false };
 
     while (ntk_executed_next(&executed)) {
         const struct ntk_trace_instruction *of = &executed.instruction;

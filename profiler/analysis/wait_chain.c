@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wait_chain - follows the change that ended a wait back to its maker, to the cause of the maker's
- * wait, and so
- * on. */
+ * wait, and so on. */
 #include "profiler/analysis/wait_chain.h"
 
 #include <errno.h>

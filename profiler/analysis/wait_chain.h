@@ -51,7 +51,7 @@ struct ntk_wait_chain {
 struct ntk_wait_chains {
     size_t count;
     struct ntk_wait_chain *chains; /* longest first, once sorted */
-    struct ntk_map indices;        /* from the key of equal chains to index + 1 */
+    struct ntk_map indices;        /* maps the key of equal chains to index + 1 */
 };
 
 /* Finds the chain of an instruction's wait from from_ps to until_ps, which was ended by a
@@ -64,8 +64,7 @@ int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_ch
 void ntk_wait_chains_sort(struct ntk_wait_chains *chains);
 void ntk_wait_chains_fini(struct ntk_wait_chains *chains);
 /* Writes a name such as "DMA queue qSyncIO0", "Vector ACTIVATE", "Tensor WRITE of core 5" or
- * "another core, not
- * captured". */
+ * "another core, not captured". */
 void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes);
 
 #endif

@@ -109,7 +109,7 @@ struct ntk_what_if {
     struct ntk_what_if_row as_is; /* without a change */
     int64_t tight_ps;             /* as_is without unexplained time */
     size_t row_count;
-    struct ntk_what_if_row *rows; /* by descending gain */
+    struct ntk_what_if_row *rows; /* sorted by descending gain */
     /* number of instructions that wait for a change with unknown maker */
     uint64_t unknown_wait_count;
     uint64_t unknown_transfer_count; /* number of waits for transfers with unknown packets */

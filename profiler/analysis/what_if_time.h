@@ -50,7 +50,7 @@ struct ntk_retimed_item {
     uint32_t wide_place : 31; /* 1 + index in wide if own does not fit; else 0 */
     /* It waits for a change without a known maker: the stored gap may be the wait. */
     uint32_t is_unknown : 1;
-    int32_t own[]; /* by row: see ntk_retimed_own() */
+    int32_t own[]; /* indexed by row: see ntk_retimed_own() */
 };
 
 #define NTK_RETIME_BLOCK 256U
@@ -71,7 +71,7 @@ struct ntk_retimed_end {
 
 /* Rows that change single instructions, by slot. */
 struct ntk_retimed_slots {
-    uint64_t *of[NTK_NTFF_ENGINE_COUNT]; /* by slot; 0 if not determined yet */
+    uint64_t *of[NTK_NTFF_ENGINE_COUNT]; /* indexed by slot; 0 if not determined yet */
 };
 
 struct ntk_retimed {

@@ -25,14 +25,14 @@ struct entry { /* an item in the order of one form */
 
 struct side {
     const struct ntk_work_units *units;
-    bool *is_matched;      /* by item */
+    bool *is_matched;      /* indexed by item */
     struct entry *entries; /* sorted by the form being matched, then by time */
     size_t entry_count;
 };
 
 struct matching {
     struct side sides[2];
-    struct ntk_map numbers; /* from before << 32 | after to 1 + index */
+    struct ntk_map numbers; /* maps before << 32 | after to 1 + index */
     struct ntk_vec links;   /* elements are struct ntk_work_link; ratios are still times */
 };
 

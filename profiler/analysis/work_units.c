@@ -20,10 +20,10 @@ struct recent_item {
 struct gathering {
     struct ntk_work_units *out;
     const struct ntk_program *program;
-    struct ntk_map unit_numbers; /* from a key to 1 + unit */
-    struct ntk_map item_numbers; /* from unit << 32 | word to 1 + item */
+    struct ntk_map unit_numbers; /* maps a key to 1 + unit */
+    struct ntk_map item_numbers; /* maps unit << 32 | word to 1 + item */
     struct ntk_map word_numbers;
-    uint32_t *regions; /* by instruction of the core: 1 + region; 0 if none */
+    uint32_t *regions; /* indexed by instruction of the core: 1 + region; 0 if none */
     /* Units by layer, region and, outside regions, engine of the core: 1 + index; 0 if not
      * determined yet. */
     uint32_t *of_layers, *of_regions;

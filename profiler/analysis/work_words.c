@@ -25,14 +25,14 @@ struct ntk_work_words {
     size_t core;
     bool has_accesses;
     struct ntk_chip_accesses accesses;
-    uint32_t *writers[NTK_CHIP_SPACE_COUNT]; /* by cell: a text, or UNKNOWN */
-    struct ntk_map text_numbers;             /* from a text to 1 + its index in entries */
-    struct ntk_map tensors; /* from the name of a scratch tensor to the text of the stored data */
-    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* by slot: 1 + word; 0 if not yet computed */
-    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* by slot: text of its output */
+    uint32_t *writers[NTK_CHIP_SPACE_COUNT]; /* indexed by cell: a text, or UNKNOWN */
+    struct ntk_map text_numbers;             /* maps a text to 1 + its index in entries */
+    struct ntk_map tensors; /* maps the name of a scratch tensor to the text of the stored data */
+    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* indexed by slot: 1 + word; 0 if not yet computed */
+    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* indexed by slot: text of its output */
     uint32_t stationary;                      /* text of the last data loaded by LDWEIGHTS */
     struct ntk_vec *words;
-    struct ntk_map *word_numbers; /* from the closest form to 1 + index */
+    struct ntk_map *word_numbers; /* maps the closest form to 1 + index */
 };
 
 /* ---- texts ---- */

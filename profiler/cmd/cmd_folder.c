@@ -113,9 +113,8 @@ static void loaded_fini(struct loaded *loaded)
     ntk_vec_fini(&loaded->profiles);
 }
 
-/* Loads a folder. Returns the exit code, 1 also if a part could not be read; *out_is_there: true if
- * there is data to
- * show. */
+/* Loads a folder. Returns the exit code, 1 also if a part could not be read; *out_is_there: true
+ * if there is data to show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
                        struct loaded *loaded, bool *out_is_there)
 {

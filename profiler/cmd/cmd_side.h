@@ -16,12 +16,12 @@ struct ntk_side {
     bool is_incomplete;      /* a file is incomplete */
     size_t neff_count;       /* number of executions with a NEFF */
     bool has_units;
-    struct ntk_work_units units; /* of the first execution, if requested */
-    uint64_t execution_count;    /* of the capture with the most executions */
+    struct ntk_work_units units; /* units of the first execution, if requested */
+    uint64_t execution_count;    /* number of executions in the capture with the most */
     bool has_failed;             /* its message was printed */
     size_t lacking_count;        /* captures that lack records */
-    char lacks[256];             /* those that the first of them lacks */
-    bool hides_figures;          /* the lack makes figures unknown, not only approximate */
+    char lacks[256];    /* description of the records that the first of these captures lacks */
+    bool hides_figures; /* the lack makes figures unknown, not only approximate */
     /* Known bytes of the uuid, from the capture with the most. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];

@@ -62,8 +62,7 @@ static uint64_t number_of(json_t *object, const char *key)
 }
 
 /* Sends a query; stores the answer in the caller's storage. Negative with a message, also for a
- * status of 300 or
- * more. */
+ * status of 300 or more. */
 static int ask(struct host *host, const struct ntk_hosts_remote *remote, const char *method,
                const char *path, struct ntk_http_answer *answer)
 {

@@ -175,7 +175,7 @@ static void put_thread(struct writing *w, const struct ntk_host_thread *thread, 
 static int put_threads(struct writing *w)
 {
     const struct ntk_vec *slices = &w->host->records->slices;
-    struct ntk_map firsts = { 0 }; /* from a thread to 1 + index of its first slice */
+    struct ntk_map firsts = { 0 }; /* maps a thread to 1 + index of its first slice */
     int ret = 0;
 
     for (size_t i = slices->count; i-- > 0 && ret == 0;) {

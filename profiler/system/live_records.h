@@ -32,8 +32,8 @@ struct ntk_live_records {
     struct ntk_ring_segment *segment;
     struct ntk_ring_process process;
     struct ntk_ntrace_writer writer;
-    struct ntk_map names;     /* from a text to its number */
-    struct ntk_map models;    /* from an id to the number of its name */
+    struct ntk_map names;     /* maps a text to its number */
+    struct ntk_map models;    /* maps an id to the number of its name */
     struct ntk_vec unwritten; /* elements are char *: names not yet in the file, in order */
     uint32_t type_count;      /* number of types in the file */
     uint64_t events, events_max, beyond;

@@ -154,7 +154,7 @@ struct ntk_system_trace {
     uint64_t lost; /* number of events overwritten in the rings */
     uint64_t partial_count;
     size_t span_count;
-    struct ntk_system_span *spans; /* by start, then tracking id */
+    struct ntk_system_span *spans; /* sorted by start, then tracking id */
     struct ntk_vec captures;       /* elements are char *: paths */
     struct ntk_vec notes;          /* elements are struct ntk_system_note */
     /* Members for the vendor's files. */

@@ -89,7 +89,7 @@ static int put_position(const struct ntk_html_writer *w, size_t track, size_t sl
 
 /* Place numbers of slices, 0 for none, because there are far fewer places than slices. */
 struct places {
-    struct ntk_map numbers; /* from JSON to a number */
+    struct ntk_map numbers; /* maps JSON to a number */
     struct ntk_buf list;    /* JSON of each place */
     size_t count;
 };

@@ -472,7 +472,7 @@ struct stats {
     struct what_sum *sums; /* by what */
     uint64_t count;
     double bytes;
-    struct ntk_cover busy; /* of all lanes */
+    struct ntk_cover busy; /* busy time of all lanes */
 };
 
 static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void *ctx)

@@ -90,7 +90,7 @@ static int add_rows(struct place *place, struct ntk_map *rows)
 struct tree {
     size_t *first;  /* first child; NTK_SYSTEM_NO_PARENT if none */
     size_t *next;   /* next sibling */
-    uint32_t *open; /* by row: number of open spans at the current position */
+    uint32_t *open; /* indexed by row: number of open spans at the current position */
     uint8_t *depths;
 };
 
@@ -169,7 +169,7 @@ static int build_spans(struct place *place)
 {
     const struct ntk_system_trace *trace = place->host->trace;
     struct ntk_timeline *timeline = place->build->timeline;
-    struct ntk_map rows = { 0 }; /* from a key to the index of the track + 1 */
+    struct ntk_map rows = { 0 }; /* maps a key to the index of the track + 1 */
     struct tree tree = { 0 };
     size_t track_count = timeline->tracks.count;
     int ret = add_rows(place, &rows);

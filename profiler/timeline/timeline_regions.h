@@ -18,7 +18,7 @@
 struct ntk_timeline_regions {
     struct ntk_program *program;
     struct ntk_regions regions;
-    uint16_t *whats; /* by region: kind of its slices + 1 */
+    uint16_t *whats; /* indexed by region: kind of its slices + 1 */
 };
 
 /* Returns 0 or -errno with a message in the timeline's spill if a file fails. */

@@ -19,7 +19,7 @@ struct ntk_timeline_tensors {
     const struct ntk_timeline *timeline;
     struct ntk_analyses *const *analyses;
     struct ntk_vec names;   /* elements are const char *, borrowed from the NEFF, sorted */
-    struct ntk_map numbers; /* by name */
+    struct ntk_map numbers; /* keyed by name */
 };
 
 static const char *name_of(const struct ntk_slot_fact *fact)

@@ -11,7 +11,7 @@
 struct pairing { /* starts without an end yet, FIFO per slot of an engine */
     const struct ntk_ntff_subgraph *ntff;
     struct ntk_waiting waiting;
-    uint32_t *queues[NTK_NTFF_ENGINE_COUNT]; /* by slot */
+    uint32_t *queues[NTK_NTFF_ENGINE_COUNT]; /* indexed by slot */
     uint64_t outside_code, unpaired, unknown;
 };
 

@@ -42,7 +42,7 @@ struct ntk_walk_next {
 struct ntk_walk {
     size_t list_count, left_count; /* left_count: lists that are not yet at their end */
     struct ntk_walk_list lists[NTK_WALK_LISTS_MAX];
-    struct ntk_walk_next heap[NTK_WALK_LISTS_MAX]; /* by start */
+    struct ntk_walk_next heap[NTK_WALK_LISTS_MAX]; /* a heap with the earliest start on top */
 };
 
 /* what: mask of NTK_WALK_*. */

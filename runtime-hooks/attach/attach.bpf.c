@@ -185,7 +185,7 @@ static __always_inline int leave(struct pt_regs *regs, uint32_t kind, struct ntk
     return 1;
 }
 
-/* Whether the thread is inside a noted call. */
+/* Returns true if the thread is inside a noted call. */
 static __always_inline int is_inner(struct pt_regs *regs)
 {
     uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();

@@ -22,7 +22,7 @@ struct ntk_attach_export {
  * this machine. */
 int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
                         struct ntk_attach_export *out_exports, struct ntk_err *err);
-/* Whether the file is one of our libraries, which write their own segment. */
+/* Returns true if the file is one of our libraries, which write their own segment. */
 bool ntk_attach_elf_has_hooks(int fd);
 
 #endif

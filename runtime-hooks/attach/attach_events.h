@@ -17,11 +17,11 @@
 enum ntk_attach_kind {
     NTK_ATTACH_INIT = 1,
     NTK_ATTACH_CLOSE = 2,
-    NTK_ATTACH_LOAD = 3, /* as a struct ntk_attach_load */
+    NTK_ATTACH_LOAD = 3, /* the record is a struct ntk_attach_load */
     NTK_ATTACH_UNLOAD = 4,
     NTK_ATTACH_EXEC_BEGIN = 5,
     NTK_ATTACH_EXEC_END = 6,
-    NTK_ATTACH_ALLOC = 7, /* as a struct ntk_attach_alloc */
+    NTK_ATTACH_ALLOC = 7, /* the record is a struct ntk_attach_alloc */
     NTK_ATTACH_SLICE = 8,
     NTK_ATTACH_FREE = 9,
     NTK_ATTACH_ASYNC = 10 /* an execution for which no call reports the end */
@@ -34,15 +34,14 @@ enum ntk_attach_kind {
 /*
  *   offset size field
  *        0    8 start_ns  when the call began
- *        8    8 end_ns    when it returned; 0 it runs
+ *        8    8 end_ns    when it returned; 0 while it runs
  *       16    4 kind      enum ntk_attach_kind
  *       20    4 tid       as the first PID namespace numbers it
- *       24    4 status    of a call that returned
- *       28    4 vnc       the process's own number of a core; -1 none
+ *       24    4 status    status of a call that returned
+ *       28    4 vnc       the process's own number of a core; -1 if none
  *       32    8 handle    the model or tensor, a pointer of the process
- * 40    8 value     by kind: LOAD bytes of the NEFF; EXEC_END runs in a row; ALLOC, SLICE and FREE
- * id of the
- *                         tensor
+ *       40    8 value     by kind: LOAD bytes of the NEFF; EXEC_END runs in a row;
+ *                         ALLOC, SLICE and FREE id of the tensor
  *       48   16 comm      name of the thread
  */
 struct ntk_attach_event {

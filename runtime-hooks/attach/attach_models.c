@@ -178,7 +178,8 @@ static void begin(struct ntk_attach_models *models, const struct ntk_attach_even
     (void)ntk_hooks_exec_begin(model->ref, model->core, model->core_count);
 }
 
-/* Whether the call failed because no runtime was open: nrt_init came later, or nrt_close before. */
+/* Returns true if the call failed because no runtime was open: nrt_init came later, or nrt_close
+ * before. */
 static bool is_no_execution(uint32_t status)
 {
     return status == NTK_RESULT_UNINITIALIZED || status == NTK_RESULT_CLOSED;

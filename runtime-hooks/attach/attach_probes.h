@@ -69,7 +69,7 @@ bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,
                                     bool (*is_over)(uint32_t tid,
                                                     const struct ntk_attach_call *call, void *ctx),
                                     void *ctx);
-/* Whether the thread is still in the call that it started at that time. */
+/* Returns true if the thread is still in the call that it started at that time. */
 bool ntk_attach_probes_is_running(const struct ntk_attach_probes *probes, uint32_t tid,
                                   uint64_t start_ns);
 

@@ -53,8 +53,8 @@ static void add_library(struct ntk_attach_process *process,
                    (int)process->pid, mapping->start, mapping->end);
 }
 
-/* Whether the file is this process's segment. Its name contains the process's start time, which
- * does not depend on PID namespaces. */
+/* Returns true if the file is this process's segment. Its name contains the process's start time,
+ * which does not depend on PID namespaces. */
 static bool is_own_segment(const struct ntk_attach_process *process,
                            const struct ntk_process_mapping *mapping, const char *name)
 {
@@ -154,7 +154,7 @@ uint64_t ntk_attach_process_stack(pid_t pid)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Whether this is the first PID namespace, which has a fixed number in the kernel. */
+/* Returns true if this is the first PID namespace, which has a fixed number in the kernel. */
 static bool is_first_pid_namespace(void)
 {
     char text[64];

@@ -53,8 +53,8 @@ struct ntk_attach_process {
 uint64_t ntk_attach_process_start_time(pid_t pid);
 /* Same, for the start of the stack; 0 if unknown. */
 uint64_t ntk_attach_process_stack(pid_t pid);
-/* Whether a thread is alive, by its tid in the first PID namespace. Returns true if /proc does not
- * show these tids. */
+/* Returns true if a thread is alive, by its tid in the first PID namespace. Returns true if /proc
+ * does not show these tids. */
 bool ntk_attach_process_has_thread(pid_t pid, uint32_t tid);
 /* Reads the process's libraries and whether it has hooks. Returns 0, -ESRCH, or -EACCES if its
  * mappings may not be read. */

@@ -404,8 +404,8 @@ static const char *look_again(struct writer *writer)
     return "it no longer uses the library";
 }
 
-/* Whether the process has executed another program. If a thread other than the first did, the
- * kernel has no probes in the new program. */
+/* Returns true if the process has executed another program. If a thread other than the first did,
+ * the kernel has no probes in the new program. */
 static bool executes_another(const struct writer *writer)
 {
     uint64_t stack = ntk_attach_process_stack(writer->process->pid);

@@ -272,8 +272,8 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
     result->p999_ns = percentile(buckets, calls, 99.9, result);
 }
 
-/* Whether the program is opaque: only our runtime, on request, loads a program that it cannot
- * execute. */
+/* Returns true if the program is opaque: only our runtime, on request, loads a program that it
+ * cannot execute. */
 static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
     static const struct ntk_neff_open_options look = { .leave_constants = true,

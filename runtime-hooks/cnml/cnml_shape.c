@@ -36,7 +36,7 @@ static int answer(bool is_good)
     return is_good ? CNML_STATUS_SUCCESS : CNML_STATUS_INVALIDPARAM;
 }
 
-/* Whether the shape has one value per channel. */
+/* Returns true if the shape has one value per channel. */
 static bool is_channel(const int *dims, int channels)
 {
     return !dims ||
@@ -94,7 +94,7 @@ static int check_mlp(const int *in, const int *out, const int *const consts[CNML
         out[CNML_C] == filter[CNML_N] && is_channel(consts[CNML_BIAS_OF], filter[CNML_N]));
 }
 
-/* Whether b can be repeated along the axes where it is smaller. */
+/* Returns true if b can be repeated along the axes where it is smaller. */
 static bool broadcasts(const int *a, const int *b, bool cycles)
 {
     for (int i = 0; i < CNML_DIMS; i++) {

@@ -15,7 +15,7 @@ bool cnml_same_dims(const int a[CNML_DIMS], const int b[CNML_DIMS])
     return memcmp(a, b, sizeof *a * CNML_DIMS) == 0;
 }
 
-/* Whether each dimension is at least 1 and the product fits an int. */
+/* Returns true if each dimension is at least 1 and the product fits an int. */
 static bool dims_are_good(const int dims[CNML_DIMS])
 {
     int64_t elements = 1;

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Whether a device with this many clusters has a row of this width that mask allows (0: any). Rows
- * begin at multiples of their width. */
+/* Returns true if a device with this many clusters has a row of this width that mask allows (0:
+ * any). Rows begin at multiples of their width. */
 int cnrt_clusters_exist(uint32_t count, uint32_t width, uint64_t mask);
 /* Waits for a free row on the device; returns the row's first cluster. */
 uint32_t cnrt_clusters_hold(uint32_t device, uint32_t count, uint32_t width, uint64_t mask);

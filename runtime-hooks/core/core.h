@@ -83,7 +83,7 @@ void ntk_core_machine_bdf(uint32_t device, char out_bdf[NTK_CORE_BDF_BYTES]);
 /* The pid of another process that holds a core of the device; 0 if there is none or it is unknown.
  * To be called before ntk_core_open(). */
 int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t device);
-/* Whether two devices are linked directly. */
+/* Returns true if two devices are linked directly. */
 bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t a, uint32_t b);
 
 /* Creates the machine's state and tree without taking a core, for "neuron-bench machine". */
@@ -164,7 +164,7 @@ struct ntk_core_memory {
 };
 int ntk_core_memory_get(const struct ntk_core *core, uint32_t nc,
                         struct ntk_core_memory *out_memory);
-/* Whether these bytes are in this process's device memory. */
+/* Returns true if these bytes are in this process's device memory. */
 bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uint64_t bytes);
 /* Gets the host address and size of a stack. Returns -ENOENT if the device has no such stack,
  * -EINVAL if no core of this process is next to it. */
@@ -304,8 +304,8 @@ const char *ntk_core_model_name(const struct ntk_core_model *model);
 uint32_t ntk_core_model_nc(const struct ntk_core_model *model); /* first core */
 uint32_t ntk_core_model_nc_count(
     const struct ntk_core_model *model); /* number of logical cores, including all copies */
-/* Whether the model's nodes share their cores: then each node starts with cleared engine memories,
- * and concurrent executions bring no gain. */
+/* Returns true if the model's nodes share their cores: then each node starts with cleared engine
+ * memories, and concurrent executions bring no gain. */
 bool ntk_core_model_takes_turns(const struct ntk_core_model *model);
 /* The useful number of concurrent executions, at least 1. */
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);

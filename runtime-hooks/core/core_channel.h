@@ -36,7 +36,7 @@ void ntk_core_channel_close(struct ntk_core_channel *channel);
 /* In the child of a fork: closes the parent's files, so that their locks end with the parent. */
 void ntk_core_channels_forget(void);
 
-/* Whether the other end has connected (it may have disconnected since then). */
+/* Returns true if the other end has connected (it may have disconnected since then). */
 bool ntk_core_channel_is_connected(struct ntk_core_channel *channel);
 /* Starts a transfer. Returns -EAGAIN if there are too many, -EINVAL beyond the tensor, -EPIPE after
  * a shutdown. */

@@ -296,7 +296,8 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     close(fd);
 }
 
-/* Whether a rank is missing. Finished ranks leave one after the other, which does not count. */
+/* Returns true if a rank is missing. Finished ranks leave one after the other, which does not
+ * count. */
 static bool has_missed(const struct ntk_core_comm *comm)
 {
     uint32_t broken = atomic_load(&comm->shared->broken);
@@ -319,7 +320,7 @@ static void comm_free(struct ntk_core_comm *comm)
     free(comm);
 }
 
-/* Whether any rank that joined the locked file is alive. */
+/* Returns true if any rank that joined the locked file is alive. */
 static bool file_has_living(const struct ntk_core *core, int fd)
 {
     struct core_comm_file header;

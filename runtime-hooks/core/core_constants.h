@@ -26,7 +26,7 @@ struct core_constants {
     uint32_t physical_core; /* constants are inflated into this core's memory */
     bool is_shared;
     uint8_t digest[32];     /* digest of the file, if is_shared */
-    struct ntk_map members; /* from name to struct core_landing * */
+    struct ntk_map members; /* maps a name to struct core_landing * */
 };
 
 #define CORE_LANDING_BYTES_MIN 4096 /* smaller constants are always copied */

@@ -734,7 +734,7 @@ void ntk_core_execute_refused(struct ntk_core_model *model, int error)
     core_execution_end(model->core, id);
 }
 
-/* Whether the model may use a tensor at this place. */
+/* Returns true if the model may use a tensor at this place. */
 static bool lies_well(const struct ntk_core_model *model, const struct core_tensor_view *view)
 {
     const struct core_nc *ncs = model->core->ncs;

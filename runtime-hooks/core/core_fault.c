@@ -334,7 +334,7 @@ static uint64_t draw(uint64_t seed, uint64_t n)
     return z ^ (z >> 31);
 }
 
-/* Whether the rule strikes. *out_n is the number of the execution among those that the rule
+/* Returns true if the rule strikes. *out_n is the number of the execution among those that the rule
  * counts. */
 static bool rule_strikes(struct rule *rule, uint32_t core, uint64_t *out_n)
 {

@@ -38,7 +38,7 @@ struct ntk_core_fault {
     /* for pause: its duration; for jitter: the random time, less than given in the text */
     uint64_t time_ns;
 };
-/* Whether a fault only slows executions: it neither fails them nor counts. */
+/* Returns true if a fault only slows executions: it neither fails them nor counts. */
 bool ntk_core_fault_is_slowness(enum ntk_core_fault_kind kind);
 
 struct ntk_core_faults;

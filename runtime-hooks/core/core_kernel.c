@@ -220,7 +220,7 @@ static void trace_running_end(const struct running *running, const struct ntk_co
     ntk_core_trace_span_end(span, &data);
 }
 
-/* Whether a hardware fault strikes one of the cores. */
+/* Returns the outcome of an execution with the hardware faults that strike its cores. */
 static enum ntk_core_outcome faults_check(const struct running *running,
                                           struct core_slowness *slowness)
 {

@@ -101,7 +101,7 @@ struct core_library {
 struct core_context {
     struct core_context *next;
     struct core_allocation buffer;
-    struct core_allocation *passed; /* by slot, from the model's first_passed on */
+    struct core_allocation *passed; /* indexed by slot, from the model's first_passed on */
 };
 
 struct core_capture;

@@ -192,7 +192,7 @@ static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_n
     return CORE_SLOT_NONE;
 }
 
-/* Whether a variable may be in the shared scratchpad; otherwise it is private. */
+/* Returns true if a variable may be in the shared scratchpad; otherwise it is private. */
 static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_var *var)
 {
     uint64_t page = core->options.scratchpad_page_bytes;

@@ -23,7 +23,7 @@ struct plan {
     uint32_t nc;         /* core of its first subgraph */
     struct core_pipeline *pipeline;
     struct ntk_map inputs;  /* the node's inputs by name */
-    struct ntk_map outputs; /* from name to the tensor in node->outputs */
+    struct ntk_map outputs; /* maps a name to the tensor in node->outputs */
     struct ntk_err *err;
 };
 

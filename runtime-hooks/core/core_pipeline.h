@@ -16,7 +16,7 @@
 
 /* The data of a node while its steps are built. */
 struct core_pipeline {
-    struct ntk_map writers;         /* from tensor name to struct core_writer * */
+    struct ntk_map writers;         /* maps a tensor name to struct core_writer * */
     struct core_writer *writer_all; /* storage of the writers */
 };
 

@@ -54,7 +54,7 @@ void ntk_core_crew_shut(struct ntk_core_crew *crew);
 void ntk_core_crew_stop(struct ntk_core_crew *crew);
 /* Stops the crew first. */
 void ntk_core_crew_destroy(struct ntk_core_crew *crew);
-/* Whether the calling thread is a worker of any crew, which must not wait for queues. */
+/* Returns true if the calling thread is a worker of any crew, which must not wait for queues. */
 bool ntk_core_crew_is_worker(void);
 
 /* depth is the maximum number of incomplete items, not 0. Returns NULL if out of memory. */
@@ -82,7 +82,7 @@ int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number);
 /* Waits until the item is complete. Returns -EINVAL if it was never submitted, -ETIMEDOUT, or
  * -EDEADLK if called by a worker that would have to wait. */
 int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns);
-/* Whether all submitted items are complete. */
+/* Returns true if all submitted items are complete. */
 bool ntk_core_queue_is_idle(struct ntk_core_queue *queue);
 /* Waits until all items submitted before are complete. Returns -EDEADLK if called by a worker that
  * would have to wait. */

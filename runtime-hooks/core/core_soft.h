@@ -65,7 +65,7 @@ int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
 /* Announces, or withdraws, that this process waits for these physical cores: processes that give
  * way release them and take none. */
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants);
-/* Whether a process that gives way holds one of these cores. */
+/* Returns true if a process that gives way holds one of these cores. */
 bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count);
 
 /* Counts memory of a category for a physical core; the category determines the location. Device

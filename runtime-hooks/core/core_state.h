@@ -58,7 +58,7 @@ struct core_nc {
     pthread_mutex_t execution_lock; /* held while a model runs on this core */
     /* The owner of the engines' state; protected by execution_lock. */
     uint32_t last_model, last_node;
-    bool is_started; /* that model has loaded its pinned constants; protected by execution_lock */
+    bool is_started; /* last_model has loaded its pinned constants; protected by execution_lock */
     bool is_dead;    /* a hardware fault was fatal; protected by execution_lock */
     /* Protected by core->lock; replaced only while the execution lock is held, too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
@@ -145,7 +145,7 @@ void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *
                        struct core_allocation *allocation);
 void core_memory_disown(struct ntk_core *core, struct core_allocation *allocation);
 void core_memory_unreserve(struct ntk_core *core, struct core_allocation *allocation);
-/* Whether the memory is in this core's stack. */
+/* Returns true if the memory is in this core's stack. */
 bool core_memory_is_local(struct ntk_core *core, const struct core_allocation *allocation,
                           uint32_t physical_core);
 /* Counts host memory that the caller allocated and frees after core_memory_release(); cannot

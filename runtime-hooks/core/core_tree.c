@@ -565,7 +565,7 @@ static void group_clear(struct core_tree_group *group, const uint64_t *shown)
     *(uint64_t *)(void *)((char *)&group->shown + field) = 0;
 }
 
-/* Whether a device is open: a process owns one of its cores. */
+/* Returns true if a device is open: a process owns one of its cores. */
 static bool device_is_open(const struct core_tree *tree, uint32_t device)
 {
     uint32_t cores = tree->row->facts.cores_per_device;

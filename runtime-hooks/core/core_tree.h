@@ -100,7 +100,7 @@ struct core_tree {
 int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
                        const struct ntk_core_machine_row *row, struct ntk_err *err);
 void ntk_core_tree_fini(struct core_tree *tree);
-/* Whether the text of the leaf can change. */
+/* Returns true if the text of the leaf can change. */
 bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf);
 /* Updates the sums in folders of several categories. */
 void ntk_core_tree_sum(struct core_tree *tree);
@@ -108,7 +108,7 @@ void ntk_core_tree_sum(struct core_tree *tree);
 void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *leaf,
                         const char *text);
 
-/* Whether the existing tree belongs to this machine, according to the time of its files. */
+/* Returns true if the existing tree belongs to this machine, according to the time of its files. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
 /* Opens the root. An existing tree of this machine is adopted: its texts stay, and writes by other
  * processes are handled. Otherwise a new tree is created, still invisible to readers. */

@@ -67,7 +67,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 /* Called after the engine's last instruction: converts targets to instructions. On failure
  * (-EBADMSG), *out_slot is the invalid slot, or UINT32_MAX. */
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
-/* Whether a trigger at the builder's position may start this group. */
+/* Returns true if a trigger at the builder's position may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
 /* Rejects a feature that generations before this one lack, with -EBADMSG. */
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,

@@ -60,7 +60,7 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
     return 0;
 }
 
-/* Whether the two may share bytes. */
+/* Returns true if the two may share bytes. */
 static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from)
 {
     int64_t to_low;
@@ -81,7 +81,7 @@ static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_oper
     return to_high > from_low && from_high > to_low;
 }
 
-/* Whether writing the destination could change source data that is still needed. Within one
+/* Returns true if writing the destination could change source data that is still needed. Within one
  * partition, kernels read first, so tiles that walk through the same partitions in step are
  * safe. */
 static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from,
@@ -170,7 +170,7 @@ static bool all_unit_step_in_sbuf(const struct ntk_isa_instr *instr)
     return true;
 }
 
-/* Whether one source is in PSUM and one in SBUF: the engine then reads both at once. */
+/* Returns true if one source is in PSUM and one in SBUF: the engine then reads both at once. */
 static bool has_one_in_psum(const struct ntk_isa_instr *instr)
 {
     return (instr->operand[NTK_ISA_SRC0].space == NTK_ISA_SPACE_PSUM) !=
@@ -283,7 +283,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Whether the operation uses or changes state in an engine. */
+/* Returns true if the operation uses or changes state in an engine. */
 static bool uses_latches(const struct ntk_isa_instr *instr)
 {
     switch (instr->op) {

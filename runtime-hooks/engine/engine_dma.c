@@ -33,8 +33,8 @@ static int start_add(struct ntk_engine_builder *b, uint32_t dma, struct ntk_engi
     return 0;
 }
 
-/* Whether the group is possible on the first generation: copies of bytes, without functions,
- * sections and queue instances. */
+/* Returns true if the group is possible on the first generation: copies of bytes, without
+ * functions, sections and queue instances. */
 static bool group_is_plain(const struct ntk_neff_dma_group *group)
 {
     bool is_plain = !group->instance && group->function_start[0] == '\0' && !group->section_start;

@@ -17,7 +17,7 @@ int engine_dma_side_from_operand(struct ntk_engine_builder *b, const char *what,
                                  const struct ntk_engine_variable **table,
                                  struct ntk_engine_side *out, struct ntk_err *err);
 uint64_t engine_dma_side_bytes(const struct ntk_engine_side *side);
-/* Whether two sides may overlap, by their outer bounds. */
+/* Returns true if two sides may overlap, by their outer bounds. */
 bool engine_dma_sides_meet(const struct ntk_engine_side *a, const struct ntk_engine_side *b);
 /* The size of a side's memory. */
 uint64_t engine_dma_memory_bytes(const struct ntk_engine_builder *b,

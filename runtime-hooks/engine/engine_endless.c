@@ -4,9 +4,8 @@
  * sequencers and the values that they read from memory. If, when an engine jumps back, program
  * counters, registers, semaphores, events and everything in progress are the same as at an earlier
  * jump, and no changed value was read from memory in between, the loop continues forever, and the
- * time until the limit need not
- * be simulated. A loop in which something changes (a counter, a loaded value) is not endless; it
- * ends normally or at the limit.
+ * time until the limit need not be simulated. A loop in which something changes (a counter, a
+ * loaded value) is not endless; it ends normally or at the limit.
  *
  * The earlier state is stored each time the number of jumps has doubled (Brent), so a loop of any
  * length is found after at most three times its length, at the cost of a comparison that usually
@@ -72,7 +71,8 @@ static void engines_view(const struct run *run, struct engine_view *views)
     }
 }
 
-/* Whether states can be compared: DMA in progress would also have to be compared, but ends soon. */
+/* Returns true if states can be compared: DMA in progress would also have to be compared, but ends
+ * soon. */
 static bool steady(const struct engine_group *group)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -155,8 +155,8 @@ static bool same(const struct run *run, const struct core_view *view)
     return views_same(now, view->engines) && frames_same(run, view);
 }
 
-/* Whether the state of the sequencers is sufficient: values read from memory are the same unless
- * memory has changed. */
+/* Returns true if the state of the sequencers is sufficient: values read from memory are the same
+ * unless memory has changed. */
 static bool may_repeat(const struct engine_group *group)
 {
     const struct engine_watch *watch = group->watch;

@@ -304,7 +304,7 @@ static bool instr_end(struct run *run, uint32_t engine)
     return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
-/* Whether an engine at a barrier may continue; *news is set if it has just arrived. */
+/* Returns true if an engine at a barrier may continue; *news is set if it has just arrived. */
 static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 {
     struct engine_state *state = &run->engines[engine];
@@ -384,7 +384,7 @@ static bool set_signals(const struct ntk_engine_program *program, const struct n
     return false;
 }
 
-/* Whether the instruction will change that semaphore or event. */
+/* Returns true if the instruction will change that semaphore or event. */
 static bool may_change(const struct run *run, const struct ntk_engine_instr *instr, uint32_t number,
                        bool is_event)
 {
@@ -416,7 +416,8 @@ static bool may_change(const struct run *run, const struct ntk_engine_instr *ins
     return false;
 }
 
-/* Whether an engine waits for something that none of the other blocked engines would change. */
+/* Returns true if an engine waits for something that none of the other blocked engines would
+ * change. */
 static bool waits_in_vain(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];

@@ -76,7 +76,7 @@ struct rows {
     uint8_t *base; /* with one walk: its first element */
 };
 
-/* Whether the index is within the bounds that the program specifies. */
+/* Returns true if the index is within the bounds that the program specifies. */
 static bool is_in_bounds(const struct ntk_engine_indirect *indirect,
                          const struct ntk_engine_index *index, int64_t value)
 {

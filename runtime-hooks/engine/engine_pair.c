@@ -44,8 +44,8 @@ bool engine_barrier_arrive(struct run *run, uint32_t engine)
     return true;
 }
 
-/* Whether the barrier is open: the n-th arrival on one core matches the n-th arrival on every other
- * core. */
+/* Returns true if the barrier is open: the n-th arrival on one core matches the n-th arrival on
+ * every other core. */
 bool engine_barrier_open(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];

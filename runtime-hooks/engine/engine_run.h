@@ -96,7 +96,7 @@ static inline struct run *run_partner(struct run *run)
 
 void engine_pending_push(struct run *run, uint64_t time_ps, enum ntk_engine_pending_kind kind,
                          uint32_t index);
-/* Whether `a` ends before `b`. */
+/* Returns true if `a` ends before `b`. */
 static inline bool engine_pending_before(const struct ntk_engine_pending *a,
                                          const struct ntk_engine_pending *b)
 {
@@ -157,7 +157,7 @@ bool engine_barrier_open(const struct run *run, uint32_t engine);
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
 /* Called when the data of both sides has arrived. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
-/* Whether the core has an offer that the other core has not matched. */
+/* Returns true if the core has an offer that the other core has not matched. */
 bool engine_exchange_waits(const struct run *run);
 /* Signals the other core's semaphores; called for a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);

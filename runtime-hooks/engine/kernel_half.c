@@ -9,8 +9,8 @@
 
 enum { LANES = 8 };
 
-/* Whether the CPU supports the instructions. The AVX2 check includes whether the system saves the
- * registers. */
+/* Returns true if the CPU supports the instructions. The AVX2 check includes whether the system
+ * saves the registers. */
 static bool ask(void)
 {
     unsigned a;

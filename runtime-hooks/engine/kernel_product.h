@@ -26,7 +26,8 @@ extern "C" {
 
 enum ntk_product_side { NTK_PRODUCT_STATIONARY, NTK_PRODUCT_MOVING };
 
-/* Whether this machine has the instructions; otherwise the functions below must not be called. */
+/* Returns true if this machine has the instructions; otherwise the functions below must not be
+ * called. */
 bool ntk_product_is_there(void);
 
 /* Copies row `row` of a matrix with depth rows and count columns to its places in packed, which is

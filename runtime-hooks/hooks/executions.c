@@ -132,8 +132,8 @@ int ntk_hooks_core_is_idle(uint16_t core)
 
 /* ---- executions ---- */
 
-/* Whether other threads may write the model's counters now: not while this thread holds the model's
- * core or the core's lock. */
+/* Returns true if other threads may write the model's counters now: not while this thread holds the
+ * model's core or the core's lock. */
 static inline uint32_t model_is_shared(struct ntk_hooks_model_ref model,
                                        const struct ntk_segment_model *entry, uint16_t core)
 {

@@ -82,7 +82,7 @@ void ntk_hooks_detach(void);
 
 /* The path of the segment while attached, else NULL. */
 const char *ntk_hooks_segment_path(void);
-/* Whether counters are on. */
+/* Returns true if counters are on. */
 int ntk_hooks_counters_on(void);
 
 /* The raw clock. It also works when not attached (CLOCK_MONOTONIC in ns, or the cheaper raw
@@ -99,7 +99,8 @@ uint32_t ntk_hooks_name(const char *text);
  * to which execution counts and histograms belong. */
 void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first);
 void ntk_hooks_core_release(uint16_t core);
-/* Whether no execution is on this core and all previous ones are counted. From any thread. */
+/* Returns true if no execution is on this core and all previous ones are counted. From any
+ * thread. */
 int ntk_hooks_core_is_idle(uint16_t core);
 
 /* Identifies a model in the other calls. Zeroed: no model. */
@@ -198,7 +199,7 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
  * ntk_hooks_detach(). */
 struct ntk_segment_trigger *ntk_hooks_trigger(void);
 
-/* Whether another runtime returns this status if the execution reached no core. */
+/* Returns true if another runtime returns this status if the execution reached no core. */
 int ntk_hooks_is_refusal(uint32_t status);
 /* Cancels a started execution that turned out never to reach a core: it counts no busy time, no
  * latency, no execution of the model and no outcome (_exec_refused() counts an outcome if there is

@@ -135,8 +135,8 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     return (value << shift) / NTK_SLOT_BYTES * NTK_SLOT_BYTES;
 }
 
-/* Whether the writer was killed before its file was ready. A writer locks its file right after
- * creating it: without lock and magic number it was killed, or is between the two steps. */
+/* Returns true if the writer was killed before its file was ready. A writer locks its file right
+ * after creating it: without lock and magic number it was killed, or is between the two steps. */
 static int never_became_ready(int fd)
 {
     uint64_t magic = 0;
@@ -152,8 +152,8 @@ static int process_runs(unsigned int pid, unsigned long long start_time)
     return process_start_time(path) == start_time;
 }
 
-/* Whether the process that wrote this segment may still be alive although no process holds byte
- * 0. */
+/* Returns true if the process that wrote this segment may still be alive although no process holds
+ * byte 0. */
 static int writer_may_live(int fd, time_t age_s)
 {
     struct ntk_segment_header header;
@@ -174,7 +174,7 @@ static int writer_may_live(int fd, time_t age_s)
     return process_runs(process.pid, process.start_time);
 }
 
-/* Whether only this user and root can create files in the folder. */
+/* Returns true if only this user and root can create files in the folder. */
 static int is_private(int folder)
 {
     struct stat status;
@@ -183,7 +183,7 @@ static int is_private(int folder)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Whether a process that removes dead segments reads this folder, or may restart soon: see
+/* Returns true if a process that removes dead segments reads this folder, or may restart soon: see
  * NTK_READER_MARK_NAME. */
 static int is_marked(int folder)
 {
@@ -325,8 +325,8 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
-/* Whether a process writes this file, or is about to: a file exists before it is locked, and gets
- * its magic number after that. */
+/* Returns true if a process writes this file, or is about to: a file exists before it is locked,
+ * and gets its magic number after that. */
 static int has_writer(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -680,7 +680,8 @@ static void make_private(void)
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* Whether the folder has room: a reader that hangs must not fill it, because others need it. */
+/* Returns true if the folder has room: a reader that hangs must not fill it, because others need
+ * it. */
 static int folder_has_room(int folder)
 {
     DIR *list = fdopendir(folder); /* takes ownership of the descriptor */
@@ -713,8 +714,8 @@ static int folder_has_room(int folder)
     return files < LEFT_FILES_MAX;
 }
 
-/* Whether a process that removes dead segments reads this folder, even if it has not seen our file
- * yet. */
+/* Returns true if a process that removes dead segments reads this folder, even if it has not seen
+ * our file yet. */
 static int folder_has_reader(void)
 {
     const char *slash = strrchr(hooks.segment.path, '/');

@@ -111,7 +111,7 @@ void interpose_callbacks_after_fork(void);
 /* In process.c: calls the functions above. */
 void interpose_process_after_fork(void);
 void interpose_collectives_after_fork(void);
-/* In marks.c: the runtime has its own hooks, so marks are passed on to it. */
+/* In marks.c: passes marks on to the runtime, which has its own hooks. */
 void interpose_marks_pass_on(void);
 
 #endif

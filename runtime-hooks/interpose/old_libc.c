@@ -4,9 +4,8 @@
  *
  * Since 2.32 the GNU C library exports some calls with a newer version, and a library with a
  * reference to that version does not load with an older release. The linker replaces those calls
- * with the functions below
- * (--wrap, in CMakeLists.txt), which refer to the oldest version. tests/install checks the
- * versions.
+ * with the functions below (--wrap, in CMakeLists.txt), which refer to the oldest version.
+ * tests/install checks the versions.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

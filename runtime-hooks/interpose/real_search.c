@@ -63,7 +63,7 @@ struct object {
     const char *rpath;
     const char *runpath;
     bool needs_us;
-    bool is_of_name; /* another libnrt.so.1 */
+    bool is_of_name; /* the object is another libnrt.so.1 */
 };
 
 /* Reads the dynamic section of a loaded object; false if it has none. */

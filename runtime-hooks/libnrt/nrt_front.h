@@ -56,7 +56,7 @@ struct nrt_set_entry {
 struct nrt_set {
     struct ntk_core_handle handle;
     pthread_mutex_t lock;
-    struct ntk_vec entries; /* of struct nrt_set_entry */
+    struct ntk_vec entries; /* elements are struct nrt_set_entry */
 };
 
 extern struct ntk_core_handle_pool nrt_front_models;

@@ -29,7 +29,7 @@ struct device {
     uint32_t *place_in;  /* number of each operator in its component */
     struct part *parts;
     uint32_t part_count;
-    uint32_t *members;   /* of all components, concatenated */
+    uint32_t *members;   /* members of all components, concatenated */
     int64_t *difference; /* by cut: size of its set minus the size of the previous set */
     uint32_t *stack;
     /* positions in a component of operators that read from outside, and of operators with results

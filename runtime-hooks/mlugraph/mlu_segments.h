@@ -45,7 +45,7 @@ struct mlu_fuse_node {
 /* An input that an operator reads at run time. */
 struct mlu_fuse_input {
     uint32_t producer; /* an earlier node, or MLU_FUSE_EXTERNAL */
-    uint32_t output;   /* of the producer */
+    uint32_t output;   /* index of the producer's output */
 };
 
 struct mlu_fuse_graph {

@@ -85,7 +85,7 @@ struct run_pair {
 struct run_replica {
     uint32_t core;
     struct ntk_vec models;  /* elements are struct run_model */
-    struct ntk_map buffers; /* by handle; values are struct run_buffer */
+    struct ntk_map buffers; /* keyed by handle; values are struct run_buffer */
     struct ntk_vec pairs;   /* elements are struct run_pair */
 };
 

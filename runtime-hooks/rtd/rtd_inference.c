@@ -177,8 +177,8 @@ void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *in
     }
 }
 
-/* Sends the result to the first caller that is still connected. The others learn that it was
- * collected. */
+/* Sends the result to the first caller that is still connected. The other callers get an error: the
+ * result was already collected. */
 static void answer_waits(struct rtd_manager *manager, struct rtd_inference *inference)
 {
     bool is_collected = false;

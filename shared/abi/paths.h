@@ -54,7 +54,7 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
  * /run, so no other user can pose as the service. */
 #define NTK_SERVICE_FOLDER "/run/neuron-monitor"
 
-/* Whether a user is root or the user of the service: every user trusts their files. */
+/* Returns true if a user is root or the user of the service: every user trusts their files. */
 static inline int ntk_paths_is_trusted_user(uid_t uid)
 {
     struct stat status;
@@ -71,7 +71,8 @@ static inline uid_t ntk_paths_machine_user(void)
     return ntk_paths_is_trusted_user(uid) ? 0 : uid;
 }
 
-/* Whether the path is a folder (not a link) of this user that no other user can write to. */
+/* Returns true if the path is a folder (not a link) of this user that no other user can write
+ * to. */
 static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 {
     struct stat status;

@@ -364,7 +364,7 @@ struct ntk_segment_model {
     uint64_t seq;
     uint32_t id;         /* from 10001, never reused; 0 = slot never used */
     uint32_t state;      /* enum ntk_model_state, stored with release */
-    uint8_t uuid[16];    /* of the NEFF */
+    uint8_t uuid[16];    /* uuid of the NEFF */
     uint16_t core;       /* first physical core */
     uint16_t core_count; /* physical cores */
     uint32_t histogram;  /* 1: the slot's histogram pair may be touched */

@@ -22,7 +22,7 @@ extern "C" {
 #define NTK_AWS_ERROR_TEXT_BYTES 200u
 
 struct ntk_aws_keys {
-    char *access_key; /* these three: printable ASCII without blanks */
+    char *access_key; /* like secret_key and session_token: printable ASCII without blanks */
     char *secret_key;
     char *session_token;           /* NULL for keys without a token */
     uint64_t expires_unix_seconds; /* 0: never expires */

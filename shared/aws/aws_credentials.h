@@ -79,7 +79,7 @@ int ntk_aws_region_ask(struct ntk_aws_credentials *credentials, char **out_regio
  * Follows AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT. NULL if out of memory. */
 char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *credentials, const char *prefix,
                             const char *region);
-/* Whether the region is 1 to 36 lower-case letters, digits and '-'. */
+/* Returns true if the region is 1 to 36 lower-case letters, digits and '-'. */
 bool ntk_aws_region_is_good(const char *region);
 
 #ifdef __cplusplus

@@ -49,9 +49,9 @@ char *ntk_aws_service_url_make(const struct ntk_aws_service *service, const char
 
 struct ntk_aws_reply {
     enum ntk_aws_verdict verdict;
-    long status;                         /* of HTTP */
-    char code[NTK_AWS_ERROR_CODE_BYTES]; /* of the error; "" for none */
-    uint64_t pause_ns;                   /* as requested by the service; 0: none */
+    long status;                         /* HTTP status of the answer */
+    char code[NTK_AWS_ERROR_CODE_BYTES]; /* AWS code of the error; "" if none */
+    uint64_t pause_ns;                   /* pause requested by the service; 0 if none */
 };
 
 /* Signs and sends a request; a second time if the service rejects keys or time. The call sets region,

@@ -176,7 +176,7 @@ void ntk_s3_destroy(struct ntk_s3 *s3)
     free(s3);
 }
 
-/* Whether HTTP clients keep every part of the path unchanged. */
+/* Returns true if HTTP clients keep every part of the path unchanged. */
 static bool is_plain_path(const char *path)
 {
     while (*path) {

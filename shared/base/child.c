@@ -60,7 +60,7 @@ struct leaving {
     bool is_gone[STOP_MAX];
 };
 
-/* Whether all children have exited. */
+/* Returns true if all children have exited. */
 static int leaving_look(void *ctx)
 {
     struct leaving *leaving = ctx;

@@ -25,8 +25,8 @@ extern "C" {
 /* Opens only regular files, for reading: a FIFO without a writer is rejected at once instead of
  * blocking. Returns the descriptor or -errno; out_status may be NULL. */
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err);
-/* Whether opening the path could block a library: it exists and is neither a regular file nor a
- * folder. */
+/* Returns true if opening the path could block a library: it exists and is neither a regular file
+ * nor a folder. */
 bool ntk_fs_may_block(const char *path);
 /* Reads a whole regular file of at most limit_bytes; the caller frees *out_bytes with free(). A NUL
  * follows the bytes and is not counted. -EFBIG when the file is larger. */
@@ -35,8 +35,8 @@ int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_
 /* Reads a short text file (sysfs, /proc) into buf, NUL-ended and without the last line break.
  * Returns the number of bytes or -errno; no message. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
-/* Whether the file belongs to this user or root, so that its content may be run. False when it
- * cannot be checked. */
+/* Returns true if the file belongs to this user or root, so that its content may be run. False when
+ * it cannot be checked. */
 bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are accepted. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);

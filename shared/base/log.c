@@ -66,7 +66,7 @@ static bool is_journal(void)
            fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
 }
 
-/* Whether the program's name already contains the module, as in "neuron-monitor diag". */
+/* Returns true if the program's name already contains the module, as in "neuron-monitor diag". */
 static bool is_in_name(const char *module)
 {
     const char *last = strrchr(program_name, ' ');

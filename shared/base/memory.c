@@ -141,9 +141,9 @@ void ntk_memory_forbid_cores(void)
 #define BALLOONS "/sys/bus/virtio/drivers/virtio_balloon"
 #define BALLOON_REPORTS 5 /* VIRTIO_BALLOON_F_REPORTING: its position in the feature text */
 
-/* Whether this machine is a guest that reports free blocks to its host. The host then takes large
- * pages away and must find new memory at the next access, which costs 2 s of CPU per GB. Pages of 4
- * KiB from partly used blocks cost 0.4 s. */
+/* Returns true if this machine is a guest that reports free blocks to its host. The host then takes
+ * large pages away and must find new memory at the next access, which costs 2 s of CPU per GB.
+ * Pages of 4 KiB from partly used blocks cost 0.4 s. */
 static bool reports_free_blocks(void)
 {
     static atomic_int known; /* 0: not read yet */

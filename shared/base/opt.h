@@ -149,7 +149,7 @@ void ntk_opt_print_help(const struct ntk_opt_program *program);
 /* Prints a man page entry for each option, followed by a line "@--name"; a subcommand omits the
  * options that all commands have. cmake/man.awk puts the entries into the page. */
 void ntk_opt_print_man(const struct ntk_opt_program *program);
-/* Whether the option's value may be omitted: "[=URL]". */
+/* Returns true if the option's value may be omitted: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);
 /* Prints the completion script of "bash", "zsh" or "fish" on stdout; "words" prints the options,
  * operands and values of a subcommand, for these scripts; "man" is ntk_opt_print_man(). Returns

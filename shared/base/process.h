@@ -26,7 +26,8 @@ struct ntk_process {
     uint64_t start_ns; /* start time, since 1970; 0 unknown */
 };
 
-/* Whether this process may read the files of every user: root, or the service with its rights. */
+/* Returns true if this process may read the files of every user: root, or the service with its
+ * rights. */
 bool ntk_process_reads_all_users(void);
 
 /* Writes the user's login name and returns true, or writes the number and returns false. */

@@ -29,7 +29,7 @@ void ntk_quiet_enter(struct ntk_quiet *quiet);
 /* Accepts a zeroed struct; keeps errno. */
 void ntk_quiet_leave(struct ntk_quiet *quiet);
 
-/* Whether the process has a file size limit. */
+/* Returns true if the process has a file size limit. */
 bool ntk_quiet_is_limited(void);
 
 #ifdef __cplusplus

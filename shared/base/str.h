@@ -22,8 +22,8 @@ int ntk_str_parse_u64(const char *text, uint64_t *out_value); /* decimal or 0x h
 int ntk_str_parse_i64(const char *text, int64_t *out_value);
 int ntk_str_parse_double(const char *text, double *out_value);
 int ntk_str_parse_bool(const char *text, bool *out_value); /* 0, 1, false, true, in either case */
-/* Whether the text is "true" in upper or lower case, the only true value for OpenTelemetry and the
- * AWS SDKs. NULL is false. */
+/* Returns true if the text is "true" in upper or lower case, the only true value for OpenTelemetry
+ * and the AWS SDKs. NULL is false. */
 bool ntk_str_is_true(const char *text);
 /* Parses bytes with an optional suffix K, M, G or T (1024-based; B or iB may follow). */
 int ntk_str_parse_bytes(const char *text, uint64_t *out_bytes);

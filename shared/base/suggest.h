@@ -36,7 +36,7 @@ struct ntk_suggest ntk_suggest_begin(const char *word);
 void ntk_suggest_add(struct ntk_suggest *near, const char *name);
 /* Adds names from a text in which blanks separate them. */
 void ntk_suggest_add_words(struct ntk_suggest *near, const char *names);
-/* Whether the word is exactly one of the names. */
+/* Returns true if the word is exactly one of the names. */
 bool ntk_suggest_is_known(const struct ntk_suggest *near);
 /* " (did you mean 'lines'?)", or "" if no name is near; lives as long as `near`. */
 const char *ntk_suggest_text(const struct ntk_suggest *near);

@@ -72,7 +72,7 @@ static const char *take_date(const char *text, struct tm *date)
     return NULL;
 }
 
-/* Whether the month has this day: strptime() accepts the 31st of every month. */
+/* Returns true if the month has this day: strptime() accepts the 31st of every month. */
 static bool is_day(const struct tm *date)
 {
     struct tm noon = {

@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* Whether the part after the last colon of HOST:PORT is a number, or is missing. */
+/* Returns true if the part after the last colon of HOST:PORT is a number, or is missing. */
 static bool has_port(const char *authority, size_t bytes)
 {
     const char *colon = memrchr(authority, ':', bytes);

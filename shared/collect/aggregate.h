@@ -100,17 +100,17 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
 /* The judge of device health. It gets readings of the tree; the aggregate knows the processes.
  * Borrowed. */
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
-/* Whether a process is observed, or was observed until now. */
+/* Returns true if a process is observed, or was observed until now. */
 bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate);
 /* Cores of a device, one bit each, on which observed processes work in this period: their segments
  * contain the failures on these cores. */
 uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint32_t device,
                                     uint32_t cores_per_device);
-/* Whether a process uses the software machine. */
+/* Returns true if a process uses the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
-/* Whether a process owns a core (global physical number) of the tree: only then are its reports
- * about the core's health trusted. Without this function, as in tests with made-up readings, they
- * are always trusted. */
+/* Returns true if a process owns a core (global physical number) of the tree: only then are its
+ * reports about the core's health trusted. Without this function, as in tests with made-up
+ * readings, they are always trusted. */
 typedef bool ntk_aggregate_has_core(void *ctx, const struct ntk_ring_process *process,
                                     uint32_t core);
 void ntk_aggregate_set_has_core(struct ntk_aggregate *aggregate, ntk_aggregate_has_core *has_core,
@@ -127,8 +127,8 @@ void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint3
  * model's next sample; models without a sample keep none. */
 void ntk_aggregate_execution(struct ntk_aggregate *aggregate, uint32_t model_id,
                              const struct ntk_slow_execution *execution);
-/* Whether some core in the machine is not covered by any segment, so that the tree's counters are
- * needed. */
+/* Returns true if some core in the machine is not covered by any segment, so that the tree's
+ * counters are needed. */
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);
 
 /* ---- runtimes ---- */
@@ -157,7 +157,7 @@ struct ntk_runtime_reading {
     void *ctx;
 };
 
-/* Whether this process is known; if not, pass in a reading with _runtime_first(). */
+/* Returns true if this process is known; if not, pass in a reading with _runtime_first(). */
 bool ntk_aggregate_knows(const struct ntk_aggregate *aggregate, const char *key);
 /* This many records of a known process were overwritten before any consumer needed them, so they do
  * not count as lost. */

@@ -160,8 +160,8 @@ void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_stat
     }
 }
 
-/* Whether the runtime was seen to own the core. At the runtime's end, ownership is no longer
- * visible. */
+/* Returns true if the runtime was seen to own the core. At the runtime's end, ownership is no
+ * longer visible. */
 static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime_state *runtime,
                      uint32_t core)
 {

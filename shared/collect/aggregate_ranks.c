@@ -176,16 +176,16 @@ static bool is_of_key(const struct lost_rank_state *known, const struct ntk_rank
     return known->lost.rank.key == rank->key;
 }
 
-/* Whether this rank replaced a lost rank. */
+/* Returns true if this rank replaced a lost rank. */
 static bool has_place_of(const struct ntk_rank_sample *rank, const struct ntk_rank_sample *lost)
 {
     return rank->key == lost->key && rank->rank == lost->rank &&
            rank->join_timestamp_ns > lost->join_timestamp_ns;
 }
 
-/* Whether the communicator belongs to a later job: a job that meets at the place of a broken
- * communicator has the same key. The later job's ranks replaced lost ranks, joined when these were
- * lost, or joined when others had replaced them. */
+/* Returns true if the communicator belongs to a later job: a job that meets at the place of a
+ * broken communicator has the same key. The later job's ranks replaced lost ranks, joined when
+ * these were lost, or joined when others had replaced them. */
 static bool is_of_later_life(const struct ntk_aggregate *aggregate,
                              const struct ntk_rank_sample *rank)
 {
@@ -203,8 +203,8 @@ static bool is_of_later_life(const struct ntk_aggregate *aggregate,
     return !is_earlier;
 }
 
-/* Whether a rank of an ended process is still reported: it did not leave, or its communicator has
- * lost a rank, so that other ranks need its position. */
+/* Returns true if a rank of an ended process is still reported: it did not leave, or its
+ * communicator has lost a rank, so that other ranks need its position. */
 static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {
     if (rank->state != NTK_RANK_LEFT) {

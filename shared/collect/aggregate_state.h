@@ -374,8 +374,8 @@ void ntk_aggregate_free_model(struct model_state *model);
 /* ---- aggregate_users ---- */
 
 void ntk_aggregate_free_users(struct ntk_aggregate *aggregate);
-/* Whether this process gets a separate row. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets
- * one more per second; further processes wait and keep all their counts. */
+/* Returns true if this process gets a separate row. Each user has NTK_AGGREGATE_ROWS_OF_USER rows
+ * and gets one more per second; further processes wait and keep all their counts. */
 bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                             const struct ntk_ring_process *process);
 /* Adds the work of a process that ended without a row to the row that its user's row-less processes

@@ -123,7 +123,7 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
  * among them cheap. */
 #define LISTS_OF_USER 4
 
-/* Whether the process still has room in its share of events. */
+/* Returns true if the process still has room in its share of events. */
 static bool may_take(struct ntk_aggregate *aggregate, struct ntk_process_key key, bool is_error)
 {
     /* Processes with the same hash share a quota. */

@@ -29,7 +29,7 @@ struct ntk_cgroup_place {
 
 /* Parses any text into *out; false if it names neither a container nor a pod. */
 bool ntk_cgroup_parse(const char *text, size_t text_bytes, struct ntk_cgroup_place *out);
-/* Whether the characters are a container id. */
+/* Returns true if the characters are a container id. */
 bool ntk_cgroup_is_container_id(const char *text, size_t text_bytes);
 
 #ifdef __cplusplus

@@ -128,9 +128,9 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
                        struct ntk_err *err);
 
 /*
- * Whether a device's health changed since the last call: its verdict, or the reasons. Each drain
- * checks the device tree if health_ns have passed since the last check, so a caller that drains
- * often enough sees a fault long before the period ends.
+ * Returns true if a device's health changed since the last call: its verdict, or the reasons. Each
+ * drain checks the device tree if health_ns have passed since the last check, so a caller that
+ * drains often enough sees a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);
 

@@ -108,8 +108,8 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
  * their number. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
-/* Whether a verdict or the reasons of a device changed since the last call; the first verdict is
- * not a change. */
+/* Returns true if a verdict or the reasons of a device changed since the last call; the first
+ * verdict is not a change. */
 bool ntk_health_take_change(struct ntk_health *health);
 
 #ifdef __cplusplus

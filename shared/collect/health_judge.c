@@ -82,7 +82,8 @@ static void add_state(struct judged *reasons, enum ntk_health_reason reason, uin
     add_reason(reasons, reason, &sample);
 }
 
-/* Whether a leaf has been missing for too long. A sign that another leaf keeps set stays. */
+/* Returns true if a leaf has been missing for too long. A sign that another leaf keeps set
+ * stays. */
 static bool is_lost(const struct device_state *device)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {

@@ -96,7 +96,7 @@ static void skip_cores_at_work(struct source_device *source, const struct ntk_ag
     ntk_device_source_skip(source->device, skipped);
 }
 
-/* Whether cores must be checked. Cores are in use when a process is observed, or when they
+/* Returns true if cores must be checked. Cores are in use when a process is observed, or when they
  * completed executions of an unobserved process. */
 static bool are_cores_due(struct source_device *source, struct ntk_aggregate *aggregate,
                           uint64_t monotonic_ns)

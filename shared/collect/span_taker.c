@@ -147,8 +147,8 @@ static const struct thread_state *follow(struct segment_state *state, const stru
     return thread;
 }
 
-/* Whether the trace was set by the record's thread, not by an earlier thread in the same place, and
- * before the record's work began. */
+/* Returns true if the trace was set by the record's thread, not by an earlier thread in the same
+ * place, and before the record's work began. */
 static bool is_of_trace(const struct thread_state *thread, const struct ntk_ring_thread *writer,
                         const struct ntk_slot *slot)
 {

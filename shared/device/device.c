@@ -93,7 +93,7 @@ static enum ntk_device_origin find_root(const struct ntk_device_source *source, 
     return NTK_DEVICE_ORIGIN_NONE;
 }
 
-/* Whether root may contain a tree that this user may not read. */
+/* Returns true if root may contain a tree that this user may not read. */
 static bool is_denied(const char *root)
 {
     char path[1024];

@@ -147,7 +147,7 @@ void ntk_device_source_close(struct ntk_device_source *source);
  * not, or -ENOMEM. Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
 
-/* Whether the tree is the software machine's, even if the user named it. */
+/* Returns true if the tree is the software machine's, even if the user named it. */
 bool ntk_device_source_is_software(const struct ntk_device_source *source);
 
 /* The tree, borrowed until the next refresh. Never NULL. */

@@ -42,7 +42,7 @@ static unsigned int pci_device_id(const char *device_name)
     return 0;
 }
 
-/* Whether the name is a PCI address such as "0000:10:1c.0". */
+/* Returns true if the name is a PCI address such as "0000:10:1c.0". */
 static bool is_address(const char *name)
 {
     static const char form[] = "xxxx:xx:xx.x";

@@ -27,8 +27,8 @@ struct ntk_sysfs;
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);
 void ntk_sysfs_close(struct ntk_sysfs *sysfs);
-/* Whether the folders under root have changed since the walk, or were so new then that more may
- * have been added. */
+/* Returns true if the folders under root have changed since the walk, or were so new then that more
+ * may have been added. */
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
 /* See ntk_device_source_skip(). */
 void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_MAX]);

@@ -24,7 +24,7 @@ static bool tells_faults(uint8_t status)
            status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
 }
 
-/* Whether a leaf stays open: leaves of all devices that are read at least every second. */
+/* Returns true if a leaf stays open: leaves of all devices that are read at least every second. */
 static bool stays_open(const struct leaf *leaf)
 {
     return (leaf->kind >= LEAF_MEM_ECC_CORRECTED && leaf->kind <= LEAF_HEARTBEAT) ||

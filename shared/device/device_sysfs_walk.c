@@ -178,7 +178,7 @@ static bool recognise(const struct walk *walk, size_t depth, struct leaf *leaf)
 
 /* ---- the walk ---- */
 
-/* Whether counters are in this folder in the known layouts. */
+/* Returns true if counters are in this folder in the known layouts. */
 static bool holds_counters(const char *name)
 {
     return strcmp(name, "stats") == 0 || strcmp(name, "telemetry") == 0 ||

@@ -22,10 +22,10 @@ struct ntk_hosts_round {
 };
 
 struct ntk_hosts_round ntk_hosts_round_begin(uint64_t period_ns, bool begin_whole, uint64_t now_ns);
-/* Whether to query the hosts now. A late caller skips periods. */
+/* Returns true if the hosts must be queried now. A late caller skips periods. */
 bool ntk_hosts_round_is_due(struct ntk_hosts_round *round, uint64_t now_ns);
-/* Whether to report results, at most once per period. is_pending: a host has not answered yet;
- * is_missing: a host has never answered or failed. */
+/* Returns true if results must be reported, at most once per period. is_pending: a host has not
+ * answered yet; is_missing: a host has never answered or failed. */
 bool ntk_hosts_round_has_news(struct ntk_hosts_round *round, uint64_t now_ns, bool is_pending,
                               bool is_missing);
 /* The time of the next check, if no host answers before. */

@@ -71,8 +71,8 @@ static void ask(struct ntk_hosts_watch *watch, size_t index)
     }
 }
 
-/* Whether the report is new. A report that was seen before does not count, because its host may
- * hang. A report without a time counts as new. */
+/* Returns true if the report is new. A report that was seen before does not count, because its host
+ * may hang. A report without a time counts as new. */
 static bool is_new(const struct watched *host, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_snapshot *before = host->state.snapshot;
@@ -116,7 +116,7 @@ static void tell(const struct ntk_hosts_watch *watch)
     (void)!write(watch->fd, &one, sizeof one);
 }
 
-/* Whether a request is pending, or (first) a host has not had its first result. */
+/* Returns true if a request is pending, or (first) a host has not had its first result. */
 static bool is_waiting(const struct ntk_hosts_watch *watch, bool first)
 {
     for (size_t i = 0; i < watch->count; i++) {

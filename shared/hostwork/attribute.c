@@ -223,7 +223,8 @@ enum ntk_host_cause ntk_host_slice_cause(const struct ntk_host_slice *slice)
                               : ntk_host_syscall_cause(slice->syscall, slice->argument);
 }
 
-/* Whether another thread of the job may end the wait; that thread's work is then the cause. */
+/* Returns true if another thread of the job may end the wait; that thread's work is then the
+ * cause. */
 static bool may_pass_on(enum ntk_host_cause cause)
 {
     return cause == NTK_HOST_WAIT || cause == NTK_HOST_POLL || cause == NTK_HOST_READ ||
@@ -245,8 +246,8 @@ static bool is_in_runtime(const struct ntk_host_stacks *stacks, uint32_t stack)
     return false;
 }
 
-/* Whether the thread may be waiting for other ranks. During an asynchronous operation it may do
- * something else; then only its stack proves that it waits. */
+/* Returns true if the thread may be waiting for other ranks. During an asynchronous operation it
+ * may do something else; then only its stack proves that it waits. */
 static bool may_be_collective(const struct walk *walk, const struct ntk_host_slice *slice,
                               const struct ntk_host_collective *collective)
 {

@@ -149,8 +149,8 @@ int ntk_host_rows_hit(struct ntk_host_rows *rows, const struct ntk_host_sample *
 
 /* ---- rows ---- */
 
-/* Whether a function belongs to the C library or the loader; the caller of these functions is more
- * useful. */
+/* Returns true if a function belongs to the C library or the loader; the caller of these functions
+ * is more useful. */
 static bool is_wrapper(const struct ntk_host_frame *frame)
 {
     return ntk_str_starts_with(frame->module, "libc.so") ||

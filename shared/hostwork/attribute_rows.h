@@ -22,9 +22,9 @@ struct ntk_host_gap_sum {
 struct ntk_host_rows {
     struct ntk_host_records *records;
     struct ntk_host_result *result;
-    struct ntk_map keys;    /* from key to 1 + index in sums */
+    struct ntk_map keys;    /* maps a key to 1 + index in sums */
     struct ntk_vec sums;    /* elements are struct sum: pieces of threads that do not run */
-    struct ntk_map runners; /* from tid to 1 + index in running */
+    struct ntk_map runners; /* maps a tid to 1 + index in running */
     struct ntk_vec running; /* elements are struct running */
     struct ntk_map hit_keys;
     struct ntk_vec hits; /* elements are struct hit: samples in running pieces */

@@ -270,8 +270,8 @@ static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_n
     return ntk_vec_push(&gaps->records->gaps, &gap);
 }
 
-/* Whether the core is the second of a pair. With LNC 2, an execution is counted on the first
- * physical core of a logical core, but occupies both. */
+/* Returns true if the core is the second of a pair. With LNC 2, an execution is counted on the
+ * first physical core of a logical core, but occupies both. */
 static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++) {

@@ -153,7 +153,7 @@ struct ntk_host_records {
     struct ntk_vec marks;        /* elements are struct ntk_host_mark */
     struct ntk_vec collectives;  /* elements are struct ntk_host_collective, in any order */
     struct ntk_vec threads;      /* elements are struct ntk_host_thread */
-    struct ntk_map thread_index; /* from tid to 1 + index, for ntk_host_records_thread_add() */
+    struct ntk_map thread_index; /* maps a tid to 1 + index, for ntk_host_records_thread_add() */
     struct ntk_vec slices;       /* elements are struct ntk_host_slice, in any order */
     struct ntk_vec samples;      /* elements are struct ntk_host_sample, in any order */
     struct ntk_host_stacks stacks;

@@ -19,7 +19,7 @@ struct ntk_kernel_symbols *ntk_kernel_symbols_take(const char *text);
 void ntk_kernel_symbols_destroy(struct ntk_kernel_symbols *symbols);
 /* The function at an address; NULL if unknown. */
 const char *ntk_kernel_symbols_at(const struct ntk_kernel_symbols *symbols, uint64_t address);
-/* Whether the function at an address handles page faults. */
+/* Returns true if the function at an address handles page faults. */
 bool ntk_kernel_symbols_is_fault(const struct ntk_kernel_symbols *symbols, uint64_t address);
 
 #endif

@@ -19,10 +19,10 @@
 
 /* Lists the process and its descendants, the process first; returns their number. */
 size_t ntk_host_process_tree(uint32_t pid, uint32_t *out_pids, size_t out_count);
-/* Whether the kernel allows this program to attach as a debugger: the condition for reading memory
- * and stacks. */
+/* Returns true if the kernel allows this program to attach as a debugger: the condition for reading
+ * memory and stacks. */
 bool ntk_host_process_may_trace(uint32_t pid);
-/* Whether this program's pids are the same as in BPF programs. */
+/* Returns true if this program's pids are the same as in BPF programs. */
 bool ntk_host_process_is_first_namespace(void);
 /* Adds new threads to the records, observed from first_ns until now or later. */
 void ntk_host_process_threads(uint32_t pid, uint64_t first_ns, uint64_t now_ns,

@@ -31,7 +31,7 @@ struct ntk_host_pythons {
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
 };
 
-/* Whether a file with this base name may contain an interpreter. */
+/* Returns true if a file with this base name may contain an interpreter. */
 bool ntk_host_pythons_is_file(const char *name);
 /* Adds the interpreter of a process that may be traced, if its version is supported. Checks each
  * module once. */

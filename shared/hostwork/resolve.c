@@ -44,7 +44,7 @@ struct resolver {
     const struct ntk_vec *processes;
     struct ntk_host_unwinder **unwinders; /* one per process */
     struct ntk_map *names;                /* one per process: from address to name */
-    struct ntk_map build_ids;             /* from module to build id */
+    struct ntk_map build_ids;             /* maps a module to build id */
     const struct ntk_kernel_symbols *kernel;
     struct ntk_buf *out;
 };
@@ -395,7 +395,7 @@ static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_ve
     _exit(ntk_buf_ok(&out) && ntk_fs_pwrite(answer, out.bytes, out.bytes_count, 0) == 0 ? 0 : 1);
 }
 
-/* Whether the child succeeded in time. */
+/* Returns true if the child succeeded in time. */
 static bool await(pid_t child, int alive)
 {
     struct pollfd ready = { .fd = alive, .events = POLLIN };

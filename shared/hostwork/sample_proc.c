@@ -27,8 +27,8 @@ struct ntk_host_sampler {
     uint32_t pid;
     uint32_t polls;
     uint64_t looked_ns;
-    struct ntk_map last;   /* from tid to 1 + index of the slice that may continue */
-    struct ntk_map looked; /* from tid to the time of its last read */
+    struct ntk_map last;   /* maps a tid to 1 + index of the slice that may continue */
+    struct ntk_map looked; /* maps a tid to the time of its last read */
     size_t next_thread;
 };
 

@@ -46,8 +46,8 @@ struct ntk_host_sampler_kind {
 extern const struct ntk_host_sampler_kind ntk_host_sampler_bpf;
 extern const struct ntk_host_sampler_kind ntk_host_sampler_proc;
 
-/* Whether the thread that ran at a wakeup may be its cause, judged from the system calls of both
- * threads: an interrupt runs on top of any thread. */
+/* Returns true if the thread that ran at a wakeup may be its cause, judged from the system calls of
+ * both threads: an interrupt runs on top of any thread. */
 bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in);
 
 #endif

@@ -59,8 +59,8 @@ static enum ntk_host_cause futex_cause(const uint64_t argument[3])
     return NTK_HOST_WAIT;
 }
 
-/* Whether the call only sleeps: without descriptors these calls just wait, which CPython before
- * 3.11 uses to sleep. */
+/* Returns true if the call only sleeps: without descriptors these calls just wait, which CPython
+ * before 3.11 uses to sleep. */
 static bool is_sleep(int32_t number, const uint64_t argument[3])
 {
     switch (number) {

@@ -16,7 +16,7 @@
 const char *ntk_host_syscall_name(int32_t number);
 /* The cause of a wait in the call; its arguments show whether a futex is a lock. */
 enum ntk_host_cause ntk_host_syscall_cause(int32_t number, const uint64_t argument[3]);
-/* Whether the call's first argument is a descriptor. */
+/* Returns true if the call's first argument is a descriptor. */
 bool ntk_host_syscall_has_descriptor(int32_t number);
 
 #endif

@@ -28,7 +28,7 @@ struct ntk_http_address {
  * not repeat the text. ":PORT" means every address, whatever default_host is. */
 int ntk_http_address_parse(const char *text, const char *default_host,
                            struct ntk_http_address *out_address, struct ntk_err *err);
-/* Whether the address is only reachable from this machine. */
+/* Returns true if the address is only reachable from this machine. */
 bool ntk_http_address_is_loopback(const struct ntk_http_address *address);
 
 #ifdef __cplusplus

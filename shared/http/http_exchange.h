@@ -68,8 +68,9 @@ struct ntk_http_server {
 size_t http_request_host_count(const struct ntk_http_request *request);
 /* Gets the length of the body; false if the client does not send it. */
 bool http_request_length_get(const struct ntk_http_request *request, uint64_t *out_count);
-/* Whether the connection must be closed. The library closes a connection without an answer if the
- * request head leaves no memory for one, so a request that is too large is answered here first. */
+/* Returns true if the connection must be closed. The library closes a connection without an answer
+ * if the request head leaves no memory for one, so a request that is too large is answered here
+ * first. */
 bool http_request_is_cut_off(const struct ntk_http_request *request, bool is_too_long);
 
 /* http_answer.c */

@@ -44,7 +44,7 @@ int ntk_http_guard_create(const struct ntk_http_guard_options *options,
                           struct ntk_http_guard **out_guard, struct ntk_err *err);
 void ntk_http_guard_destroy(struct ntk_http_guard *guard);
 
-/* Whether this Host (with or without a port) is accepted. */
+/* Returns true if this Host (with or without a port) is accepted. */
 bool ntk_http_guard_knows(const struct ntk_http_guard *guard, const char *host);
 
 /* Returns true if the request is accepted. Otherwise fills the answer; the guard owns its texts

@@ -80,7 +80,7 @@ int ntk_http_request_query_each(const struct ntk_http_request *request,
                                 void *ctx);
 /* Gets the user of a Unix socket's peer; false for any other kind of socket. */
 bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t *out_uid);
-/* Whether Accept-Encoding allows gzip. */
+/* Returns true if Accept-Encoding allows gzip. */
 bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
 struct ntk_http_feed;
@@ -105,7 +105,7 @@ struct ntk_http_response {
     const char *content_encoding; /* static; NULL: none */
     const char *vary;             /* static; NULL: none */
     const char *security_policy;  /* static value of Content-Security-Policy; NULL: none */
-    const char *location;         /* these three: static; NULL: none */
+    const char *location;         /* like set_cookie and authenticate: static; NULL if none */
     const char *set_cookie;
     const char *authenticate;   /* value of WWW-Authenticate */
     struct ntk_http_body *body; /* a reference, which the server takes */

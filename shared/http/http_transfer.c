@@ -142,8 +142,8 @@ static long ms_of(uint64_t ns, uint64_t default_ns)
     return ns == UINT64_MAX ? 0 : ms ? (long)ms : 1;
 }
 
-/* Whether to connect directly: link-local services and sockets of this machine are never behind a
- * proxy. */
+/* Returns true for a direct connection: link-local services and sockets of this machine are never
+ * behind a proxy. */
 static bool is_local(const struct ntk_http_question *question)
 {
     return question->no_proxy || question->unix_socket_path ||

@@ -31,8 +31,8 @@ struct ntk_exit {
 /* Converts a status of wait(2). */
 struct ntk_exit ntk_exit_of_status(int wait_status);
 
-/* Whether the exit is a failure. killed: the process did not close its runtime, which decides if
- * the kernel reports nothing. */
+/* Returns true if the exit is a failure. killed: the process did not close its runtime, which
+ * decides if the kernel reports nothing. */
 bool ntk_exit_is_failure(struct ntk_exit how, bool killed);
 
 /* Formats "killed by SIGKILL", "exited with code 3", "killed or crashed", or "" if nothing is

@@ -70,8 +70,8 @@ int ntk_health_reason_of(const char *name);
 
 /* The device's worst reason; NULL if the device is healthy. Relies on the reasons being sorted. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Whether only processes report this reason. A process reports failures that prove nothing against
- * the device, so no decision to take a device or node out of service may use them. */
+/* Returns true if only processes report this reason. A process reports failures that prove nothing
+ * against the device, so no decision to take a device or node out of service may use them. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
 /* The verdict based on the driver and diagnoses, and the worst reason (NULL: none). */
 enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,

@@ -151,7 +151,7 @@ static void threshold_find(struct ntk_comm_verdict *verdict, uint64_t threshold_
     verdict->threshold_ns = ntk_ranks_limit(longest_ns, &verdict->is_learned);
 }
 
-/* Whether its process certainly began after other ranks had started to wait. */
+/* Returns true if its process certainly began after other ranks had started to wait. */
 static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_verdict *verdict)
 {
     const struct ntk_rank_row *first = verdict->first;

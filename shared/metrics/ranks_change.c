@@ -16,13 +16,13 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 #define SLACK 0.75
 #define CAP 4.0
 #define LIMIT 8.0
-#define SPREAD_MIN 0.03 /* as a share of the usual value */
-/* A change is reported when at least this many samples show it ... */
+#define SPREAD_MIN 0.03 /* minimum spread, as a share of the usual value */
+/* Minimum number of samples that must show a change before it is reported. */
 #define SAMPLES_MIN 3u
 #define SAMPLES_MAX 32u /* number of latest samples that are checked */
-/* ... and at least this share of them is above the usual value. */
+/* Minimum share of these samples that must be above the usual value. */
 #define ABOVE_SHARE 0.75
-/* A change has ended when half of the smallest change is gone. */
+/* A change has ended when the excess is below half of the smallest reported change. */
 #define OVER_SHARE (NTK_CHANGE_SHARE_MIN / 2)
 /* A part explains a change if it accounts for this share of it. */
 #define PART_SHARE 0.5
@@ -226,8 +226,8 @@ static enum ntk_change_where where_of(const struct change_comm *comm, double mor
     return where;
 }
 
-/* Whether most samples since the sum began to grow exceed the usual value by enough, and most ranks
- * themselves take longer. */
+/* Returns true if most samples since the sum began to grow exceed the usual value by enough, and
+ * most ranks themselves take longer. */
 static bool is_change(const struct change_comm *comm, double usual, double *out_after)
 {
     double least = usual * (1 + NTK_CHANGE_SHARE_MIN);
@@ -354,8 +354,8 @@ static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
     return 0;
 }
 
-/* Whether half of the ranks did enough operations: ranks that are gone or hang do not block a
- * verdict. */
+/* Returns true if half of the ranks did enough operations: ranks that are gone or hang do not block
+ * a verdict. */
 static bool has_enough(const struct change_comm *comm)
 {
     size_t enough = 0;

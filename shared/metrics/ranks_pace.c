@@ -224,7 +224,7 @@ static double median_of_others(const struct ntk_pace_rank *ranks, size_t count,
     return median(scratch, others);
 }
 
-/* Whether the rank is also far enough above the others in most of the periods. */
+/* Returns true if the rank is also far enough above the others in most of the periods. */
 static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
                       const struct ntk_pace_rank *one, measure_of *measure, double least,
                       double *scratch)
@@ -305,7 +305,8 @@ static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
     return one->busy - median(scratch, others);
 }
 
-/* Whether the rank's cores were busy longer than those of the others, by about its delay. */
+/* Returns CORE if the rank's cores were busy longer than those of the other ranks by about its
+ * delay, HOST if not, UNKNOWN in between. */
 static enum ntk_pace_where where_of(double more, double behind)
 {
     if (more >= CORE_SHARE * behind) {

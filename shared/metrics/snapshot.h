@@ -515,7 +515,7 @@ struct ntk_k8s_owner {
     uint32_t index;
     const char *pod_name;
     const char *namespace_name;
-    const char *const *containers; /* those containers of the pod to which it belongs */
+    const char *const *containers; /* names of the pod's containers that own the core or device */
     size_t container_count;
 };
 
@@ -811,8 +811,8 @@ static inline bool ntk_runtime_has_event(const struct ntk_runtime_sample *runtim
            runtime->uid == event->uid;
 }
 
-/* Whether two samples are of the same process, seen by the same collector: they have the same key,
- * and the same pid outside of its container. */
+/* Returns true if two samples are of the same process, seen by the same collector: they have the
+ * same key, and the same pid outside of its container. */
 static inline bool ntk_runtime_is_same(const struct ntk_runtime_sample *a,
                                        const struct ntk_runtime_sample *b)
 {
@@ -1015,12 +1015,13 @@ extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
 
-/* Whether a runtime's memory in a group is known: calls around another runtime show only tensors,
- * and another tool's report shows only the groups that it lists. An unknown group is not zero. */
+/* Returns true if a runtime's memory in a group is known: calls around another runtime show only
+ * tensors, and another tool's report shows only the groups that it lists. An unknown group is not
+ * zero. */
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
                               enum ntk_memory_group group);
-/* Whether an estimate for a model is part of the runtime's device memory; model is an id, or
- * NTK_MEMORY_ANY for all models. */
+/* Returns true if an estimate for a model is part of the runtime's device memory; model is an id,
+ * or NTK_MEMORY_ANY for all models. */
 bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, uint32_t model_id);
 
 #define NTK_MEMORY_ANY UINT32_MAX
@@ -1033,7 +1034,7 @@ bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, 
 void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,
                              uint32_t model_id, uint64_t group[NTK_GROUP_COUNT],
                              uint64_t *host_bytes, uint64_t *device_bytes);
-/* Whether a runtime's rows are complete, so that a missing row means 0. */
+/* Returns true if a runtime's rows are complete, so that a missing row means 0. */
 bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime);
 /* A runtime's memory in one location, host or device. A source that reports only a part may have no
  * rows: then the memory is unknown, not 0. */

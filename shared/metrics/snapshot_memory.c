@@ -37,7 +37,7 @@ enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
     return (enum ntk_memory_group)(group - 1);
 }
 
-/* Whether a row makes the group known; memory without a category does not. */
+/* Returns true if a row makes the group known; memory without a category does not. */
 static bool has_row_of(const struct ntk_memory_sample *rows, size_t count,
                        enum ntk_memory_group group)
 {
@@ -125,7 +125,7 @@ bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime)
                                                 : !is_around_calls(runtime));
 }
 
-/* Whether the process had memory; an ended process has none left. */
+/* Returns true if the process had memory; an ended process has none left. */
 static bool had_memory(const struct ntk_runtime_sample *runtime, uint32_t core, int location)
 {
     for (size_t i = 0; runtime->ended && i < runtime->memory_by_category_count; i++) {
@@ -138,7 +138,7 @@ static bool had_memory(const struct ntk_runtime_sample *runtime, uint32_t core, 
     return false;
 }
 
-/* Whether rows list this location; a report from another tool also lists zeros. */
+/* Returns true if rows list this location; a report from another tool also lists zeros. */
 static bool lists_side(const struct ntk_runtime_sample *runtime, int location)
 {
     int first = location == NTK_MEMORY_HOST ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_CONSTANTS;

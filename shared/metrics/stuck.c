@@ -17,7 +17,7 @@ void ntk_stuck_fini(struct ntk_stuck *stuck)
     ntk_vec_fini(&stuck->rows);
 }
 
-/* Whether other ranks take part in the runtime's execution. */
+/* Returns true if other ranks take part in the runtime's execution. */
 static bool runs_with_others(const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < runtime->rank_count; i++) {

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the application chose no name: then its tag is its process id, and no later process
- * continues its counts. */
+/* Returns true if the application chose no name: then its tag is its process id, and no later
+ * process continues its counts. */
 static inline bool ntk_tag_is_pid(const char *tag, uint32_t pid)
 {
     char text[16];

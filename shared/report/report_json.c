@@ -132,7 +132,7 @@ static void add_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *to,
     }
 }
 
-/* Whether the line contains the work of the cores: the group may not be due. */
+/* Returns true if the line contains the work of the cores: the group may not be due. */
 static bool tells_cores(const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {

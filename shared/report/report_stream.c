@@ -180,8 +180,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Whether the character separates reports: the reports of an array, or the records of JSON text
- * sequences. */
+/* Returns true if the character separates reports: the reports of an array, or the records of JSON
+ * text sequences. */
 static bool is_separator(char c)
 {
     return is_blank(c) || c == '[' || c == ',' || c == ']' || c == '\x1e';

@@ -64,7 +64,7 @@ int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **o
                          struct ntk_err *err);
 /* Removes the mark if no other process has it open. */
 void ntk_ring_folder_close(struct ring_folder *folder);
-/* Whether the path still leads to this folder. */
+/* Returns true if the path still leads to this folder. */
 bool ntk_ring_folder_is_at(const struct ring_folder *folder, const struct stat *status);
 
 /* Takes a read lock that belongs to this descriptor, so that several registries of one process do
@@ -83,11 +83,11 @@ bool ntk_ring_folder_step(struct ring_folder *folder, uint64_t now_ns, unsigned 
                           void (*fn)(struct ring_folder *folder, const char *name, void *ctx),
                           void *ctx);
 
-/* Whether another reader that stores its counts is active, or was active and may come back. Locks
- * do not show this, because a killed reader loses them one by one. */
+/* Returns true if another reader that stores its counts is active, or was active and may come back.
+ * Locks do not show this, because a killed reader loses them one by one. */
 bool ntk_ring_folder_awaits_reader(const struct ring_folder *folder);
 bool ntk_ring_folder_has_others(const struct ring_folder *folder);
-/* Whether every other reader of the folder began a whole pass at that time or later. */
+/* Returns true if every other reader of the folder began a whole pass at that time or later. */
 bool ntk_ring_folder_others_looked(const struct ring_folder *folder, uint64_t since_ns);
 
 #endif

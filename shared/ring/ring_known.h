@@ -80,7 +80,7 @@ void ntk_ring_known_forget_unseen(struct ring_known *known, uint64_t folder_devi
 
 /* The state of a user, created at the first request; NULL if out of memory. */
 struct ring_user *ntk_ring_known_user(struct ring_known *known, uint32_t uid);
-/* Whether a file of this user may be opened now. */
+/* Returns true if a file of this user may be opened now. */
 bool ntk_ring_user_may_open(struct ring_user *user, uint64_t now_ns);
 
 #endif

@@ -51,7 +51,7 @@ static uint64_t pid_namespace_of(const char *proc_root)
     return (uint64_t)status.st_ino;
 }
 
-/* Whether proc_root belongs to another PID namespace: its "self" is not this process. */
+/* Returns true if proc_root belongs to another PID namespace: its "self" is not this process. */
 static bool is_foreign_proc(const char *proc_root)
 {
     char path[NTK_PATH_BYTES];
@@ -115,7 +115,7 @@ static bool read_status(const char *proc_root, const char *pid, struct proc_stat
     return true;
 }
 
-/* Whether the owner may have written the process's file; root may have switched to any user
+/* Returns true if the owner may have written the process's file; root may have switched to any user
  * afterwards. */
 static bool is_of(const struct proc_status *status, uint32_t owner)
 {
@@ -127,8 +127,8 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* Whether the lock holder writes about another process: then the header has that process's pid, as
- * the writer sees it. */
+/* Returns true if the lock holder writes about another process: then the header has that process's
+ * pid, as the writer sees it. */
 static bool is_attached(const struct ntk_ring_segment *segment)
 {
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;

@@ -33,11 +33,11 @@ void ntk_ring_liveness_fini(struct ntk_ring_liveness *liveness);
  * claimed ones. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
-/* Whether the writer has ended, at the poll with this number. Also finds its pid. */
+/* Returns true if the writer has ended, at the poll with this number. Also finds its pid. */
 bool ntk_ring_liveness_has_ended(struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
-/* Whether the process in the segment name runs, as this reader sees it. */
+/* Returns true if the process in the segment name runs, as this reader sees it. */
 bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
                             unsigned long long start_time);
 /* The pid of the process that locks byte 0, as this process sees it; 0 if there is none, -1 if it

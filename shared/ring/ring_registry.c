@@ -238,7 +238,7 @@ static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *
     }
 }
 
-/* Whether the user has room for one more segment. */
+/* Returns true if the user has room for one more segment. */
 static bool has_room(const struct ntk_ring_registry *registry, const struct ring_user *user,
                      bool is_known)
 {
@@ -249,8 +249,8 @@ static bool has_room(const struct ntk_ring_registry *registry, const struct ring
            registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
-/* Whether the process had ended before the reader began. A reader that only observes, or stores no
- * earlier counts, leaves the file to a reader that does. */
+/* Returns true if the process had ended before the reader began. A reader that only observes, or
+ * stores no earlier counts, leaves the file to a reader that does. */
 static bool is_of_the_past(const struct ntk_ring_registry *registry,
                            const struct ntk_ring_segment *segment)
 {

@@ -78,7 +78,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
 int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment **out_segment,
                            struct ntk_err *err);
 void ntk_ring_segment_close(struct ntk_ring_segment *segment);
-/* Whether the writer marked a clean exit. */
+/* Returns true if the writer marked a clean exit. */
 bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment);
 bool ntk_ring_segment_is_damaged(const struct ntk_ring_segment *segment);
 /* Adds one of the reader's clock readings. */

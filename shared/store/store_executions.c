@@ -149,7 +149,7 @@ static int tell_steps(struct ntk_steps *query, sqlite3_stmt *statement, sqlite3_
         if (is_its) {
             take_executions(statement, of_model, telling->entries, &reported);
         }
-        /* After a gap, it counts in the step in which an agent was running again. */
+        /* Executions during a gap count in the step in which an agent was running again. */
         if (reported.covered_ns > 0) {
             ret = add_unwatched(query, unwatched, &has_unwatched, telling, &reported, err);
         }

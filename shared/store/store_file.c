@@ -63,9 +63,9 @@ static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
     return size;
 }
 
-/* Whether the file takes too much memory. SQLite counts all connections of the process together, so
- * memory used before the statement belongs to others; our statements do not nest. A file that we
- * created is trusted. */
+/* Returns true if the file takes too much memory. SQLite counts all connections of the process
+ * together, so memory used before the statement belongs to others; our statements do not nest. A
+ * file that we created is trusted. */
 static bool fills_memory(const struct ntk_store_file *file)
 {
     sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;
@@ -146,8 +146,8 @@ static uint32_t number_at(const unsigned char *head, size_t at)
            head[at + 3];
 }
 
-/* Whether the file has our tables, even if the header is damaged: SQLite writes rows of the schema,
- * which contain our table names, near the start of the file. */
+/* Returns true if the file has our tables, even if the header is damaged: SQLite writes rows of the
+ * schema, which contain our table names, near the start of the file. */
 static bool has_our_tables(sqlite3_file *file, sqlite3_int64 size)
 {
     static const char *const rows[] = { "tablecore_samplecore_sample",

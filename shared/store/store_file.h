@@ -38,8 +38,8 @@ struct ntk_store_file {
     atomic_bool hurries;
 };
 
-/* Whether the path is a regular file: a folder, a device or a pipe would block the reader. Also
- * false if it does not exist. */
+/* Returns true if the path is a regular file: a folder, a device or a pipe would block the reader.
+ * Also false if it does not exist. */
 bool ntk_store_file_is_plain(const char *path);
 /* Limits SQLite on an open connection that has not read anything yet. */
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err);

@@ -57,7 +57,8 @@ int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uin
     return ret;
 }
 
-/* Whether a query with the filter's parameters has a row; what is the message if it has none. */
+/* Checks if a query with the filter's parameters has a row. If not, returns -ENOENT with the
+ * message "unknown", what and name. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)
 {

@@ -63,7 +63,7 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_is_empty, err);
 }
 
-/* Whether the file is complete, without the log of a running agent next to it. */
+/* Returns true if the file is complete, without the log of a running agent next to it. */
 static bool is_alone(const char *path)
 {
     char wal[PATH_MAX];

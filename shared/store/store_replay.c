@@ -150,8 +150,9 @@ static const char *const begin_sql[] = {
     [NTK_STORE_MINUTE] = BEGIN_OF("minute", "hour"),
 };
 
-/* Whether a row of the next tier, which represents deleted ones of this tier, ends at the time. Its
- * period may overlap that of the first row left. */
+/* Returns 1 if a row of the next tier, which represents deleted rows of this tier, ends at the
+ * time; 0 if none does; or -errno. The row's period may overlap that of the first remaining row of
+ * this tier. */
 static int is_end_of_coarser(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     char sql[640];

@@ -117,7 +117,7 @@ static int load_lifetime(struct ntk_steps *query, uint64_t *first_ns, uint64_t *
     return 0;
 }
 
-/* Whether a missing value means zero: no row of executions means that nothing ran while the
+/* Returns true if a missing value means zero: no row of executions means that nothing ran while the
  * processes existed; no row of a core means that no process owned it. */
 static bool is_silent_zero(const struct ntk_steps *query, enum ntk_tier_family family,
                            const struct ntk_step *step, uint64_t first_ns, uint64_t last_ns)

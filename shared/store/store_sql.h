@@ -29,7 +29,7 @@ int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **o
                               struct ntk_err *err);
 /* Reads the first column of the first row as a number; -ENODATA if there is no row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
-/* Whether there is another row. Sets *ret only after an error. */
+/* Returns true if there is another row. Sets *ret only after an error. */
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err);
 /* Runs a statement without result rows, and counts a row. Even after an error, its parameters are
  * ready for the next row. */

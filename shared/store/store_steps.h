@@ -36,7 +36,7 @@ int ntk_steps_init(struct ntk_steps *query, struct ntk_store_reader *reader,
 void ntk_steps_fini(struct ntk_steps *query);
 /* Loads the number of processes in each step that count executions, and of those that do not. */
 int ntk_steps_load_counting(struct ntk_steps *query, struct ntk_err *err);
-/* Whether executions are counted in the step: otherwise missing rows have no meaning. */
+/* Returns true if executions are counted in the step: otherwise missing rows have no meaning. */
 bool ntk_step_is_counted(const struct ntk_step *step);
 /* Replaces the steps before a row that is longer than a step; the covered time is at most the
  * length. */

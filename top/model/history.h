@@ -26,7 +26,7 @@ struct ntk_top_history_value {
 
 struct ntk_top_history_grain {
     uint64_t *slots;                      /* number of the slot since 1970, by position */
-    struct ntk_top_history_value *values; /* by slot, then series */
+    struct ntk_top_history_value *values; /* indexed by slot, then series */
 };
 
 struct ntk_top_history {

@@ -248,7 +248,7 @@ struct ntk_top_model {
     uint32_t idle_has;
     struct ntk_vec items; /* for model_tree.c: leaves from which nodes are built */
     bool expanded_by_default;
-    struct ntk_map exceptions; /* from the key of a node to a difference from the default */
+    struct ntk_map exceptions; /* maps the key of a node to a difference from the default */
     uint64_t cursor_keys[NTK_TOP_DEPTH_MAX]; /* position of the user: the item, then its parents */
     uint64_t tab_start_time;                 /* start time of the selected application */
     uint32_t tab_pid;

@@ -39,7 +39,7 @@ struct ntk_top_errors_sum {
 /* News for the user, about all applications. */
 struct ntk_top_errors_news {
     uint64_t executions; /* failed executions of applications with a failure in the given time */
-    const char *tag;     /* tag of the last of these */
+    const char *tag;     /* tag of the application with the last failure */
     uint64_t ago_ns;
     uint32_t tag_count;
     uint64_t uncorrected; /* uncorrected ECC errors */

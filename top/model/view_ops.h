@@ -27,15 +27,15 @@ struct ntk_top_view {
     bool shows_time;   /* has times of cores: software cores are labelled */
     bool is_owned;     /* rows belong to processes, and can be limited to the rows of one user */
     const char *empty; /* shown without rows; NULL for the reason why there are no applications */
-    const char *empty_recording; /* the same for a database; NULL: as else */
+    /* shown without rows in a recording; NULL for the text of `empty` */
+    const char *empty_recording;
     /* Called with every new snapshot of the model, shown or not, for histories. Returns 0 or
      * -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);
     /* Writes the rows of the selected tab. Returns 0 or -ENOMEM. */
     int (*project)(struct ntk_top_model *model, struct ntk_top_table *table);
     /* Handles actions and arguments as in ntk_top_model_act; returns false if they are not for the
-     * view; the list then gets
-     * them. */
+     * view; the list then gets them. */
     bool (*act)(struct ntk_top_model *model, int action, int argument);
     /* Returns the number of rows above the list, for a body with `rows` and `columns`; 0 if they do
      * not fit. */

@@ -18,8 +18,8 @@
 struct ntk_top_host {
     char name[NTK_URL_SHOWN_BYTES]; /* address without secrets */
     struct ntk_hosts_state state;
-    uint64_t reports;              /* reports of the state that was checked last */
-    uint64_t taken;                /* reports of the state in the following fields */
+    uint64_t reports;              /* state.reports at the last check */
+    uint64_t taken;                /* state.reports when the following fields were set */
     float past[NTK_TOP_HOST_PAST]; /* busy percent, newest last; NAN without data */
 
     /* Figures of the snapshot, from model_hosts.c; absent without one. */

@@ -20,7 +20,7 @@
 
 struct ntk_top_pods {
     const char *folder;          /* owned by the caller */
-    struct ntk_map by_container; /* from a container id to its entry */
+    struct ntk_map by_container; /* maps a container id to its entry */
 };
 
 void ntk_top_pods_init(struct ntk_top_pods *pods, const char *folder);

@@ -24,7 +24,8 @@
  * a minute or an hour. */
 #define PERIOD_MIN_NS (500 * NTK_NS_PER_MS)
 #define PERIOD_MAX_NS (2 * NTK_NS_PER_SECOND)
-/* The note names a wanted moment that is further away from the shown one. */
+/* Maximum distance of the shown moment from the wanted one. If it is exceeded, the note names the
+ * wanted moment. */
 #define NEAR_NS (60 * NTK_NS_PER_SECOND)
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
 #define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* maximum span of graphs */

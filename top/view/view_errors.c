@@ -38,8 +38,7 @@ static int head_rows(const struct ntk_top_model *model, int rows, int width)
 }
 
 /* Draws a text such as "name: 12, " with the number in its colour; a dash if it is not counted.
- * Returns the next
- * column. */
+ * Returns the next column. */
 static int put_count(struct ntk_screen *screen, int row, int column, const char *name,
                      int bad_style, bool is_known, uint64_t count)
 {

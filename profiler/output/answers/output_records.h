@@ -4,8 +4,7 @@
  * of text.
  *
  * Instructions belong to the execution, are paired, and are in order of time. Records are
- * unfiltered, as in
- * the file, with times on the clock of the file.
+ * unfiltered, as in the file, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H

@@ -15,8 +15,7 @@ size_t ntk_system_analyses_count(void);
 /* index must be below ntk_system_analyses_count(). */
 const struct ntk_analysis_info *ntk_system_analyses_info(size_t index);
 /* Returns true if the analysis reads the folders itself, piece by piece, so that the caller need
- * not load their
- * traces. */
+ * not load their traces. */
 bool ntk_system_analyses_streams(size_t index);
 /* Appends the answer about all these processes to json, or to text if json is NULL. Returns 0,
  * -ENOMEM, -errno, or -ENODATA if it is not recorded in the traces; then nothing is appended.

@@ -122,7 +122,7 @@ static bool is_in_earlier_core(const struct ntk_trace *trace, size_t core_index,
 struct loads {
     bool is_known;
     struct ntk_tensor_traffic traffic;
-    struct ntk_map rows; /* by name */
+    struct ntk_map rows; /* keyed by name */
 };
 
 /* Returns 0 or -ENOMEM. */

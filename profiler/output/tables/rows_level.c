@@ -19,7 +19,7 @@ struct entry {
 };
 
 struct levels {
-    struct ntk_map indices; /* from id + 1 to index + 1 */
+    struct ntk_map indices; /* maps id + 1 to index + 1 */
     struct ntk_vec entries; /* elements are struct entry, by their first row */
 };
 

@@ -32,8 +32,8 @@ struct nodes {
     const struct ntk_export *export;
     size_t core_index;
     struct ntk_vec list;    /* elements are struct node; a parent is before its children */
-    struct ntk_map indices; /* from "<index of the parent>/<name>" to index + 1 */
-    struct ntk_map leaves;  /* from framework id + 1 to index + 1 */
+    struct ntk_map indices; /* maps "<index of the parent>/<name>" to index + 1 */
+    struct ntk_map leaves;  /* maps framework id + 1 to index + 1 */
 };
 
 static struct node *node_at(const struct nodes *nodes, size_t index)

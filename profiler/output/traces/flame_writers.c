@@ -60,10 +60,10 @@ struct sample {
 /* Storage for all rows of the message until it is packed. */
 struct writer {
     const struct ntk_pprof *from;
-    struct ntk_map texts;        /* from a text to 1 + index in the table of strings */
+    struct ntk_map texts;        /* maps a text to 1 + index in the table of strings */
     struct ntk_map function_ids; /* key is "name\nfile" */
     struct ntk_map location_ids; /* key is function << 32 | line */
-    uint64_t *locations_of;      /* by frame */
+    uint64_t *locations_of;      /* indexed by frame */
     struct ntk_vec functions;    /* elements are Ntk__Pprof__Function */
     struct ntk_vec locations;    /* elements are struct location */
     struct sample *samples;

@@ -16,7 +16,7 @@
 /* Builds the frames of a flame graph from the frames of all processes. */
 struct builder {
     struct ntk_vec frames; /* elements are struct ntk_flame_frame */
-    struct ntk_map known;  /* from parent and name to 1 + index */
+    struct ntk_map known;  /* maps parent and name to 1 + index */
     struct ntk_vec texts;  /* elements are char *: texts of heads */
     int failed;
 };

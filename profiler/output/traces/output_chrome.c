@@ -35,7 +35,7 @@ struct writer {
     const char *prefix; /* for the names of its cores; NULL if none */
     uint64_t tid_count;
     struct ntk_system_lines lines; /* lines of folders */
-    struct ntk_map machines;       /* from a name to its pid */
+    struct ntk_map machines;       /* maps a name to its pid */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
     struct ntk_lanes *queues; /* for transfers, by the number of their queue */

@@ -24,8 +24,8 @@ struct folder_writer {
     const struct ntk_export *export;
     int64_t zero_ns; /* time 0, since 1970 */
     struct ntk_system_lines lines;
-    struct ntk_map machines; /* from the name of a machine to the track of its process */
-    struct ntk_map counters; /* from a key to its track */
+    struct ntk_map machines; /* maps the name of a machine to the track of its process */
+    struct ntk_map counters; /* maps a key to its track */
     uint64_t thread_count;
 };
 

@@ -41,7 +41,7 @@ struct ntk_rank_files {
     const struct ntk_export *export;
     uint32_t world_count;
     int64_t zero_ns;        /* start of the first span, since 1970, on the first clock */
-    size_t *hosts;          /* by folder of the export */
+    size_t *hosts;          /* indexed by folder of the export */
     struct ntk_vec ranks;   /* elements are struct ntk_rank, by number */
     struct ntk_vec groups;  /* elements are struct ntk_rank_group */
     struct ntk_vec aliases; /* elements are struct ntk_rank_alias, by folder */

@@ -52,7 +52,7 @@ struct ntk_system_process {
 struct ntk_system_lines {
     struct ntk_system_grouping grouping;
     struct ntk_vec processes, lines;
-    struct ntk_map process_indices, line_indices; /* from a name to index + 1 */
+    struct ntk_map process_indices, line_indices; /* maps a name to index + 1 */
 };
 
 void ntk_system_lines_init(struct ntk_system_lines *lines,

@@ -70,7 +70,8 @@ struct ntk_tar_hooks {
     void (*land)(void *ctx, const struct ntk_tar_member *members, size_t member_count,
                  struct ntk_tar_landing *landing);
     uint64_t land_bytes_min;
-    /* Whether a member that did not land must be in memory; index is its position in members. */
+    /* Returns true if a member that did not land must be in memory; index is its position in
+     * members. */
     bool (*keep)(void *ctx, size_t index, const char *name, uint64_t bytes_count);
     /* Receives a block of an omitted member; the first negative answer stops the reading and is
      * returned. */
@@ -96,7 +97,7 @@ int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
                         struct ntk_tar *out_tar, struct ntk_err *err);
 void ntk_tar_fini(struct ntk_tar *tar);
 
-/* Whether the name is a relative path without "..", empty or "." parts. */
+/* Returns true if the name is a relative path without "..", empty or "." parts. */
 bool ntk_tar_name_is_inside(const char *name);
 
 struct ntk_tar_source {

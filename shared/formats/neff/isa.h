@@ -250,7 +250,8 @@ const char *ntk_isa_act_name(unsigned act);
 #define NTK_ISA_DMA_SOURCES 4
 extern const enum ntk_isa_role ntk_isa_dma_sources[NTK_ISA_DMA_SOURCES];
 
-/* Whether the data arrives after the instruction has ended: dma_copy and related operations. */
+/* Returns true if the data arrives after the instruction has ended: dma_copy and related
+ * operations. */
 bool ntk_isa_ends_later(enum ntk_isa_op op);
 enum ntk_isa_dge ntk_isa_dge_get(const struct ntk_isa_instr *instr);
 /* Number of dimensions of an operand of dma_transpose, including the partitions. */

@@ -21,7 +21,7 @@ static inline bool ntk_isa_same_shape(const struct ntk_isa_operand *a,
            ntk_isa_operand_partition_elements(a) == ntk_isa_operand_partition_elements(b);
 }
 
-/* Whether the operand has one value per partition. */
+/* Returns true if the operand has one value per partition. */
 static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
                                      const struct ntk_isa_operand *of)
 {
@@ -29,7 +29,7 @@ static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
            ntk_isa_operand_partition_elements(operand) == 1;
 }
 
-/* Whether DMA queues carry out the operation. */
+/* Returns true if DMA queues carry out the operation. */
 bool ntk_isa_is_dma(enum ntk_isa_op op);
 
 /* Checks shapes, spaces and operators of each operation. The operands themselves are valid. */
@@ -53,7 +53,7 @@ int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_i
 int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                        struct ntk_err *err);
 
-/* Whether the operation has a target. */
+/* Returns true if the operation has a target. */
 static inline bool ntk_isa_jumps(enum ntk_isa_op op)
 {
     return op == NTK_ISA_OP_COMPARE_BRANCH || op == NTK_ISA_OP_CALL;

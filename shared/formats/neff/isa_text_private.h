@@ -34,8 +34,8 @@ void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_lab
 /* label receives a label target (NTK_ISA_LABEL_BYTES_MAX); NULL where labels are not allowed. */
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
                                 struct ntk_err *err);
-/* Whether the text consists of letters, digits and underscores and does not begin with a digit,
- * because a label is not a number. */
+/* Returns true if the text consists of letters, digits and underscores and does not begin with a
+ * digit, because a label is not a number. */
 bool ntk_isa_text_is_label(const char *text, size_t length);
 
 #endif

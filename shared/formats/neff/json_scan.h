@@ -38,7 +38,7 @@ struct ntk_json_scan {
 /* Records a caller's error at the current position; returns false. */
 bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what);
 
-/* Whether the next value begins with this character: '{', '[' or '"'. Consumes nothing. */
+/* Returns true if the next value begins with this character: '{', '[' or '"'. Consumes nothing. */
 bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin);
 /* Enters the object; returns true at each key, and false after its end. *first is true before the
  * first key. */

@@ -445,12 +445,12 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 
 /* Borrowed; NULL if the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
-/* Whether a member contains names and positions for users; it is not needed otherwise. */
+/* Returns true if a member contains names and positions for users; it is not needed otherwise. */
 bool ntk_neff_member_is_debug(const char *name);
 /* The number of multiply-adds of the model in all its core nodes, from hlo_stats.json; false if no
  * compiler counted them. */
 bool ntk_neff_model_macs(const struct ntk_neff *neff, uint64_t *out_macs);
-/* Whether a debug member contains the kernel tree, see neff_kernel.h. */
+/* Returns true if a debug member contains the kernel tree, see neff_kernel.h. */
 bool ntk_neff_member_is_kernel_tree(const char *name);
 /* NULL if there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,

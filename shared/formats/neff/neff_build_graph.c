@@ -61,7 +61,7 @@ static void tensor_add(struct ntk_neff_build *build, struct ntk_vec *tensors,
     }
 }
 
-/* Whether the input of stage i is produced by another stage of the same node. */
+/* Returns true if the input of stage i is produced by another stage of the same node. */
 static bool is_passed(struct ntk_neff_build *build, size_t first, size_t i,
                       const struct build_tensor *tensor)
 {

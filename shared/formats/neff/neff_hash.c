@@ -97,7 +97,7 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     return 0;
 }
 
-/* Whether a version contains a source revision, as in "2.23.6484.0+3b612583": the vendor's
+/* Returns true if a version contains a source revision, as in "2.23.6484.0+3b612583": the vendor's
  * compilers write one, ours do not. */
 static bool is_of_a_compiler(const char *version)
 {

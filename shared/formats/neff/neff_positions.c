@@ -199,8 +199,8 @@ static int file_number(struct joiner *j, const char *file, uint32_t *out)
     return 0;
 }
 
-/* Whether the tree's path equals the back end's path. They are usually the same two paths as
- * before. */
+/* Returns true if the tree's path equals the back end's path. They are usually the same two paths
+ * as before. */
 static bool is_file(struct joiner *j, const char *path, uint32_t file)
 {
     if (path != j->path || file != j->path_file) {

@@ -57,7 +57,7 @@ struct reader {
 struct group_reader {
     struct reader *r;
     const struct ntk_neff_subgraph *subgraph;
-    struct ntk_map *vars; /* from name to struct ntk_neff_var */
+    struct ntk_map *vars; /* maps a name to struct ntk_neff_var */
     const char *where;    /* path of the engine JSON */
     uint32_t group;
 };
@@ -141,8 +141,8 @@ int neff_hasher_init(struct neff_hasher *hasher, const struct ntk_neff_header *h
 void neff_hasher_continue(struct neff_hasher *hasher, size_t count);
 int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
                        struct ntk_err *err);
-/* Whether the hash in this file is of another kind and therefore differs. Valid after reading
- * info.json. */
+/* Returns true if the hash in this file is of another kind and therefore differs. Valid after
+ * reading info.json. */
 bool neff_hash_is_other_kind(const struct ntk_neff *neff);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
@@ -150,7 +150,7 @@ void neff_hasher_fini(struct neff_hasher *hasher);
  * lands them according to the options. */
 int neff_read_members(struct reader *r, const uint8_t *payload,
                       const struct ntk_neff_open_options *options);
-/* Whether this many more bytes fit into free memory; _take counts them. */
+/* Returns true if this many more bytes fit into free memory; _take counts them. */
 bool neff_memory_has(struct reader *r, uint64_t bytes);
 bool neff_memory_take(struct reader *r, uint64_t bytes);
 
@@ -160,7 +160,7 @@ struct neff_lander {
     const struct ntk_neff_landing *landing;
     size_t looked;            /* number of members that were checked for definitions */
     struct ntk_map folders;   /* folders with a known def.json */
-    struct ntk_map constants; /* from path to struct neff_lander_constant * */
+    struct ntk_map constants; /* maps a path to struct neff_lander_constant * */
 };
 
 /* Records the constants of a def.json. */

@@ -34,7 +34,7 @@ struct ntk_source_text {
     int roots[ROOTS]; /* -1 if not given */
     const struct ntk_neff *neff;
     int64_t built_s;
-    struct ntk_map files; /* from path to struct source_file */
+    struct ntk_map files; /* maps a path to struct source_file */
     size_t bytes_count;
     bool has_too_many; /* the warning about too many files was given */
     struct ntk_vec warnings;
@@ -113,8 +113,8 @@ void ntk_source_text_destroy(struct ntk_source_text *text)
 
 /* ---- where a file is ---- */
 
-/* Whether the file is source code. A recorded path may lead to any file on the machine, so only
- * program text is shown. */
+/* Returns true if the file is source code. A recorded path may lead to any file on the machine, so
+ * only program text is shown. */
 static bool is_source_code(const char *path)
 {
     static const char *const endings[] = { ".py",  ".pyi", ".pyx", ".c",   ".cc",  ".cpp",

@@ -231,7 +231,8 @@ static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int6
     return is_full;
 }
 
-/* Whether a MATMUL adds to a sum. Its lowest flag says that it begins a sum (not proven). */
+/* Returns true if a MATMUL adds to a sum. Its lowest flag says that it begins a sum (not
+ * proven). */
 static bool adds(const uint8_t *slot)
 {
     return slot[0] == NTK_VENDOR_OPCODE_MATMUL && (slot[43] & 1) == 0;

@@ -491,7 +491,7 @@ int ntk_ntrace_read_info_bytes(const void *bytes, size_t count, const char *name
     return info_check(info, ret, name, out_info, err);
 }
 
-/* Whether all existing columns have an entry per sample. */
+/* Returns true if all existing columns have an entry per sample. */
 static bool host_is_sound(const NtkNtracePb__HostSamples *samples)
 {
     size_t n = samples->n_timestamp_ns;

@@ -30,10 +30,10 @@ extern "C" {
 #define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* maximum per record; further pairs are dropped */
 #define NTK_VENDOR_TRACE_NAMES_MAX 65536U /* maximum per table */
 
-/* Whether a file with this beginning is a vendor stream and not one of our messages; true for an
- * empty file. Needs at least 16 bytes, or the whole file. */
+/* Returns true if a file with this beginning is a vendor stream and not one of our messages; true
+ * for an empty file. Needs at least 16 bytes, or the whole file. */
 bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count);
-/* Whether a trace_info.pb is the vendor's. */
+/* Returns true if a trace_info.pb is the vendor's. */
 bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count);
 
 /* ---- streams ---- */

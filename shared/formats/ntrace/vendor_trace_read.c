@@ -132,7 +132,7 @@ int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *c
 
 /* ---- records ---- */
 
-/* Whether a field has one of the numeric wire types that are used here. */
+/* Returns true if a field has one of the numeric wire types that are used here. */
 static bool is_number(const struct ntk_protobuf_field *field)
 {
     return field->kind == NTK_PROTOBUF_VARINT;

@@ -40,7 +40,7 @@ static int bad_info(const struct ntk_popef_file *file, uint32_t type, uint64_t o
                           file->name, ntk_popef_kind(type), (unsigned long long)offset);
 }
 
-/* Whether the sizes in a header add up. Every reader needs this to find the next blob. */
+/* Returns true if the sizes in a header add up. Every reader needs this to find the next blob. */
 static bool parts_add_up(const struct ntk_opef_header *header)
 {
     uint64_t sum = NTK_OPEF_HEADER_BYTES + ntk_opef_pad8(header->version_bytes);

@@ -99,8 +99,8 @@ static int metadata_choose(const struct popef_reader *reader, const char *execut
     return 0;
 }
 
-/* Whether a feed matches its anchor: it describes one tensor, with or without the dimensions for
- * replicas and repeats. */
+/* Returns true if a feed matches its anchor: it describes one tensor, with or without the
+ * dimensions for replicas and repeats. */
 static bool feed_fits(const struct popef_feed *feed, const struct popef_anchor *anchor,
                       int64_t replication_factor)
 {

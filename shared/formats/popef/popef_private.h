@@ -82,7 +82,7 @@ struct ntk_popef_info {
 
 struct ntk_popef_encoding {
     const char *name;
-    /* Whether a file with this beginning has this encoding. */
+    /* Returns true if a file with this beginning has this encoding. */
     bool (*recognise)(const uint8_t *start, size_t bytes_count);
     /* Reads the header of the blob at an offset below the file's size; the blob's size is above 0
      * and inside the file. */
@@ -115,7 +115,8 @@ void ntk_opef1_put_info(struct ntk_buf *buf, uint32_t type, const struct ntk_pop
 /* Writes the header's NTK_OPEF_HEADER_BYTES bytes. */
 void ntk_opef1_header(uint8_t *to, uint32_t type, bool is_compressed, uint64_t info_bytes,
                       uint64_t data_bytes, uint64_t full_bytes);
-/* Whether a record can be written: limits on texts, lists and shapes, as in the reader. */
+/* Checks if a record can be written: texts, lists and shapes have the same limits as in the
+ * reader. */
 int ntk_opef1_check(uint32_t type, const struct ntk_popef_info *info, struct popef_error *err);
 
 /* ---- the log ---- */
