@@ -1,4 +1,4 @@
-// Common code of all drawings: a canvas in device pixels, and the colours of the theme.
+// Contains the common code of all drawings: a canvas in device pixels, and the colours of the theme.
 
 export function prepare(canvas, height) {
   const ratio = window.devicePixelRatio || 1;

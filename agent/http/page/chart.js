@@ -1,4 +1,4 @@
-// A line chart over time with a crosshair. Gaps are not connected; the caption shows the values.
+// Draws a line chart over time with a crosshair. Gaps are not connected; the caption shows the values.
 
 import { make, setText } from './dom.js';
 import { prepare, colours } from './canvas.js';
@@ -7,7 +7,7 @@ const HEIGHT = 120;
 const AXIS = 16;
 const LEFT = 56;
 
-// A round number that divides the axis into two or four.
+// Returns a round number that divides the axis into two or four.
 function roundUp(value, base) {
   if (!(value > 0)) return 1;
   const scale = base ** Math.floor(Math.log(value) / Math.log(base));
@@ -71,7 +71,7 @@ export function createChart(title, lines, write, base = 10) {
         const x = xOf(data.times[i], box);
         if (open) context.lineTo(x, yOf(value));
         else context.moveTo(x, yOf(value));
-        if (!open && (data.values[l][i + 1] ?? null) === null) context.fillRect(x - 1, yOf(value) - 1, 2.5, 2.5); // alone
+        if (!open && (data.values[l][i + 1] ?? null) === null) context.fillRect(x - 1, yOf(value) - 1, 2.5, 2.5); // draw a dot
         open = true;
       });
       context.stroke();

@@ -1,11 +1,11 @@
-// The cores as a heat map by device, and one of them in detail.
+// Shows the cores as a heat map by device, and one core in detail.
 
 import { byId, make, setText, fillTable, choice } from './dom.js';
 import * as format from './format.js';
 import { state, ENGINES } from './state.js';
 
-let shown = 'busy'; // or an engine
-let selected = null; // a logical core
+let shown = 'busy'; // "busy", or the name of an engine
+let selected = null; // number of the selected logical core; null if none
 let cells = new Map();
 let laidOut = '';
 let onSelect = () => {};

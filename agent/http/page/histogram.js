@@ -1,9 +1,9 @@
-// Histograms of latency as the report has them: 64 buckets per octave of nanoseconds.
+// Reads histograms of latency from reports: 64 buckets per octave of nanoseconds.
 
 const SUB_BITS = 6;
 const SUB = 1 << SUB_BITS;
 
-// Lower bound and width of a bucket in ns.
+// Returns the lower bound and the width of a bucket in ns.
 export function bounds(bucket) {
   const octave = bucket >> SUB_BITS;
   if (octave === 0) return [bucket, 1];
@@ -23,7 +23,7 @@ export function merge(histograms) {
   return { sum_ns: sum, buckets, count: buckets.reduce((all, [, count]) => all + count, 0) };
 }
 
-// In ns; null without an execution. The rule of every output: rank floor(p (n - 1)), middle of the bucket.
+// Returns a percentile in ns; null without an execution. Rule of all outputs: rank floor(p (n - 1)), middle of the bucket.
 export function percentile(histogram, percent) {
   if (!histogram || histogram.count === 0) return null;
   const rank = Math.min(Math.floor((percent / 100) * (histogram.count - 1)), histogram.count - 1);

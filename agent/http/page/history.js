@@ -1,4 +1,4 @@
-// The history in the database: answers of /api/v1, drawn as charts.
+// Shows the history in the database: answers of /api/v1, drawn as charts.
 
 import { byId, choice, fillTable } from './dom.js';
 import { createChart } from './chart.js';
@@ -11,7 +11,7 @@ const RANGES = [['5m', '5m', '2s', 5000], ['1h', '1h', '30s', 30000], ['6h', '6h
 const OFTEN_MS = 5000;
 
 let range = RANGES[0];
-let core = null; // one logical core only
+let core = null; // the only shown logical core; null for all
 let due = 0;
 let asking = false;
 
@@ -25,7 +25,7 @@ async function ask(question, parameters = {}) {
 
 const series = (metric, parameters) => ask('series', { metric, step: range[2], ...parameters }).then((rows) => rows.map((row) => ({ ...row, value: row[metric] })));
 
-// Sums of series step by step; null plus a number is the number.
+// Adds up series step by step; null plus a number is the number.
 function add(lists) {
   return lists[0].map((row, i) => {
     const values = lists.map((list) => list[i]?.value).filter((value) => value !== null && value !== undefined);
@@ -74,7 +74,8 @@ const EVENTS = [
   { name: 'took', value: (event) => format.nanoseconds(event.duration_ns) },
 ];
 
-// The newest events, with a share for each process and kind, so that a process with thousands does not hide those of another.
+// Returns the newest events, with a share for each process and kind, so that a process with thousands of events does not
+// hide those of another.
 function chooseEvents(rows) {
   const seen = new Map();
   const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {
@@ -86,14 +87,14 @@ function chooseEvents(rows) {
   return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);
 }
 
-// True if there may be more than were read.
+// Returns true if there may be more events than were read.
 async function drawEvents() {
   const rows = await ask('events', { newest: EVENTS_ASKED, ...(core === null ? {} : { core: physicalOf(core)[0] }) });
   fillTable(byId('events'), EVENTS, chooseEvents(rows), 'No events in this time range.');
   return rows.length === EVENTS_ASKED;
 }
 
-// For the whole machine and range; shows a dash until known.
+// Counts errors of the whole machine and range; shows a dash until they are known.
 async function loadErrors() {
   const stored = { range: range[0], row: state.stored?.range === range[0] ? state.stored.row : null };
   state.stored = stored;
@@ -109,7 +110,7 @@ function note(text) {
 
 async function refresh() {
   if (asking) {
-    due = 0; // once that is answered
+    due = 0; // update again after the answer
     return;
   }
   const asked = range;

@@ -1,4 +1,4 @@
-// Latency of the period: percentiles of each process, and the histogram of all.
+// Shows the latency of the period: percentiles of each process, and the histogram of all processes.
 
 import { byId, fillTable, choice } from './dom.js';
 import * as format from './format.js';
@@ -8,13 +8,13 @@ import { state } from './state.js';
 
 const PERCENTILES = ['p0', 'p1', 'p25', 'p50', 'p75', 'p99', 'p100'];
 const BARS = 48;
-const GAP = 8; // between two labels
-const ROW = 12; // of labels
+const GAP = 8; // pixels between two labels
+const ROW = 12; // height of a row of labels in pixels
 let kind = 'total';
 
 // Places labels right to left, each as near to its middle as there is room; null: no room.
 export function placeLabels(labels, width) {
-  let room = labels.reduce((all, { wide }) => all + wide + GAP, 0); // for a label and those on its left
+  let room = labels.reduce((all, { wide }) => all + wide + GAP, 0); // pixels for a label and all labels on its left
   let end = width;
   if (room - GAP > width) return null;
   return labels.toReversed().map(({ x, wide }) => {
@@ -25,7 +25,7 @@ export function placeLabels(labels, width) {
   }).reverse();
 }
 
-// Bars of equal width on a logarithmic axis.
+// Draws bars of equal width on a logarithmic axis.
 function drawHistogram() {
   const canvas = byId('histogram');
   const { context, width, height } = prepare(canvas, 130);
@@ -55,7 +55,7 @@ function drawHistogram() {
     const text = `p${percent} ${format.nanoseconds(ns)}`;
     return { text, x: at(Math.max(1, ns)), wide: context.measureText(text).width };
   });
-  const lefts = placeLabels(labels, width); // else one above the other
+  const lefts = placeLabels(labels, width); // null: draw the labels one above the other
   const head = lefts ? ROW : ROW * labels.length;
   context.fillStyle = ink.accent;
   bars.forEach((count, i) => {

@@ -1,4 +1,4 @@
-// The stream of reports: one JSON line each, while the page is open and visible.
+// Receives the stream of reports: one JSON line each, while the page is open and visible.
 
 const RETRY_MS = 2000;
 const LINE_CHARS_MAX = 32 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// The page of neuron-monitor: reports of the stream at the top, history of the database below.
+// Starts the page of neuron-monitor: reports of the stream at the top, history of the database below.
 
 import { byId, make, setText } from './dom.js';
 import * as cores from './cores.js';

@@ -1,4 +1,4 @@
-// The last value of each group of the reports, because groups may have different periods.
+// Keeps the last value of each group of the reports, because groups may have different periods.
 
 import { merge, percentile } from './histogram.js';
 
@@ -7,14 +7,14 @@ export const ENGINES = [['pe', 'PE', 'tensor engine'], ['act', 'ACT', 'activatio
 export const ERROR_CLASSES = ['generic', 'numerical', 'transient', 'model', 'runtime', 'hardware'];
 
 export const state = {
-  report: null, // the last one as received
-  period: null, // seconds
+  report: null, // last report as received
+  period: null, // period of the reports in seconds
   runtimes: [], // see runtimeOf()
   cores: new Map(), // logical core -> coreOf()
   devices: [],
   errors: Object.fromEntries(ERROR_CLASSES.map((name) => [name, { period: 0, page: 0 }])),
   stored: null, // with a database: errors by class in a range of History, { range, row: null until it is known }
-  failed: 0, // since the page was opened
+  failed: 0, // number of failures since the page was opened
 };
 
 const remembered = new Map(); // pid/start -> groups

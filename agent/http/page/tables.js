@@ -1,4 +1,4 @@
-// Processes, models, memory, errors: the tables of the page.
+// Shows the tables of the page: processes, models, memory, errors.
 
 import { byId, fillTable, make, setText } from './dom.js';
 import * as format from './format.js';
@@ -7,7 +7,7 @@ import { state, ERROR_CLASSES } from './state.js';
 
 const sum = (list) => (list ?? []).reduce((a, b) => a + b, 0);
 
-// "0-3,8" of numbers in order.
+// Returns a text such as "0-3,8" for sorted numbers.
 function ranges(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const parts = [];
@@ -98,7 +98,7 @@ function drawMemory() {
   const byCategory = new Map();
   for (const runtime of state.runtimes) {
     for (const { category, core, current_bytes: bytes, peak_bytes: peak } of runtime.memory) {
-      if (core === undefined || category.startsWith('host_')) continue; // not of a device
+      if (core === undefined || category.startsWith('host_')) continue; // not memory of a device
       const row = byCategory.get(category) ?? { category, bytes: 0, peak: 0 };
       row.bytes += bytes;
       row.estimated = row.estimated || (category === 'uncategorized' && runtime.deviceEstimated);

@@ -1,4 +1,4 @@
-// What to fix first, each item with its number, as in `neuron-profile analyze advice`.
+// Shows what to fix first, each item with its number, as in `neuron-profile analyze advice`.
 
 import { make } from './dom.js';
 import { share } from './format.js';

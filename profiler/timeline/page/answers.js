@@ -1,4 +1,4 @@
-// Answers of analyses: requested once, and shown with a message while loading or if missing.
+// Keeps answers of analyses: they are requested once, and shown with a message while loading or if missing.
 
 import { make } from './dom.js';
 import { markAbsent, refresh } from './panel.js';
@@ -14,7 +14,7 @@ function begin(tab, key, ask) {
   });
 }
 
-// The answer, or null while loading (the tab is redrawn when it arrives); messages go into box.
+// Returns the answer, or null while loading (the tab is redrawn when it arrives); messages go into box.
 export function answer(box, tab, key, ask) {
   const entry = known.get(key);
   if (entry?.value !== undefined) return entry.value;
@@ -27,7 +27,7 @@ export function answer(box, tab, key, ask) {
   return null;
 }
 
-// The capture that a tab is about.
+// Returns the capture that a tab shows.
 const chosen = { source: 0 };
 export const source = () => chosen.source;
 

@@ -1,4 +1,4 @@
-// Gaps of the engines by cause, as in `neuron-profile analyze bubbles`, each with a link to its place.
+// Shows gaps of the engines by cause, as in `neuron-profile analyze bubbles`, each with a link to its place.
 
 import { make } from './dom.js';
 import { whole } from './format.js';
@@ -80,7 +80,7 @@ function render(box) {
       cause ? make('button', { type: 'button', onclick: () => { chosen.cause = null; refresh('bubbles'); } }, 'All causes') : ''), gapsTable(gaps))));
 }
 
-// A frame around the gap shown last.
+// Draws a frame around the gap that was shown last.
 function draw(context, look) {
   const box = shown && rowBox(shown.track);
   if (!box) return;

@@ -1,12 +1,12 @@
-// Slices as buckets, by the rules of timeline_pyramid.c. A row with buckets in one part of the window is drawn as buckets
-// everywhere, else the other parts would look busier or less busy than they are.
+// Converts slices to buckets by the rules of timeline_pyramid.c. A row with buckets in one part of the window is drawn as
+// buckets everywhere, else the other parts would look busier or less busy than they are.
 
 import { FORM_BUCKETS } from './tiles.js';
 
 const BUCKET_BYTES = 16;
 const WAIT_VOTE = 1024; // waiting counts this much less than work in a bucket
 
-// Most of the time, in one pass (Boyer and Moore).
+// Finds the majority in one pass (Boyer and Moore).
 function vote(at, what, weight, votes, whats) {
   if (whats[at] === what) votes[at] += weight;
   else if (votes[at] < weight) {

@@ -59,7 +59,7 @@ export const palette = (whats, isDark) => whats.map((what) => ({ ...make(what.na
 // The meanings of colours, by name.
 export const MODES = [['operation', 'operation'], ['engine', 'engine'], ['tensor', 'tensor'], ['wait', 'wait']];
 
-const GOLDEN = 137.508; // degrees: neighbours get very different hues
+const GOLDEN = 137.508; // golden angle in degrees: neighbours get very different hues
 const ENGINES = { Tensor: [216, 78], Scalar: [26, 84], Vector: [158, 58], GpSimd: [300, 42], Sync: [336, 60], DMA: [268, 52] };
 export const OTHER = 'other';
 
@@ -83,12 +83,12 @@ export function entriesOf(mode, isDark, tensors) {
   return new Map();
 }
 
-// Without any work, it waits.
+// A bucket without any work waits.
 export const waitKey = (waited, worked) => -1 - (worked > 0 ? WAITS.findIndex(([most]) => waited / (waited + worked) < most) : WAITS.length - 1);
-// 0: no tensor, or unknown.
+// Tensor number 0 means no tensor, or an unknown one.
 export const tensorKey = (tensor) => -1 - tensor;
 
-// The theme's colours from the style sheet.
+// Reads the theme's colours from the style sheet.
 export function theme() {
   const style = getComputedStyle(document.documentElement);
   const names = ['paper', 'card', 'ink', 'soft', 'line', 'accent', 'accent2', 'bad', 'focus', 'band', 'grid', 'rate', 'shade', 'pick'];

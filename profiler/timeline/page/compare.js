@@ -1,4 +1,4 @@
-// Two captures: what became slower or faster from the first to the second, as in `neuron-profile diff`.
+// Compares two captures: what became slower or faster from the first to the second, as in `neuron-profile diff`.
 
 import { make } from './dom.js';
 import { bytes, share } from './format.js';

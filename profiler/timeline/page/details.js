@@ -1,4 +1,4 @@
-// The selected slice: its details, and links to its neighbours.
+// Shows the details of the selected slice, and links to its neighbours.
 
 import { byId, make, setText } from './dom.js';
 import { bytes, count } from './format.js';
@@ -59,7 +59,7 @@ export async function select(slice, isQuiet) {
   return true;
 }
 
-// Selected from elsewhere: scroll to it.
+// Scrolls to a slice that was selected elsewhere.
 export async function goTo(track, index) {
   if (!await select({ track, slice: index })) return;
   reveal(track);
@@ -71,7 +71,7 @@ export async function goTo(track, index) {
   }
 }
 
-// The loaded slice of a row that is nearest to a time.
+// Returns the loaded slice of a row that is nearest to a time.
 function nearest(track, time) {
   const found = state.tiles.find(track, state.meta.level_top, 0);
   let best = null;

@@ -1,4 +1,4 @@
-// The rows as pixels. Buckets of a tile are painted once into a bitmap and then only stretched; slices are rectangles. So the
+// Draws the rows. Buckets of a tile are painted once into a bitmap and then only stretched; slices are rectangles. So the
 // cost of a frame depends on the screen, not on the capture.
 
 import { bucketsOf } from './buckets.js';
@@ -12,17 +12,17 @@ import { changed, state, to, xOf } from './state.js';
 import { FORM_SLICES } from './tiles.js';
 
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
-const LABELS_MAX = 500; // texts per frame
+const LABELS_MAX = 500; // maximum number of texts per frame
 const SHARE_MS = 250;
-const PAINT_MS = 6; // per frame; further bitmaps wait for the next one
+const PAINT_MS = 6; // maximum time per frame; further bitmaps wait for the next one
 
 let canvas;
 let context;
 let ratio = 1;
 let height = 1;
 let colours = [];
-let entries = new Map(); // of the chosen mode
-let pixels = new Map(); // of each entry in this frame, for the legend
+let entries = new Map(); // entries of the legend in the chosen mode
+let pixels = new Map(); // number of pixels of each entry in this frame, for the legend
 let look = {};
 let labelsLeft = 0;
 let sharesAt = 0;
@@ -67,7 +67,7 @@ export function resize() {
   state.tiles.repaint();
 }
 
-// Rows that show a value over time.
+// Returns true for rows that show a value over time.
 export const isValueTrack = (track) => track.kind === 'semaphore' || track.kind === 'counter';
 
 const VALUES = {
@@ -119,7 +119,7 @@ function widthOf(text) {
   return width;
 }
 
-// As much of the text as fits, or nothing.
+// Returns as much of the text as fits, or nothing.
 function fit(text, room) {
   if (widthOf(text) <= room) return text;
   const count = Math.floor((room / widthOf(text)) * text.length) - 1;
@@ -279,7 +279,7 @@ function drawSlices(tile, row, track, y, from, until) {
   return busy;
 }
 
-// The largest value of the row, in its corner.
+// Draws the largest value of the row in its corner.
 function scaleText(row, track, y) {
   if (!track.help || row.height < 24) return;
   cornerText(valueText(track, track.max), row, y);
@@ -294,7 +294,7 @@ function cornerText(text, row, y) {
   context.fillText(text, 5, y + padOf(row) + 7);
 }
 
-// A value over time, as steps.
+// Draws a value over time as steps.
 function drawSteps(tile, row, track, y, from, until) {
   const { times, words, halves } = tile;
   const high = row.height - 2 * padOf(row);
@@ -459,7 +459,7 @@ function outline(slice, colour, width) {
   context.strokeRect(x0, box.y, x1 - x0, box.height);
 }
 
-// ---- all of it --------------------------------------------------------------------------------------
+// ---- the whole frame --------------------------------------------------------------------------------------
 
 const over = []; // drawn above the rows by other modules: (context, look, height) => void
 export const drawOver = (call) => over.push(call);

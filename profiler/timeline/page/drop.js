@@ -11,7 +11,7 @@ const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Fil
 
 const HINT = 'Drop a capture (*.ntff), optionally with its NEFF (*.neff)';
 
-// A message below the rows, until the next one or a click.
+// Shows a message below the rows until the next one or a click.
 function say(text, isBad, ...more) {
   const box = byId('drop');
   setText(box, text);

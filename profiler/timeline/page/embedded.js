@@ -10,7 +10,7 @@ const SLICE_BYTES = 32;
 
 const HIT_BUCKETS = 512;
 const HITS_MAX = 1000;
-const NAMED_MAX = 8; // rows in a text
+const NAMED_MAX = 8; // maximum number of rows that a text names
 
 async function unpack(id) {
   const text = atob(document.getElementById(id).textContent);
@@ -53,7 +53,7 @@ const extent = () => once('extent', () => unpackJson('data-extent'));
 async function metaWithNote() {
   const { meta } = await answers();
   const there = await extent();
-  const notes = []; // [in short, in full]
+  const notes = []; // elements are [short text, full text]
   if (!there.has_slices) notes.push([`no detail below ${duration(2 ** there.level)}`, `levels below ${duration(2 ** there.level)} where slices are dense, search and range statistics`]);
   else if (there.details < there.slices) notes.push([`operands and waits of ${whole(there.details)} of ${whole(there.slices)} slices`, `operands, names and waits of ${lackingRows(meta, there)}`]);
   if (there.lacks_positions) notes.push(['no source lines of individual instructions', 'the source lines of individual instructions']);

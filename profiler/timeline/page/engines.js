@@ -1,4 +1,4 @@
-// How busy each engine is and what it waited for, as in `neuron-profile analyze idle`.
+// Shows how busy each engine is and what it waited for, as in `neuron-profile analyze idle`.
 
 import { make } from './dom.js';
 import { whole } from './format.js';

@@ -1,4 +1,4 @@
-// The time of the engines as a flame graph, of all or of the selected range.
+// Shows the time of the engines as a flame graph, of the whole capture or of the selected range.
 
 import { make, choice } from './dom.js';
 import { whole } from './format.js';

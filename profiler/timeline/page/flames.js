@@ -1,9 +1,9 @@
-// A flame graph: nodes with their children below them, as wide as their sums; a click makes one the widest.
+// Draws a flame graph: nodes with their children below them, as wide as their sums; a click makes one the widest.
 
 import { make } from './dom.js';
 
 const ROW = 21;
-const LEAST = 0.0015; // of the width; less is not drawn
+const LEAST = 0.0015; // minimum share of the width; narrower nodes are not drawn
 
 export const flameRoot = (name) => ({ name, sum: 0, count: 0, children: new Map() });
 

@@ -1,4 +1,4 @@
-// Dependencies: arrows from what ended a wait, possibly via a transfer, to what waited, and links in the details.
+// Shows dependencies: arrows from what ended a wait, possibly via a transfer, to what waited, and links in the details.
 
 import { boxOf, drawOver } from './draw.js';
 import { make } from './dom.js';
@@ -11,7 +11,7 @@ import { changed, on, state } from './state.js';
 const RELEASES_SHOWN = 8;
 const TRANSFER_TITLES = { engine: 'Started transfer', queue: 'Transfer', semaphore: 'Changed by transfer' };
 
-let flows = null; // of state.selected
+let flows = null; // dependencies of state.selected
 let of = null;
 
 const nameOf = ({ track, what, start, end }) => `${state.meta.tracks[track].name} ${state.meta.whats[what].name}, ${duration(end - start)}`;
@@ -52,7 +52,7 @@ function followed({ predecessors, predecessor_count: total }) {
     more ? line('', `${whole(more)} more`) : null];
 }
 
-// Their number, then the first ones.
+// Shows the number of dependencies, then the first ones.
 function released(list, total) {
   return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
 }

@@ -1,4 +1,4 @@
-// Host activity: gaps between executions, device memory at its peak, late ranks, as in `neuron-profile analyze -d`.
+// Shows host activity: gaps between executions, device memory at its peak, late ranks, as in `neuron-profile analyze -d`.
 
 import { make } from './dom.js';
 import { bytes, whole } from './format.js';
@@ -15,7 +15,7 @@ const psOf = (ns) => (ns - state.meta.zero_ns) * 1000 - state.meta.begin;
 function gaps(box) {
   const processes = answer(box, 'host', 'host gaps', () => state.source.host('host-gaps'));
   if (!processes) return;
-  const ofGap = (ns) => (ns === undefined ? { value: -1, text: '-' } : { value: ns, text: duration(ns * 1000) }); // without a gap: absent
+  const ofGap = (ns) => (ns === undefined ? { value: -1, text: '-' } : { value: ns, text: duration(ns * 1000) }); // absent
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
   box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['Total'], ['Share of time from first to last'], ['Median'], ['Longest'], ['Host activity', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,

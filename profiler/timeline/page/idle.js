@@ -1,4 +1,4 @@
-// Why cores were idle: what host threads did in each gap, as `neuron-profile idle --record` observed it.
+// Shows why cores were idle: what host threads did in each gap, as `neuron-profile idle --record` observed it.
 
 import { make } from './dom.js';
 import { whole } from './format.js';

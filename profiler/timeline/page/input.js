@@ -1,4 +1,4 @@
-// Mouse input on the rows: hover, select, drag a range, pan, zoom.
+// Handles mouse input on the rows: hover, select, drag a range, pan, zoom.
 
 import { byId } from './dom.js';
 import { drawOver } from './draw.js';

@@ -1,4 +1,4 @@
-// The keyboard: keys and their actions in one list, for the dispatcher and the help.
+// Handles the keyboard: keys and their actions are in one list, for the dispatcher and the help.
 
 import { byId, make } from './dom.js';
 import { glideTo, on, pan, showAll, state, stopGlide, tell, timeOf, zoom } from './state.js';

@@ -1,4 +1,4 @@
-// The largest costs: layers as a tree by name, operations, instructions.
+// Shows the largest costs: layers as a tree by name, operations, instructions.
 
 import { make, choice } from './dom.js';
 import { bytes, count, whole } from './format.js';

@@ -68,7 +68,7 @@ async function choose(mode) {
   state.colour = wanted;
   if (hadTensors !== (wanted === 'tensor')) {
     state.tiles.setTensors(wanted === 'tensor');
-    state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview's
+    state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // tiles for the overview
     state.tiles.flush();
   }
   restyle();

@@ -12,7 +12,7 @@ import { duration } from './time.js';
 import { glideTo, on, state } from './state.js';
 
 const ROW = 18; // pixels, as in style.css
-const LOOPS_OPEN = 3; // of those with the longest waits
+const LOOPS_OPEN = 3; // number of loops with the longest waits that are open initially
 const TEXTS_MAX = 8;  // number of files with text in a list of lines of several files
 
 const MEASURES = [['wait', 'Stall', (v) => duration(v * 1000)], ['duration', 'Time', (v) => duration(v * 1000)], ['bytes', 'HBM', bytes], ['count', 'Instr.', whole]];

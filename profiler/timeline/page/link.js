@@ -1,4 +1,4 @@
-// Stores the view in the end of the URL, so that a link restores it.
+// Stores the view in the fragment of the URL, so that a link restores it.
 
 import { byId, setText } from './dom.js';
 import { select } from './details.js';

@@ -6,7 +6,7 @@ import { addTab, refresh, showTab, table } from './panel.js';
 import { duration, exact } from './time.js';
 import { changed, on, show, state, tell, xOf } from './state.js';
 
-const NEAR = 8; // pixels
+const NEAR = 8; // distance in pixels
 
 function snap(time) {
   const hit = state.pointer?.hit;

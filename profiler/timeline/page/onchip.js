@@ -11,13 +11,13 @@ import { duration } from './time.js';
 import { glideTo, state, to, xOf } from './state.js';
 
 const CURVE = 34; // pixels of the curve
-const MAP = 120; // of addresses
-const GAP = 3; // between addresses that are not adjacent
+const MAP = 120; // pixels of the map of addresses
+const GAP = 3; // pixels between addresses that are not adjacent
 const LISTED = 12;
 const TITLES = { sbuf: 'State buffer', psum: 'PSUM' };
 
-let views = []; // of the visible tab: one per space
-let pointed = null; // ps, of a pointer on a map
+let views = []; // views of the visible tab, one per space
+let pointed = null; // time in ps at the pointer on a map; null if there is none
 
 const address = (value) => `0x${value.toString(16)}`;
 

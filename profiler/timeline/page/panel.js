@@ -122,7 +122,7 @@ export function table(columns, rows, options = {}) {
   return make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body, options.foot?.length ? make('tfoot', {}, ...options.foot.map(lineOf)) : null);
 }
 
-// A share as a small bar with its number and its base.
+// Returns a share as a small bar with its number and its base.
 export function bar(share, text, title) {
   const inner = make('span', { class: 'bar-in' });
   inner.style.width = `${Math.min(100, Math.max(0, share * 100))}%`;

@@ -11,7 +11,7 @@ import { changed, on, state, tell, to, xOf } from './state.js';
 
 const WAIT_MS = 120;
 let isShown = false;
-let steps = null; // of the window
+let steps = null; // steps of the path in the window
 let timer = 0;
 
 const KINDS = { instruction: 'execution', transfer: 'transfers', latency: 'semaphore latency', wait: 'waits', start: 'before the first instruction', end: 'after the last instruction', issue: 'issue', drain: 'drain' };

@@ -1,4 +1,4 @@
-// The dragged range: how busy each row is in it, and with which work.
+// Shows how busy each row is in the dragged range, and with which work.
 
 import { make } from './dom.js';
 import { bytes, share, whole } from './format.js';

@@ -10,7 +10,7 @@ import { reveal } from './rows.js';
 import { duration } from './time.js';
 import { glideTo, showRange, state, tell } from './state.js';
 
-const AROUND = 0.5; // of the width, shown before and after
+const AROUND = 0.5; // share of the width that is shown before and after
 
 const titleOf = (engine) => state.meta.tracks.find((track) => track.kind === 'engine' && track.name.toLowerCase() === engine)?.name ?? engine;
 

@@ -13,11 +13,11 @@ const EDGE = { left: 74, right: 18, top: 18, bottom: 40 };
 const SIDE = { share: 0.36, most: 760, gap: 18, step: 150 }; // at the right: points without device memory traffic
 const LEAST_HEIGHT = 170;
 const REACH = 22; // distance in pixels from the pointer to a point
-const LABELS = 14; // for the points with the longest times
+const LABELS = 14; // maximum number of labels, for the points with the longest times
 const KINDS = [['all', 'All of it'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
 const RUNS = ['before', 'after'];
 
-const hidden = new Set(); // kinds
+const hidden = new Set(); // hidden kinds of points
 let watcher = null;
 
 function svg(tag, attributes, ...children) {

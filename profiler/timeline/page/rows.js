@@ -8,7 +8,7 @@ const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
 const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, value: 28, region: 22, rank: 22 };
 const PAD = 3;
-const RANKS_TALL = 16; // with more, they are smaller; with many more, much smaller
+const RANKS_TALL = 16; // number of ranks above which their rows are smaller
 const RANKS_LOW = 64;
 // Padding above and below a row.
 export const padOf = (row) => (row.height < 12 ? 1 : PAD);
@@ -165,7 +165,7 @@ function tall(t) {
   layout();
 }
 
-// Of a track; undefined if hidden.
+// Returns the row of a track; undefined if hidden.
 export const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
 export const rowAt = (y) => rows.list.find((row) => y >= row.y && y < row.y + row.height);
 
