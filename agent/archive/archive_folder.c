@@ -81,8 +81,8 @@ static void sweep(struct folder *folder, const char *path)
     }
 }
 
-/* Opens a temporary file that is locked and still has its name, because another process may have
- * removed it in between. */
+/* Creates and locks a temporary file. Then checks that the name still refers to it: another process
+ * may have removed it before the lock. */
 static int open_temporary(struct folder *folder, const char *within, const char *name,
                           struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_facts - sends requests to the metadata service, and stores the answers as lines. */
+/* instance_facts - sends requests to the metadata service, and stores the responses as lines. */
 #include "agent/collect/instance_facts.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct asker {
 
 /* -- the service ------------------------------------------------------------------------------- */
 
-/* Sends one request with the method and header; stores the first line of the answer. Returns the
+/* Sends one request with the method and header; stores the first line of the response. Returns the
  * HTTP status or -errno. */
 static long ask(const struct asker *asker, const char *method, const char *path, const char *header,
                 char text[TEXT_BYTES], struct ntk_err *err)
@@ -173,7 +173,7 @@ int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts)
             size_t name_bytes = strlen(lines[i].name);
             if (length > name_bytes && text[name_bytes] == '=' &&
                 strncmp(text, lines[i].name, name_bytes) == 0) {
-                if (length > name_bytes + 1) { /* an empty answer does not replace a known fact */
+                if (length > name_bytes + 1) { /* an empty response does not replace a known fact */
                     ntk_str_copy_clean((char *)facts + lines[i].offset, TEXT_BYTES,
                                        text + name_bytes + 1, length - name_bytes - 1);
                 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pod_list - decodes the kubelet's answer about pods. */
+/* pod_list - decodes the kubelet's response about pods. */
 #include "agent/collect/pod_list.h"
 
 #include <errno.h>

@@ -116,7 +116,7 @@ static void read_names(const char *path, struct ntk_map *names)
 
 /* -- the kubelet ------------------------------------------------------------------------------- */
 
-/* Checks the gRPC status in the trailers (or in the headers of an answer without a message). */
+/* Checks the gRPC status in the trailers (or in the headers of a response without a message). */
 static int check_status(const struct ntk_http_answer *answer, struct ntk_err *err)
 {
     char status[16];
@@ -362,7 +362,7 @@ static const char *join_containers(struct ntk_snapshot *snapshot, const struct n
     return joined;
 }
 
-/* Takes the pod that has all cores of the application. */
+/* Selects the pod that has all cores of the application. */
 static void take_pod_of_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime)
 {
     const struct ntk_k8s *k8s = &snapshot->k8s;

@@ -441,7 +441,7 @@ static int options_check(void)
         return ntk_opt_usage_error(&program, "--duration requires --level 4 (burn-in)");
     }
     if (diag.plan.neff && arg_level < 2 && !arg_canary) {
-        return ntk_opt_usage_error(&program, "--neff requires --level 2 or more, or --canary");
+        return ntk_opt_usage_error(&program, "--neff requires --level 2 or higher, or --canary");
     }
     if ((arg_interval_ns || arg_rounds) && !arg_canary) {
         return ntk_opt_usage_error(&program, "--interval and --rounds require --canary");

@@ -52,7 +52,7 @@ static struct ntk_diag_result finding_judge(const struct ntk_diag *diag, uint32_
             result.figure += (double)findings[i].count;
             ntk_diag_say(
                 &result,
-                "silently wrong answers since %s; cleared when all answers of -r 2 are correct",
+                "silently wrong answers since %s; cleared when all answers at level 2 are correct",
                 since);
         }
     }

@@ -57,7 +57,7 @@ struct ntk_captures_http {
     const struct ntk_captures_options *options;
     char program[PATH_MAX];
     uint64_t count;
-    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* owned by the thread for slow answers */
+    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* owned by the thread for slow responses */
 };
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void answer_error(struct ntk_http_response *response, int status, const c
 
 /* -- requests, on the server's thread ---------------------------------------------------------- */
 
-/* Takes a number of the query within limits, as text; the default if it is missing. */
+/* Reads a number of the query within limits; the default if it is missing. */
 static bool take_number(const struct ntk_http_request *request, const char *name, uint64_t least,
                         uint64_t most, uint64_t otherwise, uint64_t *out)
 {
@@ -171,7 +171,7 @@ static void take(void *upload, const void *bytes, size_t bytes_count)
     (void)bytes_count;
 }
 
-/* -- runs, on the thread of slow answers ------------------------------------------------------- */
+/* -- runs, on the thread of slow responses ----------------------------------------------------- */
 
 static void forget(struct run *run)
 {
@@ -362,7 +362,7 @@ static bool list_file(const char *name, const struct stat *status, void *ctx)
     return ++listing->count < NTK_CAPTURES_HTTP_FILES_MAX;
 }
 
-/* Writes the answer: the program's output if it is JSON, else no answer. */
+/* Writes the member "answer": the program's output if it is JSON, else null. */
 static void put_answer(struct run *run, struct ntk_json *json)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api - answers queries to the database over HTTP: the answers of `neuron-monitor query` as
+/* api - answers queries to the database over HTTP: the results of `neuron-monitor query` as
  * JSON. */
 #include "agent/http/api.h"
 
@@ -19,7 +19,7 @@
 #define BASE "/api/v1/"
 #define QUESTIONS_MAX 15
 #define PATH_BYTES 32
-/* Compressing smaller answers is not worthwhile. */
+/* Compressing smaller responses is not worthwhile. */
 #define GZIP_BYTES_MIN 1024
 
 struct question_route {
@@ -39,7 +39,7 @@ struct ntk_api {
 /* These queries have rows per model or core, so fewer steps are allowed. */
 static const char *const listed[] = { "latency", "cores", "ranks" };
 
-/* -- answers ----------------------------------------------------------------------------------- */
+/* -- responses --------------------------------------------------------------------------------- */
 
 static void answer_json(struct ntk_buf *buf, int status, const struct ntk_http_request *request,
                         struct ntk_http_response *response)
@@ -114,7 +114,7 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
 
     if (!parameters->has_to || (!parameters->has_from && !parameters->last_ns)) {
         ret = ntk_query_window_whole(query->reader, window, err);
-        if (ret == -ENODATA) { /* the first second is not yet stored: an empty answer */
+        if (ret == -ENODATA) { /* the first second is not yet stored: an empty response */
             window->to_ns = ntk_clock_realtime_ns();
             window->from_ns = window->to_ns - NTK_NS_PER_SECOND;
             ret = 0;

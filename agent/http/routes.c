@@ -147,7 +147,7 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-/* Creates all parts that answers are built from. */
+/* Creates all parts that responses are built from. */
 static int create_parts(struct ntk_routes *routes, const struct ntk_routes_options *options,
                         struct ntk_http_address *address, struct ntk_err *err)
 {
@@ -172,7 +172,7 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
     return ret;
 }
 
-/* Adds slow answers and uploads. */
+/* Adds slow responses and uploads. */
 static void add_slow_routes(struct ntk_routes *routes, struct ntk_http_options *http)
 {
     const struct ntk_http_route *questions = ntk_api_routes_get(routes->api);

@@ -24,7 +24,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor-k8s-info",
     .usage = "[OPTION]... < ANYTHING",
     .summary =
-        "Reads and discards its input; it completes the vendor's pipeline of three programs.\n"
+        "Reads and discards its input, so that the vendor's three-program pipeline still works.\n"
         "neuron-monitor --k8s-info queries the pods itself.",
     .options = option_rows,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_answer - decodes the peer's answer to a request. */
+/* otlp_answer - decodes the peer's response to a request. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <string.h>

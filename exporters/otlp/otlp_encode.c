@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* otlp_encode - converts points of the page to metrics, and metrics to requests. Names are in
- * otlp_name.c, answers in otlp_answer.c. */
+ * otlp_name.c, responses in otlp_answer.c. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <stdio.h>
@@ -294,7 +294,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *poin
     return histogram;
 }
 
-/* Returns NULL also if the page keeps no whole histogram of the series. */
+/* Returns NULL also if the page has no complete histogram of the series. */
 static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *point,
                               struct attributes attributes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_peer - addresses requests of a signal, and interprets answers. */
+/* otlp_peer - addresses requests of a signal, and interprets responses. */
 #include "exporters/otlp/otlp_peer.h"
 
 #include <assert.h>

@@ -23,7 +23,7 @@ struct run {
     const struct ntk_pipe_sink *sink;
     struct ntk_report_stream *stream;
     char last_text[NTK_ERR_TEXT_BYTES]; /* text of the sink's last failure; "" after a success */
-    bool is_waiting;        /* true while waiting for the answer of the metadata service */
+    bool is_waiting;        /* true while waiting for the response of the metadata service */
     uint64_t until_ns;      /* end of the wait; 0 before the first report */
     struct ntk_vec waiting; /* elements are struct ntk_snapshot * */
 };

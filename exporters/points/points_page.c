@@ -24,8 +24,8 @@ static void fill(char to[NTK_POINTS_LABEL_BYTES], const char *from)
     }
 }
 
-/* Takes labels of the instance; each keeps its first value. The metadata service may answer late
- * and in parts, but a changed label would change the series of every counter. */
+/* Copies the labels of the instance; each keeps its first value. The metadata service may answer
+ * late and in parts, but a changed label would change the series of every counter. */
 static void take_instance(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;

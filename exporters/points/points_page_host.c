@@ -233,7 +233,7 @@ static const struct ntk_adapter_port *find_port(const struct ntk_points_page *pa
     return port;
 }
 
-/* Updates the ports; removed adapters keep no series. */
+/* Updates the ports; removed adapters have no series. */
 static void update_ports(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     page->port_count = 0;

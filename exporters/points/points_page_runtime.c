@@ -45,7 +45,7 @@ static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
     }
 }
 
-/* Takes the largest percentiles of a tag's runtimes; `reported` without a histogram. */
+/* Selects the largest percentiles of a tag's runtimes; `reported` without a histogram. */
 static void take_percentiles(const struct ntk_histogram *histogram, const double *reported,
                              bool *has, double seconds[NTK_PERCENTILE_COUNT])
 {

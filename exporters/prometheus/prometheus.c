@@ -130,7 +130,7 @@ static void encode(const struct prometheus *prometheus, enum ntk_prometheus_form
     ntk_prometheus_parts_destroy(parts);
 }
 
-/* Sets the body or the source of the answer; neither if out of memory. The caller holds the
+/* Sets the body or the source of the response; neither if out of memory. The caller holds the
  * lock. */
 static void text_put(struct prometheus *prometheus, enum ntk_prometheus_format format, bool gzip,
                      struct ntk_http_response *response)
@@ -196,7 +196,7 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     }
     if (prometheus->streams.has_left) {
         prometheus->streams.has_left = false;
-        text_forget(prometheus); /* the answer holds its own reference */
+        text_forget(prometheus); /* the response holds its own reference */
     }
     pthread_mutex_unlock(&prometheus->lock);
     response->vary = "Accept, Accept-Encoding";

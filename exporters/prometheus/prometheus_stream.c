@@ -77,7 +77,7 @@ void prometheus_stream_freeze(struct prometheus_streams *streams)
         }
         frozen = frozen ? frozen : freeze(streams->page);
         if (!frozen) {
-            ntk_log_warn("prometheus", "out of memory: an answer breaks off");
+            ntk_log_warn("prometheus", "out of memory: a response is truncated");
             at->state = BROKEN;
             continue;
         }

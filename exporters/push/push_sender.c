@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* push_sender - sends requests in an outbox's thread, and reads the results from answers. */
+/* push_sender - sends requests in an outbox's thread, and reads the results from responses. */
 #include "exporters/push/push_sender.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  * remote_write - converts each snapshot to samples with its time and pushes them in order to a
  * receiver of Prometheus remote write.
  *
- * The receiver's version is derived from its answers. Messages have version 2.0 until the receiver
- * rejects one and accepts the same samples in version 1.0. From then on they have version 1.0, and
- * waiting messages of 2.0 are converted when sent.
+ * The receiver's version is derived from its responses. Messages have version 2.0 until the
+ * receiver rejects one and accepts the same samples in version 1.0. From then on they have version
+ * 1.0, and waiting messages of 2.0 are converted when sent.
  */
 #include "exporters/remote_write/remote_write.h"
 
@@ -224,7 +224,7 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
         (void)snprintf(out_answer->text, sizeof out_answer->text,
                        "the receiver does not confirm samples of version 2.0");
     }
-    /* One answer of a proxy or an old replica does not change the known version. */
+    /* One response of a proxy or an old replica does not change the known version. */
     if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT && !state->knows_v2) {
         ntk_log_info("remote write", "the receiver understands version 1.0 only");
         atomic_store(&state->makes_v1, true);

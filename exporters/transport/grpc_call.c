@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grpc_call - frames messages and interprets the statuses of answers. */
+/* grpc_call - frames messages and interprets the statuses of responses. */
 #include "exporters/transport/grpc_call.h"
 
 #include <errno.h>

@@ -399,7 +399,7 @@ static int view_folder(bool is_json)
     return is_of_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
 }
 
-/* Takes an argument without an option: a capture, or a folder of captures. Returns 0, or the exit
+/* Accepts an argument without an option: a capture or a folder of captures. Returns 0, or the exit
  * code. */
 static int take_operand(int count, char **operands)
 {

@@ -297,8 +297,7 @@ static int build_engines(struct ntk_timeline_build *build, const struct ntk_trac
     return 0;
 }
 
-/* ---- DMA queues: engines that serve queues with one name are lanes of one track ---------------
- * */
+/* ---- DMA queues: engines that serve queues with the same name are lanes of one track --- */
 
 struct queue_map {
     size_t track_count;

@@ -412,7 +412,7 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
-/* Takes printed items; they are dropped if there is no client or no space. */
+/* Queues a printed item for the client; it is dropped if there is no client or no space. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;

@@ -400,7 +400,7 @@ static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), struct ntk_err *err)
 {
     if (!core->memlog) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the process keeps no memory log");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the process has no memory log");
     }
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         const struct core_text_facts facts = { .device = (*stack)->device,

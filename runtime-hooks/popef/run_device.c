@@ -210,7 +210,7 @@ static bool is_tensor_of(const struct run_replica *replica, const char *handle,
     return false;
 }
 
-/* Finds outputs that are the next value of an input: anchors with one name and shape, but two
+/* Finds outputs that are the next value of an input: anchors with the same name and shape, but two
  * handles. */
 static int pairs_find(const struct run_device *device, struct run_replica *replica,
                       struct ntk_err *err)

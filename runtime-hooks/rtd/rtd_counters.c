@@ -36,7 +36,7 @@ static void counters_fill(const struct rtd_counts *counts, struct counters *to)
         to->statuses[i].count = (uint32_t)counts->statuses[i];
         to->status_rows[i] = &to->statuses[i];
     }
-    /* The row of "no error" counts nothing. */
+    /* Skip the "no error" row: nothing increments it. */
     to->all.n_infer_error_subtype_count = SUBTYPES - 1;
     to->all.infer_error_subtype_count = to->error_rows + 1;
     to->all.n_infer_status_counts = STATUSES;

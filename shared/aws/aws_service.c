@@ -96,7 +96,7 @@ static int post(struct ntk_aws_service *service, const struct ntk_aws_post *requ
     return ret;
 }
 
-/* Takes the service's clock from an answer that rejected ours. */
+/* Reads the service's clock from a response that rejected ours. */
 static void take_skew(struct ntk_aws_service *service)
 {
     int64_t now = (int64_t)(ntk_clock_wall_ns(service->clock) / NTK_NS_PER_SECOND);

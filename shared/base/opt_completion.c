@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt_completion - the option table as a script that completes the program in a shell.
+ * opt_completion - prints the option table as a shell completion script.
  *
- * A script asks a subcommand for its words while it runs; those of the program itself are in the
- * script, in the same lines:
+ * The script asks a subcommand for its words at run time. The program's own words are in the
+ * script, in the same format:
  *
  *   --count -n --help ...       the options
  *   --count -n ...              those that take a value in the next word

@@ -38,7 +38,7 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
     return runtime->cores[core];
 }
 
-/* Takes the part of a first period that the collector did not observe; it is at most the period.
+/* Returns the part of a first period that the collector did not observe; it is at most the period.
  * The machine's core uses it, too. */
 static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
                                                     struct core_state *state,

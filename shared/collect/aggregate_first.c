@@ -13,8 +13,8 @@ static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t ou
     }
 }
 
-/* Takes the difference between the baseline, which stays, and the first reading. If out of memory,
- * the difference counts as observed. */
+/* Records the difference between the baseline, which stays, and the first reading. If out of
+ * memory, the difference counts as observed. */
 static void see_unwatched(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading,
                           const struct ntk_ring_core *core, struct core_state *state)

@@ -32,7 +32,7 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
     ntk_ring_segment_process(segment, &process);
     if (process.mode < 2) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "process %u keeps no events: start it without NEURON_HOOKS=counters",
+                           "process %u records no events: start it without NEURON_HOOKS=counters",
                            process.pid);
     }
     if (process.flags & NTK_PROCESS_NO_EXECUTIONS) {
@@ -108,8 +108,8 @@ static void add_collective(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64
     }
 }
 
-/* Takes a collective operation. The thread that executed it writes the record when the operation
- * ends. */
+/* Processes a collective operation. The thread that executed it writes the record when the
+ * operation ends. */
 static void take_collective(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t start_ns = ntk_ring_segment_monotonic_ns(gaps->segment, slot->start_ticks);
@@ -166,8 +166,8 @@ static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
     return model && model->core_count > 1 ? model->core_count : 1;
 }
 
-/* Takes an execution. Its record is written when it ends, which is also when its time on the core
- * ends. */
+/* Processes an execution. Its record is written when it ends, which is also when its time on the
+ * core ends. */
 static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t ticks = slot->word[3] && slot->word[3] < slot->word[0] ? slot->word[3] : slot->word[0];

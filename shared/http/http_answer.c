@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_answer - an answer as a response of libmicrohttpd, with the headers of every answer. */
+/* http_answer - converts a response to one of libmicrohttpd, with the headers of every response. */
 #include "shared/http/http_exchange.h"
 
 #include <string.h>

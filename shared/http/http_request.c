@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#define ANSWER_BYTES 2048 /* part of a connection's memory, reserved for the head of an answer */
+#define ANSWER_BYTES 2048 /* part of a connection's memory, reserved for the head of a response */
 #define VALUE_BYTES \
     64 /* memory that the library needs in addition to the text of a header, argument or cookie */
 

@@ -14,7 +14,7 @@
 #include "shared/http/http_listen.h"
 #include "shared/http/http_tls.h"
 
-/* wait at the end for answers; a client that does not read loses its answer */
+/* wait at the end for responses; a client that does not read loses its response */
 #define ANSWERS_WAIT_MS 1000
 
 struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server, const char *content_type)
@@ -141,7 +141,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
 }
 
 /* Checks the requirements for every client in addition to a password; if it returns false, the
- * answer has the reason. */
+ * response has the reason. */
 static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
                    const char *method, struct ntk_http_response *answer)
 {
@@ -226,7 +226,7 @@ static struct http_job *begin_upload(struct ntk_http_server *server,
     return job;
 }
 
-/* Handles a part of the body, its end (no bytes), or the answer. */
+/* Handles a part of the body, its end (no bytes), or the response. */
 static enum MHD_Result continue_upload(struct ntk_http_server *server, struct http_job *job,
                                        const char *bytes, size_t *bytes_count)
 {
@@ -359,8 +359,8 @@ static void stop_workers(struct ntk_http_server *server)
     ntk_http_worker_stop(&server->slow);
 }
 
-/* Waits for answers, because the daemon closes connections at its end, even those with unfinished
- * answers. */
+/* Waits for responses, because the daemon closes connections at its end, even those with unfinished
+ * responses. */
 static void answers_await(struct ntk_http_server *server)
 {
     for (int i = 0; i < ANSWERS_WAIT_MS && atomic_load(&server->handed) > 0; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_source - sends an answer that is generated while it is sent, compressed on request. */
+/* http_source - sends a response that is generated while it is sent, compressed on request. */
 #include "shared/http/http_source.h"
 
 #include <stdlib.h>

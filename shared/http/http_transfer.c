@@ -59,7 +59,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return ntk_buf_ok(&transfer->answer->body) ? bytes_count : 0;
 }
 
-/* Takes a line of the headers or, after the body, trailers. A status line starts over (100
+/* Receives a line of the headers or, after the body, trailers. A status line starts over (100
  * Continue). */
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 {

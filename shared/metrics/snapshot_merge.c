@@ -500,7 +500,7 @@ static struct ntk_k8s_owner *copy_owners(struct ntk_snapshot *s, const struct nt
     return owners;
 }
 
-/* Takes the newest data, if it was requested in either part. */
+/* Copies the newest data, if it was requested in either part. */
 static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                       const struct ntk_snapshot *newer)
 {

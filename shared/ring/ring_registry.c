@@ -294,7 +294,7 @@ static void take_segment(struct ntk_ring_registry *registry, struct ring_folder 
     registry->out->appeared++;
 }
 
-/* Takes a file in a folder, if it has the name of a segment. */
+/* Adds a file of the folder to the registry if its name is a segment name. */
 static void take_file(struct ring_folder *folder, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;

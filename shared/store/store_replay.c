@@ -86,7 +86,7 @@ struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *repl
 
 /* ---- the moment ---- */
 
-/* Takes time and period from the nearest row of the tier that ends before the time, or at or after
+/* Reads time and period from the nearest row of the tier that ends before the time, or at or after
  * it. Returns 1, or 0 if there is none. */
 static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
                     struct ntk_err *err)
@@ -262,8 +262,8 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
     return read_moment(reader, tier, time_ns, find_row_before, out_snapshot, err);
 }
 
-/* Finds the nearest row of any tier on one side. Each time is represented once: by coarse rows where
- * finer ones were deleted. */
+/* Finds the nearest row of any tier on one side. Each time is represented once: by coarse rows
+ * where finer ones were deleted. */
 static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, bool forwards,
                           uint64_t *out_time_ns, struct ntk_err *err)
 {

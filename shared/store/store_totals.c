@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_totals - reads all counts of all time as one snapshot. */
+/* store_totals - reads all cumulative counts as one snapshot. */
 #include <errno.h>
 #include <string.h>
 

@@ -50,7 +50,7 @@ static const struct ntk_opt options[] = {
     { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,
       "also list devices without a node in /dev (a container cannot use them)" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
-      "print devices without processes, then a drawing of their links" },
+      "print the devices (no processes), then a diagram of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "print a JSON array of the devices" },
     { 0, "output-format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
       "print text (the table, default) or json (an object with the machine, its devices and "

@@ -96,7 +96,7 @@ void ntk_ls_topology_write(const struct ntk_ls_machine *machine, struct ntk_buf 
         ntk_buf_add_text(
             out,
             are_links_readable(machine)
-                ? "    No topology drawing is available for the links of these devices\n"
+                ? "    No topology diagram is available for the links of these devices\n"
                 : "    The links cannot be read; drivers before 2.28 show them only to root\n");
         return;
     }

@@ -437,7 +437,7 @@ static void notice_hooks(struct ntk_top_model *model)
     int length = snprintf(model->notice, sizeof model->notice, "%s: %s%s%s", first->tag,
                           is_uncounted(first) ? "too many executions to observe" : "",
                           is_uncounted(first) && first->cores_guessed ? ", " : "",
-                          first->cores_guessed ? "its cores are a guess" : "");
+                          first->cores_guessed ? "its core assignment is a guess" : "");
     if (count > 1 && length > 0 && (size_t)length < sizeof model->notice) {
         (void)snprintf(model->notice + length, sizeof model->notice - (size_t)length,
                        " (and %zu more)", count - 1);

@@ -19,7 +19,7 @@
     " memory or changes of the program"
 #define SEVERAL                                                                               \
     ". In a capture of several executions, gains are too small: an execution does not start " \
-    "earlier when the one before becomes shorter"
+    "earlier when the previous one becomes shorter"
 
 static const char *limits_text(const struct ntk_program *program)
 {

@@ -83,12 +83,15 @@ static int table_error(const struct query *query, const char *text, const char *
 
     if (is_of_folder && has_table(of_captures, capture_count, name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s in a folder; captures have it: pass one with -s", text);
+                           "no such table in a folder: %s (only captures have this table: pass one "
+                           "with -s)",
+                           name);
     }
     if (!is_of_folder && has_table(of_folders, folder_count, name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s in a capture; folders of inspections have it: pass one with -d",
-                           text);
+                           "no such table in a capture: %s (only folders of inspections have this "
+                           "table: pass one with -d)",
+                           name);
     }
     for (size_t t = 0; t < query->table_count; t++) {
         ntk_suggest_add(&near, query->tables[t].name);

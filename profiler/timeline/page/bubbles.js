@@ -76,7 +76,7 @@ function render(box) {
     make('span', { class: 'soft' }, `${duration(found.idle_ns * 1000)} of idle time on ${found.engine_count} engines in an execution of ${duration(found.total_ns * 1000)}`),
     make('span', { class: 'space' }), select('core', 'cores', values('core')), select('engine', 'engines', values('engine'))),
   make('div', { class: 'two' }, causesTable(found),
-    make('div', {}, make('p', { class: 'soft' }, cause || isFiltered() ? `${whole(gaps.length)} gaps${cause ? `: ${cause.cause}` : ''}${more}. ` : `A click on a cause shows its gaps${more && `; listed are ${whole(listed)}${more}`}. `,
+    make('div', {}, make('p', { class: 'soft' }, cause || isFiltered() ? `${whole(gaps.length)} gaps${cause ? `: ${cause.cause}` : ''}${more}. ` : `Click a cause to show its gaps.${more && ` Listed: the ${whole(listed)} longest of ${whole(count)}.`} `,
       cause ? make('button', { type: 'button', onclick: () => { chosen.cause = null; refresh('bubbles'); } }, 'All causes') : ''), gapsTable(gaps))));
 }
 

@@ -250,7 +250,7 @@ bool ntk_json_scan_u64(struct ntk_json_scan *scan, uint64_t max, uint64_t *out_v
     for (size_t i = 0; i < count; i++) {
         if (from[i] < '0' || from[i] > '9' || value > (max - (uint64_t)(from[i] - '0')) / 10) {
             scan->position -= count;
-            return ntk_json_scan_fail(scan, "a number is not an integer or out of range");
+            return ntk_json_scan_fail(scan, "a number is not an integer or is out of range");
         }
         value = value * 10 + (uint64_t)(from[i] - '0');
     }

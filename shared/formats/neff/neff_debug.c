@@ -418,7 +418,7 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
         }
     }
     if (ret == 0 && position != member->bytes_count) {
-        ret = neff_debug_damaged(r, member->bytes + position, "it ends inside a field");
+        ret = neff_debug_damaged(r, member->bytes + position, "truncated inside a field");
     }
     finish_places(r, first);
     return ret;

@@ -128,7 +128,7 @@ int ntk_neff_frames_read(const struct ntk_neff *neff, uint64_t memory_bytes,
         }
     }
     if (ret == 0 && position != r.member->bytes_count) {
-        ret = damaged(&r, r.member->bytes + position, "it ends inside a field");
+        ret = damaged(&r, r.member->bytes + position, "truncated inside a field");
     }
     if (ret < 0) {
         ntk_neff_frames_fini(out_frames);

@@ -122,7 +122,7 @@ static void overlapping_instructions_have_no_gap(void **state)
 }
 
 /* PE starts every 100 ns and works for 70: nine gaps of 30 ns, and one at the end. */
-static void gaps_after_each_instruction_are_caused_by_issue(void **state)
+static void gaps_after_each_instruction_are_attributed_to_issue_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -466,7 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_continuously_busy_engine_has_no_gap),
         cmocka_unit_test(overlapping_instructions_have_no_gap),
-        cmocka_unit_test(gaps_after_each_instruction_are_caused_by_issue),
+        cmocka_unit_test(gaps_after_each_instruction_are_attributed_to_issue_time),
         cmocka_unit_test(a_wait_and_the_following_issue_time_are_one_gap),
         cmocka_unit_test(a_gap_is_attributed_to_the_cause_with_the_longest_share),
         cmocka_unit_test(two_alternating_engines_have_one_gap_per_engine_and_round),

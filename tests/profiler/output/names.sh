@@ -55,5 +55,5 @@ for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: unexpected output"
     python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"
 done
-grep -q 'Instruction names are omitted: sg00/debug_info_backend_PE.dbg: it ends inside a field' none.json ||
+grep -q 'Instruction names are omitted: sg00/debug_info_backend_PE.dbg: truncated inside a field' none.json ||
     fail "expected a message that names are damaged"

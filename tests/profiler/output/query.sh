@@ -101,13 +101,13 @@ refused() {
 }
 refused 'no such table: nowhere' 'SELECT * FROM nowhere'
 refused "no such table: instructions (did you mean 'Instruction'?); 'neuron-profile query --tables' lists" 'SELECT * FROM instructions'
-refused 'no such table: Execution in a capture; folders of inspections have it: pass one with -d' 'SELECT * FROM Execution'
+refused 'no such table in a capture: Execution (only folders of inspections have this table: pass one with -d)' 'SELECT * FROM Execution'
 refused "no such column: nowhere; 'neuron-profile query --tables TABLE' lists the columns" 'SELECT nowhere FROM Instruction'
 refused 'near "SELEC": syntax error' 'SELEC 1'
 ! grep -q -- --tables err || fail "a syntax error names the list of tables"
 # A folder has other tables, and a missing file is not a word of the query.
 neuron-profile query -d folder 'SELECT * FROM Instruction' 2>err && fail "a folder has a table of captures"
-grep -qF 'no such table: Instruction in a folder; captures have it: pass one with -s' err || fail "a table of captures: $(cat err)"
+grep -qF 'no such table in a folder: Instruction (only captures have this table: pass one with -s)' err || fail "a table of captures: $(cat err)"
 neuron-profile query -d folder 'SELECT * FROM nowhere' 2>err && fail "a folder has an unknown table"
 grep -qF "'neuron-profile query --tables -d FOLDER' lists the tables" err || fail "an unknown table of folders: $(cat err)"
 code=0

@@ -68,7 +68,7 @@ static void blanks_comments_and_nested_aws_settings_are_ignored(void **state)
     assert_value(text, file, "default", NTK_AWS_UNSUPPORTED, NULL);
 }
 
-static void sections_with_one_name_are_merged(void **state)
+static void sections_with_the_same_name_are_merged(void **state)
 {
     struct ntk_aws_profile profile =
         parse("[a]\nregion=x\n[b]\nregion=y\n[a]\naws_access_key_id=k\nrole_arn=r\n",
@@ -163,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(section_names_follow_the_rules_of_the_file_kind),
         cmocka_unit_test(blanks_comments_and_nested_aws_settings_are_ignored),
-        cmocka_unit_test(sections_with_one_name_are_merged),
+        cmocka_unit_test(sections_with_the_same_name_are_merged),
         cmocka_unit_test(invalid_lines_are_rejected_with_their_line_number),
         cmocka_unit_test(huge_and_binary_files_are_rejected),
         cmocka_unit_test(a_missing_configuration_file_counts_as_empty),

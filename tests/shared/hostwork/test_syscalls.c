@@ -29,7 +29,7 @@ static void an_unknown_system_call_has_no_name_and_the_cause_other(void **state)
 
 /* Arguments passed by glibc: pthread_mutex_lock waits while the word is 2, pthread_cond_wait by
  * bitset. */
-static void mutex_waits_are_locks_and_condition_waits_are_waits(void **state)
+static void mutex_waits_have_cause_lock_and_condition_waits_cause_wait(void **state)
 {
     const uint64_t mutex[3] = { 0x1000, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2 };
     const uint64_t inherits[3] = { 0x1000, FUTEX_LOCK_PI, 0 };
@@ -59,7 +59,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_calls_have_a_name_and_a_cause),
         cmocka_unit_test(an_unknown_system_call_has_no_name_and_the_cause_other),
-        cmocka_unit_test(mutex_waits_are_locks_and_condition_waits_are_waits),
+        cmocka_unit_test(mutex_waits_have_cause_lock_and_condition_waits_cause_wait),
         cmocka_unit_test(a_poll_without_descriptors_is_a_sleep),
     };
 

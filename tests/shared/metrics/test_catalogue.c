@@ -202,7 +202,7 @@ static void the_metrics_page_matches_the_catalogue(void **state)
     ntk_buf_fini(&page);
 }
 
-/* Rows with one name are parts of one metric: they follow each other and differ only in their
+/* Rows with the same name are parts of one metric: they follow each other and differ only in their
  * sources. */
 static void check_part(size_t which, size_t earlier)
 {

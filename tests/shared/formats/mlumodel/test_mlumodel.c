@@ -132,7 +132,7 @@ static void a_model_file_with_invalid_sizes_is_rejected(void **state)
     }
 }
 
-static void two_functions_with_one_name_are_rejected(void **state)
+static void two_functions_with_the_same_name_are_rejected(void **state)
 {
     struct ntk_mlumodel_function twice[] = { three[0], three[1], three[0] };
     struct ntk_mlumodel model = { 0 };
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(bytes_after_the_file_are_ignored),
         cmocka_unit_test(every_truncated_file_is_rejected),
         cmocka_unit_test(a_model_file_with_invalid_sizes_is_rejected),
-        cmocka_unit_test(two_functions_with_one_name_are_rejected),
+        cmocka_unit_test(two_functions_with_the_same_name_are_rejected),
         cmocka_unit_test(invalid_contents_are_rejected_by_the_model_writer),
     };
 

@@ -245,7 +245,7 @@ static void a_truncated_debug_member_is_rejected(void **state)
     struct fixture *f = *state;
 
     f->backend.bytes_count -= 3;
-    refused(f, "sg00/debug_info_backend_Activation.dbg: it ends inside a field");
+    refused(f, "sg00/debug_info_backend_Activation.dbg: truncated inside a field");
 }
 
 static void a_truncated_entry_is_rejected(void **state)

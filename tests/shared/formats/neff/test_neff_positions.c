@@ -338,7 +338,7 @@ static void damaged_debug_trees_are_reported_with_member_and_offset(void **state
           "the JSON is truncated (at byte 47)" },
         { "[{\"info\": [{\"func\": {\"name\": 5}}]}]", "expected a string (at byte 29)" },
         { "[{\"info\": [{\"inst\": {\"line\": -1}}]}]",
-          "not an integer or out of range (at byte 29)" },
+          "not an integer or is out of range (at byte 29)" },
         { "[{\"info\": [{\"inst\": {\"line\": 4294967296}}]}]", "out of range" },
         { "[{\"info\": [] }] x", "text after the JSON" },
         { "[{\"info\": [],}]", "expected a string" },
@@ -535,7 +535,7 @@ static void damaged_operation_data_does_not_affect_source_lines(void **state)
     join(f);
     expect(f, 0, "/k/attn.py:7 |  | ");
     assert_int_equal(f->debug->hlo_count, 0);
-    expect_warnings(f, 1, "debug_info/debug_info_hlo.dbg_sg000000: it ends inside a");
+    expect_warnings(f, 1, "debug_info/debug_info_hlo.dbg_sg000000: truncated inside a");
 }
 
 static void stack_frame_indices_start_at_1(void **state)
