@@ -1,57 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_errors - errors that the device recorded during the execution. */
+/* advice_errors - an execution with errors: its speed comes second. */
 #include "profiler/analysis/advice_private.h"
 
-struct errors {
-    unsigned count;
-    bool has_first; /* a known error, the earliest one: */
-    struct ntk_ntff_record first;
-    int64_t first_ps; /* since time 0 of the trace */
-    size_t first_core;
-};
-
-/* Errors of hardware have an unknown record, without a time. They count without being the first. */
-static void count_error(struct errors *errors, const struct ntk_trace *trace, size_t core,
-                        const struct ntk_ntff_section *section, uint64_t index)
-{
-    struct ntk_ntff_record record;
-    int64_t since_ps = 0;
-
-    ntk_ntff_record_get(trace->cores[core].ntff, section, index, &record);
-    if (record.kind != NTK_NTFF_RECORD_ERROR) {
-        errors->count++;
-        return;
-    }
-    if (__builtin_sub_overflow(record.time_ps, trace->cores[core].t0_ps, &since_ps) ||
-        !ntk_trace_has_moment(trace, since_ps)) {
-        return;
-    }
-    errors->count++;
-    if (!errors->has_first || since_ps < errors->first_ps) {
-        errors->has_first = true;
-        errors->first = record;
-        errors->first_ps = since_ps;
-        errors->first_core = core;
-    }
-}
-
-static void count_errors(const struct ntk_trace *trace, struct errors *errors)
-{
-    for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_ntff_subgraph *subgraph = trace->cores[c].ntff;
-        for (size_t s = 0; s < subgraph->section_count; s++) {
-            const struct ntk_ntff_section *section = &subgraph->sections[s];
-            bool is_errors =
-                section->type == NTK_NTFF_SECTION_ERROR && section->block == NTK_NTFF_BLOCK_CORE;
-            for (uint64_t i = 0; is_errors && i < section->record_count; i++) {
-                count_error(errors, trace, c, section, i);
-            }
-        }
-    }
-}
+#include "profiler/analysis/device_errors.h"
 
 /* "Scalar of core 0 at 0.160 us, pc 1 (nan.c:26): NaN written" */
-static void add_first(const struct ntk_program *program, const struct errors *errors,
+static void add_first(const struct ntk_program *program, const struct ntk_device_errors *errors,
                       struct ntk_buf *text)
 {
     const struct ntk_ntff_record *first = &errors->first;
@@ -77,16 +31,17 @@ static void add_first(const struct ntk_program *program, const struct errors *er
 
 void ntk_advice_errors(struct ntk_advice_list *list)
 {
-    struct errors errors = { 0 };
+    struct ntk_device_errors errors;
     struct ntk_buf text = { 0 };
 
-    count_errors(list->input->program->trace, &errors);
+    ntk_analysis_device_errors(list->input->program->trace, &errors);
     if (errors.has_first) {
         ntk_buf_add_text(&text, errors.count == 1 ? ": " : ", the first by ");
         add_first(list->input->program, &errors, &text);
     }
-    ntk_advice_judge(list, NTK_ADVICE_ERRORS, errors.count, 1, "the device recorded %u error%s%s",
-                     errors.count, errors.count == 1 ? "" : "s",
+    ntk_advice_judge(list, NTK_ADVICE_ERRORS, (double)errors.count, 1,
+                     "the device recorded %llu error%s%s", (unsigned long long)errors.count,
+                     errors.count == 1 ? "" : "s",
                      ntk_buf_ok(&text) && errors.has_first ? ntk_buf_text_get(&text) : "");
     ntk_buf_fini(&text);
 }

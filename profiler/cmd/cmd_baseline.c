@@ -79,6 +79,15 @@ static int side_open(struct ntk_side *side, char **paths, int count, bool saves)
                           : "an incomplete capture cannot be compared with a baseline");
         code = ntk_profile_fail(&err);
     }
+    if (code == 0 && side->has_stopped) { /* it may seem faster */
+        struct ntk_err err = { 0 };
+
+        ntk_err_set(&err, -EIO, NTK_ERR_NO_OFFSET,
+                    "the device recorded errors that stopped an execution early, so it cannot be "
+                    "%s; neuron-profile show-session -e lists the errors",
+                    saves ? "a baseline" : "compared with a baseline");
+        code = ntk_profile_fail(&err);
+    }
     return code;
 }
 

@@ -111,6 +111,24 @@ static void note_executions(const struct ntk_side *side, const char *name, struc
     }
 }
 
+/* The same of errors. */
+static void warn_of_errors(const struct ntk_side *side, const char *name, struct ntk_buf *out)
+{
+    static const char text[] = "%s: the device recorded %llu error%s%s; neuron-profile "
+                               "show-session -e lists them\n";
+    unsigned long long count = side->error_count;
+    const char *plural = count == 1 ? "" : "s";
+    const char *stopped = side->has_stopped ? ", so an execution stopped early and its times "
+                                              "are too short"
+                                            : "";
+
+    if (count && arg_json) {
+        fprintf(stderr, text, name, count, plural, stopped);
+    } else if (count) {
+        ntk_buf_add_format(out, text, name, count, plural, stopped);
+    }
+}
+
 static int put(const struct ntk_side *before, const struct ntk_side *after)
 {
     struct ntk_comparison comparison;
@@ -121,6 +139,8 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     warn_of_machines(before, after, &out);
     warn_of_lacks(before, "BEFORE", &out);
     warn_of_lacks(after, "AFTER", &out);
+    warn_of_errors(before, "BEFORE", &out);
+    warn_of_errors(after, "AFTER", &out);
     note_executions(before, "BEFORE", &out);
     note_executions(after, "AFTER", &out);
     if (ntk_analysis_comparison(before->measures.items, before->measures.count,

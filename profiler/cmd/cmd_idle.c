@@ -306,7 +306,10 @@ int ntk_cmd_idle(int argc, char **argv)
     ntk_fs_raise_descriptor_limit(DESCRIPTORS); /* one descriptor for each library of a job */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    int ret = begin(&run, &err);
+    int ret = ntk_profile_can_put(arg_output, &err);
+    ret = ret < 0 ? ret : ntk_profile_can_put(arg_folded, &err);
+    ret = ret < 0 ? ret : ntk_profile_can_put(arg_pprof, &err);
+    ret = ret < 0 ? ret : begin(&run, &err);
     int code = run.code;
     ret = ret < 0 || run.count == 0 ? ret : observe(&run, &err);
     if (ret < 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profiler/analysis/device_errors.h"
 #include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/cmd/cmd.h"
@@ -28,6 +29,15 @@ static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
     ntk_buf_fini(&text);
 }
 
+static void note_errors(struct ntk_side *side, const struct ntk_trace *trace)
+{
+    struct ntk_device_errors errors;
+
+    ntk_analysis_device_errors(trace, &errors);
+    side->error_count += errors.count;
+    side->has_stopped = side->has_stopped || errors.has_stopped;
+}
+
 /* Collects the measures of an open capture. */
 static int measure(struct ntk_side *side, bool wants_units, const struct ntk_trace *trace,
                    struct ntk_measures *out)
@@ -40,6 +50,7 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
         uint64_t count = ntk_executions_count(trace);
         side->execution_count = count > side->execution_count ? count : side->execution_count;
         note_lacks(side, analyses->program);
+        note_errors(side, trace);
         ntk_progress_begin(&progress, "measuring");
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
                                     &analyses->costs, &progress, out,

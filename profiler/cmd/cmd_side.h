@@ -18,6 +18,8 @@ struct ntk_side {
     bool has_units;
     struct ntk_work_units units; /* units of the first execution, if requested */
     uint64_t execution_count;    /* number of executions in the capture with the most */
+    uint64_t error_count;        /* number of errors that the device recorded in all captures */
+    bool has_stopped;            /* one of these errors ended an execution */
     bool has_failed;             /* its message was printed */
     size_t lacking_count;        /* captures that lack records */
     char lacks[256];    /* description of the records that the first of these captures lacks */

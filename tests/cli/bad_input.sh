@@ -125,6 +125,12 @@ timeout "$patience" neuron-profile analyze -d traces joined >out 2>err </dev/nul
 row 1 "waits': not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
 [ ! -e o.ntff ] || complain "an empty capture was left"
 
+# Files that cannot be written are found before the observation, so before its process.
+for unwritable in "--output /nonexistent/x" "--folded /nonexistent/x" "--pprof ."; do
+    row 1 "cannot write '${unwritable#* }'" neuron-profile idle --pid 4194305 $unwritable
+done
+[ "$(ls -d *.tmp-* 2>/dev/null)" = "" ] || complain "a temporary file was left"
+
 # ---- a full disk ----
 if [ -c /dev/full ]; then
     OUT=/dev/full row 1 "cannot write to stdout" neuron-packager info good.neff

@@ -343,6 +343,21 @@ for failing in "nan 2 Scalar of core 0 at [0-9.]* us, pc 1 .nan.c:[0-9]*.: NaN w
     ends 0 neuron-profile view -s "$name.ntff" -n "$name.neff" --brief
     grep -A1 '^Findings' printed | grep -q "the device recorded $count error" || complain "$name: the brief summary lacks the errors"
 done
+# A comparison says so; an execution that stopped early is neither a baseline nor faster than one.
+ends 0 neuron-profile diff nan.ntff nan.ntff
+says printed 'AFTER: the device recorded 2 errors; neuron-profile show-session -e lists them'
+ends 0 neuron-profile baseline save nan.json nan.ntff
+for name in oob deadlock; do
+    ends 0 neuron-profile diff "$name.ntff" "$name.ntff"
+    says printed 'BEFORE: the device recorded 1 error, so an execution stopped early and its times are too short'
+    ends 0 neuron-profile diff --json "$name.ntff" "$name.ntff"
+    says err 'AFTER: the device recorded 1 error, so'
+    ends 1 neuron-profile baseline save "$name.json" "$name.ntff"
+    says err 'it cannot be a baseline'
+    [ ! -e "$name.json" ] || complain "$name: a baseline was written"
+    ends 1 neuron-profile baseline check nan.json "$name.ntff"
+    says err 'it cannot be compared with a baseline'
+done
 analyze 0 -s nan.ntff --to 100ns --json advice
 holds 'all(.advice[]; .id != "errors")'
 analyze 2
