@@ -411,7 +411,7 @@ static int print_schema(void)
     return ret < 0 ? ntk_log_failure(NULL, &err) : 0;
 }
 
-/* Returns 0, or the exit code for contradicting options. */
+/* Returns 0, or the exit code for conflicting options. */
 static int check_options(void)
 {
     struct ntk_err err = { 0 };

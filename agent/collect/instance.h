@@ -5,7 +5,7 @@
  * for the service.
  *
  * Requests are repeated until the service has answered all of them once, with growing pauses,
- * because the network of a starting machine may come up late. The answers are kept permanently.
+ * because the network of a starting machine may come up late. The responses are kept permanently.
  *
  * The requested paths are /latest/api/token, then the paths of the members of struct ntk_instance
  * below /latest/meta-data/. The service has no known path for the UltraServer.

@@ -4,8 +4,8 @@
  * in a separate one.
  *
  * The HTTP library takes 2.6 MB of memory, mostly for unused encryption, and never frees it. The
- * agent needs only ten answers in its lifetime, so it starts a short-lived copy of its program for
- * the requests.
+ * agent needs only ten responses in its lifetime, so it starts a short-lived copy of its program
+ * for the requests.
  *
  * Owner: plain data. Threads: any; ntk_instance_child_cancel() from any thread except the one in
  *        _ask.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pod_list - decodes the kubelet's answer about pods to rows: a container and one of its cores or
+ * pod_list - decodes the kubelet's response about pods to rows: a container and one of its cores or
  * devices.
  *
  * The name of a resource determines its kind: struct ntk_pod_resource. The plug-in's names of
@@ -29,7 +29,7 @@ extern "C" {
 #define NTK_POD_CORES_MAX 1024u
 #define NTK_POD_DEVICES_MAX 64u
 #define NTK_POD_ROWS_MAX 8192u /* more rows are skipped */
-/* Maximum size of an answer: the default of gRPC. */
+/* Maximum size of a response: the default of gRPC. */
 #define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define NTK_POD_RESOURCES_MAX 16
 #define NTK_POD_RESOURCE_BYTES 320

@@ -202,7 +202,7 @@ struct ntk_diag_message {
     struct ntk_diag_machine machine;
 };
 
-/* Stores the findings about cores for the collectors: wrong bytes without an error, or, if `all`
+/* Stores the findings about cores for the collectors: wrong bytes, but no error, or, if `all`
  * answers of a core are present and correct, that the core is healthy. */
 void ntk_diag_findings_keep(const struct ntk_diag *run, bool all);
 /* Collects the stored findings of the chosen cores, including this run, as input for their

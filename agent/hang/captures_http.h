@@ -12,7 +12,8 @@
  *                                       bytes from there on, at most NTK_CAPTURES_HTTP_BYTES
  *
  * Each capture is one run of 'neuron-profile trigger'; its output is stored in the same folder as
- * the agent's captures, within the same size limit. docs/formats/http-api.md documents the answers.
+ * the agent's captures, within the same size limit. docs/formats/http-api.md documents the
+ * responses.
  *
  * Owner:   create / destroy; the options are borrowed. Running captures are stopped.
  * Threads: the routes run on the server's two threads; destroy after the server.

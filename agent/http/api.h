@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api - answers queries to the database over HTTP: the answers of `neuron-monitor query` as JSON.
+ * api - answers queries to the database over HTTP: the results of `neuron-monitor query` as JSON.
  *
  *   /api/v1/<question>   latency executions errors memory cores processes series
  *   /api/v1/machine      version, stored spans, names of series
  *
- * Parameters and answers: docs/formats/http-api.md. All sizes are bounded. An error is {"error":
+ * Parameters and results: docs/formats/http-api.md. All sizes are bounded. An error is {"error":
  * one message} with a status of 400 or more.
  *
  * Owner:   create / destroy; the path is borrowed for that time.

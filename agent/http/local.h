@@ -8,7 +8,7 @@
  *                    only their segments
  *
  * Owner:   create / destroy; the path is borrowed.
- * Threads: put from one thread; the thread of the server sends answers.
+ * Threads: put from one thread; the thread of the server sends responses.
  */
 #ifndef NTK_AGENT_HTTP_LOCAL_H
 #define NTK_AGENT_HTTP_LOCAL_H
@@ -26,8 +26,8 @@ enum ntk_local_answer { NTK_LOCAL_DEVICES, NTK_LOCAL_RANKS, NTK_LOCAL_ANSWER_COU
 
 struct ntk_local_options {
     const char *path;
-    /* Provides current answers, or returns false: the server then answers 503 instead of an old
-     * report. If NULL, the server sends the last answer that was put. */
+    /* Provides current responses, or returns false: the server then answers 503 instead of an old
+     * report. If NULL, the server sends the last response that was put. */
     bool (*refresh)(void *ctx);
     void *refresh_ctx;
 };
@@ -38,7 +38,7 @@ struct ntk_local;
 int ntk_local_create(const struct ntk_local_options *options, struct ntk_local **out_local,
                      struct ntk_err *err);
 void ntk_local_destroy(struct ntk_local *local);
-/* Sets the answer from now on: a report as one line, which is copied. */
+/* Sets the response from now on: a report as one line, which is copied. */
 void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
                    const struct ntk_buf *line);
 

@@ -39,7 +39,7 @@ struct ntk_routes_options {
     const char *db_path;    /* NULL if there is no history */
     const struct ntk_captures_options *captures; /* for clients; NULL if they have no access */
     struct ntk_http_security *security;          /* NULL if unused */
-    struct ntk_outputs *outputs;                 /* their pages are part of the answers */
+    struct ntk_outputs *outputs;                 /* their pages are part of the responses */
     void (*refresh)(void *ctx); /* puts current ranks; if NULL, the last ranks are served */
     void *refresh_ctx;
 };

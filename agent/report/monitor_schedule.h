@@ -28,7 +28,7 @@ extern "C" {
 
 struct ntk_monitor_schedule;
 
-/* Minimum time that a report or page covers. Counters are read some milliseconds off the ends of a
+/* Minimum time that a report or page covers. Counters are read a few milliseconds off the ends of a
  * period, so the rates of a shorter period are wrong: one execution in one millisecond is a
  * thousand per second, and a core is busy for 0 or 100 %. */
 #define NTK_MONITOR_SHORTEST_NS (250 * NTK_NS_PER_MS)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kube_api - sends requests to a Kubernetes API server: finds its address and the client's
- * identity, and interprets answers.
+ * identity, and interprets responses.
  *
  * Inside a cluster no option is needed: the environment has the server, one file has the token of
  * the pod's service account (read for each request, because it is renewed), and another the CA
  * certificate.
  *
- * Owner:   create / destroy; the caller owns the document of an answer.
+ * Owner:   create / destroy; the caller owns the document of a response.
  * Threads: one at a time per api; cancel from any.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_KUBE_API_H
@@ -54,9 +54,9 @@ void ntk_kube_api_destroy(struct ntk_kube_api *api);
 void ntk_kube_api_cancel(struct ntk_kube_api *api);
 
 /*
- * Returns 0 and the object of a 2xx answer (out may be NULL). Otherwise returns a message with the
- * request and the server's reason, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG
- * (not an object), -EREMOTEIO (any other status), or an error of ntk_http_client_ask().
+ * Returns 0 and the object of a 2xx response (out may be NULL). Otherwise returns a message with
+ * the request and the server's reason, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403),
+ * -EBADMSG (not an object), -EREMOTEIO (any other status), or an error of ntk_http_client_ask().
  * *out_retry_ns: the pause that the server requests, or 0.
  */
 int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,

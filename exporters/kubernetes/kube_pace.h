@@ -39,7 +39,7 @@ uint64_t ntk_kube_pace_due_ns(const struct ntk_kube_pace *pace, uint64_t heartbe
                               uint64_t first_ns, bool in_haste);
 /* Returns true if a request is to be sent now; then clears is_wanted. */
 bool ntk_kube_pace_begin(struct ntk_kube_pace *pace, uint64_t due_ns, uint64_t now_ns);
-/* Updates the state after an answer (0 or more) or a failure; retry_ns: the pause that the server
+/* Updates the state after a response (0 or more) or a failure; retry_ns: the pause that the server
  * requests. */
 void ntk_kube_pace_end(struct ntk_kube_pace *pace, int result, uint64_t retry_ns, uint64_t now_ns);
 

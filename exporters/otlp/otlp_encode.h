@@ -73,7 +73,7 @@ struct ntk_otlp_buckets {
 void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
                            struct ntk_otlp_buckets *out);
 
-/* Reads the meaning of an answer; false if it is not of this kind. The text is truncated to fit,
+/* Reads the meaning of a response; false if it is not of this kind. The text is truncated to fit,
  * without control characters. */
 bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
                            char *text, size_t text_bytes);

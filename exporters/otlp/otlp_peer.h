@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * otlp_peer - describes a collector as the receiver of one signal: its configuration, the address
- * of requests over HTTP or gRPC, and the meaning of answers.
+ * of requests over HTTP or gRPC, and the meaning of responses.
  *
  * Owner:   the caller provides the storage, zeroed before _init; _fini frees the content, also
  *          after a failure.

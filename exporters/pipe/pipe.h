@@ -34,9 +34,9 @@ struct ntk_pipe_sink {
      * message). Must not return 0 if in_haste. NULL if there is nothing to send. */
     int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
-    /* The first reports precede the answer of the instance's metadata service. They wait for the
-     * report with the answer and also get it, so that names derived from the instance are the same
-     * from the first value on. */
+    /* The first reports precede the response of the instance's metadata service. They wait for the
+     * report with the response and also get it, so that names derived from the instance are the
+     * same from the first value on. */
     uint64_t instance_wait_ns; /* maximum wait; then they are sent without it. 0: no wait */
     /* for this wait and the steps of the drain; NULL for the system clock */
     const struct ntk_clock *clock;

@@ -35,7 +35,7 @@ struct ntk_push_receiver {
     const struct ntk_clock *clock; /* for pauses; borrowed; NULL for the system clock */
     bool puts_again;               /* same as in struct ntk_outbox_options */
     bool has_gzip;                 /* requests use gzip */
-    /* if an answer is too long: drop the request instead of retrying it */
+    /* if a response is too long: drop the request instead of retrying it */
     bool refuses_long_answers;
     /* Fills the request. The body is the message, unless this function sets another form; headers
      * end with NULL and have space for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message can never be

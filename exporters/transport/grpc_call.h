@@ -10,7 +10,7 @@
  *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it
  *   any other                                     refused
  *   none, with an HTTP status other than 200      as OTLP over HTTP (push_status)
- *   none, with 200                                again: the answer was truncated
+ *   none, with 200                                again: the response was truncated
  *
  * Source:  opentelemetry-proto docs/specification.md ("Failures" of OTLP/gRPC); gRPC over HTTP2.
  * Threads: any.
@@ -36,7 +36,7 @@ int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct n
 /* Appends the message of the first frame. Returns 0, -ENOMEM, -EBADMSG or -EMSGSIZE. A server may
  * compress its message if the request was compressed. */
 int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out);
-/* Fills result, pause and text of the answer. */
+/* Fills result, pause and text of the response. */
 void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
 /* Returns true if the server rejected the message itself, so that retrying is useless. */
 bool ntk_grpc_is_invalid(const struct ntk_http_answer *answer);

@@ -58,8 +58,8 @@ struct ntk_outbox_options {
     const char *name; /* name of the peer, in log lines and output_counts; borrowed */
     /* Unit of the caller's counts in messages, such as "samples"; NULL for "items"; borrowed */
     const char *items;
-    /* Sends one message; fills the answer, which is zeroed except for item_count. The function may
-     * wait, but must return soon after cancel(). */
+    /* Sends one message; fills the response, which is zeroed except for item_count. The function
+     * may wait, but must return soon after cancel(). */
     void (*send)(void *ctx, const void *bytes, size_t bytes_count,
                  struct ntk_outbox_answer *answer);
     void (*cancel)(void *ctx); /* called from another thread; NULL if send() never waits long */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_status - interprets the status of an answer to a pushed message.
+ * push_status - interprets the status of a response to a pushed message.
  *
  *   status            remote write 1.0   OTLP/HTTP 1
  *   200-299           sent               sent

@@ -39,7 +39,7 @@ void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_a
 void ntk_attach_models_unload(struct ntk_attach_models *models,
                               const struct ntk_attach_event *event);
 void ntk_attach_models_unload_all(struct ntk_attach_models *models, uint64_t at_ns);
-/* Takes an event of kind EXEC_BEGIN or EXEC_END. */
+/* Processes an event of kind EXEC_BEGIN or EXEC_END. */
 void ntk_attach_models_execute(struct ntk_attach_models *models,
                                const struct ntk_attach_event *event, uint16_t core,
                                uint16_t core_count);

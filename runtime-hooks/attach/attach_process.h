@@ -45,7 +45,7 @@ struct ntk_attach_process {
     /* Logical cores, in the order of the process's core numbers. */
     uint16_t cores[NTK_ATTACH_CORES];
     uint32_t core_count;
-    bool cores_guessed; /* the cores are a guess */
+    bool cores_guessed; /* the core assignment is a guess */
     bool is_async;      /* executions end after the calls that start them */
 };
 

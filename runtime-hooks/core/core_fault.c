@@ -257,13 +257,12 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if ((rule->fault.factor > 0) != (kinds[rule->fault.kind].measure == MEASURE_FACTOR)) {
         return refuse(err, copy,
-                      rule->fault.factor > 0
-                          ? "has a factor, which this kind of fault does not take"
-                          : "has no factor: use factor=F");
+                      rule->fault.factor > 0 ? "has a factor, but this kind of fault has none"
+                                             : "has no factor: use factor=F");
     }
     if ((rule->fault.time_ns > 0) != (kinds[rule->fault.kind].measure == MEASURE_TIME)) {
         return refuse(err, copy,
-                      rule->fault.time_ns > 0 ? "has a time, which this kind of fault does not take"
+                      rule->fault.time_ns > 0 ? "has a time, but this kind of fault has none"
                                               : "has no duration: use time=T");
     }
     if (rule->has_amount && !has_counter(rule->fault.kind)) {

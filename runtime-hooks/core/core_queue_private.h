@@ -29,7 +29,7 @@ struct ntk_core_crew {
     uint32_t driven_count;
     uint32_t idle_count;     /* number of sleeping workers that were not woken */
     uint32_t expected_count; /* number of workers that were woken or started and have not arrived */
-    uint32_t woken_count;    /* the part of expected_count that was woken */
+    uint32_t woken_count;    /* how many of expected_count were woken */
     bool is_shut;
     uint32_t worker_count, worker_count_max;
     pthread_t workers[];

@@ -31,7 +31,7 @@ struct rtd_config_value {
 struct rtd_config {
     struct rtd_config_value timeout_s, ninfer, io_data_host;
     struct rtd_config_value drops_capabilities;
-    /* These keys have no effect: this daemon reserves no pages and keeps no unpacked files. */
+    /* These keys have no effect: this daemon reserves no pages and stores no unpacked files. */
     struct rtd_config_value hugepages, model_cache_count;
     char unknown[RTD_CONFIG_TEXT_BYTES]; /* such as "a.b, c"; "" if none */
 };

@@ -19,7 +19,7 @@
  *                             sees this gives back what the slot holds, then clears pid
  *
  * Counters are changed with __atomic adds by any process (ntk_abi_add_shared). Counters with total,
- * present and peak follow the driver: total is the current sum (memory) or the sum of all time
+ * present and peak follow the driver: total is the current sum (memory) or the sum since the start
  * (counts), present the last change, peak the highest total.
  *
  * docs/formats/soft-state.md has the layout as tables. Plain C11, C17, C++17.

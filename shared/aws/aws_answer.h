@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_answer - parses service answers: temporary keys as JSON or XML, times, errors. Pure.
+ * aws_answer - parses service responses: temporary keys as JSON or XML, times, errors. Pure.
  *
  * Owner:   ntk_aws_keys_fini() frees; a zeroed struct has no keys.
  * Threads: any; plain data.

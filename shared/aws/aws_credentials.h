@@ -35,7 +35,7 @@ struct ntk_http_question;
 
 #define NTK_AWS_RENEW_SECONDS 900u
 #define NTK_AWS_RETRY_SECONDS 60u
-/* The limit for an endpoint's answer. */
+/* The limit for an endpoint's response. */
 #define NTK_AWS_ANSWER_BYTES_MAX ((size_t)128 * 1024)
 
 /* The calls by which the finder reaches the outside world. */

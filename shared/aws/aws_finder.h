@@ -3,8 +3,8 @@
  * aws_finder - shared by the files of aws_credentials: the finder's state and the places where keys
  * may be.
  *
- * A place answers 1 (the keys are set), 0 (nothing there) or negative with a message. The answer of
- * a service stays in the finder until the next request; aws_credentials.c wipes it.
+ * A place answers 1 (the keys are set), 0 (nothing there) or negative with a message. The response
+ * of a service stays in the finder until the next request; aws_credentials.c wipes it.
  *
  * Owner:   the caller frees texts of out_ parameters with free(); the finder is owned by
  *          aws_credentials.c.
@@ -33,7 +33,7 @@ struct ntk_aws_credentials {
 /* In aws_credentials.c. An empty variable counts as not set. */
 const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *name);
 bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name);
-/* Returns 0 if the answer, in c->answer, has a 2xx status; else -EBADMSG with the status in the
+/* Returns 0 if the response, in c->answer, has a 2xx status; else -EBADMSG with the status in the
  * message. */
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err);

@@ -49,16 +49,16 @@ char *ntk_aws_service_url_make(const struct ntk_aws_service *service, const char
 
 struct ntk_aws_reply {
     enum ntk_aws_verdict verdict;
-    long status;                         /* HTTP status of the answer */
+    long status;                         /* HTTP status of the response */
     char code[NTK_AWS_ERROR_CODE_BYTES]; /* AWS code of the error; "" if none */
     uint64_t pause_ns;                   /* pause requested by the service; 0 if none */
 };
 
-/* Signs and sends a request; a second time if the service rejects keys or time. The call sets region,
- * service, keys and time of the request. 0 with a reply, and with status and error as the message
- * unless it is TAKEN. Negative if there is no answer: -ECANCELED, or the reason; the verdict is then
- * AGAIN if the request could not be delivered, or REFUSED if it could not be built, for example
- * without keys. The region must be known. */
+/* Signs and sends a request; a second time if the service rejects keys or time. The call sets
+ * region, service, keys and time of the request. 0 with a reply, and with status and error as the
+ * message unless it is TAKEN. Negative if there is no response: -ECANCELED, or the reason; the
+ * verdict is then AGAIN if the request could not be delivered, or REFUSED if it could not be built,
+ * for example without keys. The region must be known. */
 int ntk_aws_service_call(struct ntk_aws_service *service, const struct ntk_aws_post *request,
                          uint64_t timeout_ns, struct ntk_aws_reply *out_reply, struct ntk_err *err);
 /* A waiting call returns soon, and nothing more is sent. */

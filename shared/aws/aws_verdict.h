@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_verdict - decides how to react to a service's answer. Pure. Threads: any.
+ * aws_verdict - decides how to react to a service's response. Pure. Threads: any.
  */
 #ifndef NTK_SHARED_AWS_AWS_VERDICT_H
 #define NTK_SHARED_AWS_AWS_VERDICT_H
@@ -15,7 +15,7 @@ extern "C" {
 
 struct ntk_http_answer;
 
-/* Reaction to a service's answer. */
+/* Reaction to a service's response. */
 enum ntk_aws_verdict {
     NTK_AWS_TAKEN,
     NTK_AWS_AGAIN,   /* retry later */

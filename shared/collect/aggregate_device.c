@@ -351,7 +351,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     }
 }
 
-/* Passes the judge the work of processes on cores that they owned. */
+/* Passes the work of processes on cores that they owned to the judge. */
 static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_health_time now = { snapshot->monotonic_ns, snapshot->realtime_ns };

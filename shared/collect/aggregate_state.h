@@ -328,7 +328,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 
 /* Which facts about a core and its latency the process's segment reports: enum ntk_core_has. */
 uint32_t ntk_aggregate_believed_of_segment(const struct ntk_ring_process *process);
-/* Takes the tree's counts since the last reading. */
+/* Adds the tree's counts since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);
 /* At the end of a period, in this order: removes impossible counts of the tree, then copies the

@@ -60,7 +60,7 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL if out of memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* Takes the current devices; called repeatedly. is_new: the tree is not the previous one. After
+/* Sets the current devices; called repeatedly. is_new: the tree is not the previous one. After
  * NTK_HEALTH_LOST_NS, missing devices of a driver become unknown; those of a removed software
  * machine are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
@@ -75,7 +75,7 @@ void ntk_health_reading(struct ntk_health *health, const struct ntk_device_readi
                         unsigned int read, bool counts_from_zero, bool beats,
                         struct ntk_health_time now);
 
-/* Takes all findings of diagnoses that still hold; a core that is no longer listed is healthy. */
+/* Sets all findings of diagnoses that still hold; a core that is no longer listed is healthy. */
 void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *findings,
                          size_t count, struct ntk_health_time now);
 

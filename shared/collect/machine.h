@@ -26,7 +26,7 @@ struct ntk_machine_answer {
 };
 
 struct ntk_machine_answer ntk_machine_of_tree(const struct ntk_device_tree *tree);
-/* Takes the instance type that a process reports. */
+/* Records the instance type that a process reports. */
 void ntk_machine_hear(struct ntk_machine_answer *answer, const char *type);
 
 #ifdef __cplusplus

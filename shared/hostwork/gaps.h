@@ -41,7 +41,7 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
                         struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err);
 /* Discards everything before this moment, because a sampler takes a while to start. */
 void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns);
-/* Takes the new events. Returns whether a core of the process is idle now. */
+/* Reads the new events. Returns whether a core of the process is idle now. */
 bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps);
 /* Writes gaps, marks and collective operations to the records. *out_cores is the number of the
  * process's cores. */

@@ -157,7 +157,7 @@ struct ntk_host_records {
     struct ntk_vec slices;       /* elements are struct ntk_host_slice, in any order */
     struct ntk_vec samples;      /* elements are struct ntk_host_sample, in any order */
     struct ntk_host_stacks stacks;
-    uint64_t events;     /* events that the sampler took */
+    uint64_t events;     /* events that the sampler read */
     uint64_t lost;       /* events for which there was no room */
     uint64_t unknown_ns; /* time for which executions were lost, which is neither idle nor held */
     uint64_t stacks_skipped; /* stacks not copied because there were too many per second */

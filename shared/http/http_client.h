@@ -3,12 +3,12 @@
  * http_client - sends requests to one HTTP server at a time.
  *
  * A client keeps its connections (except those of HTTP/2), so use one per peer for repeated
- * requests. Limits apply to the time to connect, the total time and the size of the answer. A
- * redirect is an ordinary answer and never followed, which protects credentials. No proxy is used
+ * requests. Limits apply to the time to connect, the total time and the size of the response. A
+ * redirect is an ordinary response and never followed, which protects credentials. No proxy is used
  * for link-local addresses and Unix sockets; otherwise the environment's proxy (http_proxy ...) is
  * used.
  *
- * Owner:   create / destroy; the caller owns the answer, ntk_http_answer_fini() frees.
+ * Owner:   create / destroy; the caller owns the response, ntk_http_answer_fini() frees.
  * Threads: one at a time per client; ntk_http_client_cancel() from any.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CLIENT_H
@@ -40,7 +40,7 @@ struct ntk_http_question {
     size_t body_bytes;
     uint64_t connect_ns; /* time to connect; 0: NTK_HTTP_CONNECT_NS */
     uint64_t timeout_ns; /* total time; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: no limit (for a feed) */
-    uint64_t head_ns;    /* time until the answer begins; 0: the total time */
+    uint64_t head_ns;    /* time until the response begins; 0: the total time */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; ignored with on_bytes */
     const char *unix_socket_path; /* NULL: TCP; otherwise the URL's host is only a name */
     /* HTTP/2 for gRPC, negotiated under TLS, otherwise from the first byte; uses a new
@@ -56,14 +56,14 @@ struct ntk_http_question {
     const char *key_file;  /* PEM file with the key of cert_file; NULL: the same file */
     bool is_insecure;      /* do not check the server's identity */
     bool no_proxy;         /* connect directly, ignoring the environment's proxy */
-    /* Takes the body of a 2xx answer in pieces instead of answer.body; returning false stops the
+    /* Receives a 2xx body in pieces instead of answer.body; returning false stops the
      * request with -ECANCELED. */
     bool (*on_bytes)(const void *bytes, size_t bytes_count, void *ctx);
     void *ctx;
 };
 
 struct ntk_http_answer {
-    long status;             /* HTTP status; 0: no answer */
+    long status;             /* HTTP status; 0: no response */
     uint64_t retry_after_ns; /* from Retry-After, seconds or a date, at most an hour; 0: none */
     bool is_sent;        /* the peer may have received the whole request in spite of the error */
     struct ntk_buf head; /* headers and trailers as "Name: value\n" lines, names in lower case */
@@ -76,9 +76,9 @@ void ntk_http_client_destroy(struct ntk_http_client *client);
 /* Makes the current request, or the next one, end soon with -ECANCELED. */
 void ntk_http_client_cancel(struct ntk_http_client *client);
 
-/* Sends the request and fills the answer, which is emptied first. Returns 0 for any status;
+/* Sends the request and fills the response, which is emptied first. Returns 0 for any status;
  * otherwise a message with the URL (without its query) and -ECONNREFUSED, -ETIMEDOUT, -EMSGSIZE
- * (answer too long), -ECANCELED, -EINVAL (invalid URL) or -EIO (any other error, such as an
+ * (response too long), -ECANCELED, -EINVAL (invalid URL) or -EIO (any other error, such as an
  * unreadable token). */
 int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err);

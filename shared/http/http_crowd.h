@@ -26,7 +26,7 @@
 
 struct ntk_http_crowd_row {
     bool is_used;
-    bool is_answered; /* its request is complete, but its answer is not */
+    bool is_answered; /* its request is complete, but its response is not */
     bool is_leaving;
     int fd;
     uint64_t since; /* sequence number of the time since which it waits for a request */

@@ -36,7 +36,7 @@ struct http_job {
     const struct ntk_http_route *route;
     const struct ntk_http_upload *upload; /* upload with complete data */
     void *upload_state;                   /* NULL: the upload was rejected */
-    bool is_answered;                     /* the upload's answer is complete */
+    bool is_answered;                     /* the upload's response is complete */
     struct ntk_http_response answer;
     char *user;
     char *password;
@@ -68,14 +68,14 @@ struct ntk_http_server {
 size_t http_request_host_count(const struct ntk_http_request *request);
 /* Gets the length of the body; false if the client does not send it. */
 bool http_request_length_get(const struct ntk_http_request *request, uint64_t *out_count);
-/* Returns true if the connection must be closed. The library closes a connection without an answer
+/* Returns true if the connection must be closed. The library closes a connection without a response
  * if the request head leaves no memory for one, so a request that is too large is answered here
  * first. */
 bool http_request_is_cut_off(const struct ntk_http_request *request, bool is_too_long);
 
 /* http_answer.c */
 
-/* Fills the answer with a status of 400 or above and its text. */
+/* Fills the response with a status of 400 or above and its text. */
 void http_refuse(struct ntk_http_response *answer, int status);
 /* Takes ownership of the body. */
 enum MHD_Result http_answer_send(struct ntk_http_server *server, struct MHD_Connection *connection,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_feed - implements the feeds of http_server.h, which are endless answers of lines.
+ * http_feed - implements the feeds of http_server.h, which are endless responses of lines.
  *
  * Owner:   the server creates and frees feeds, microhttpd the readers.
  * Threads: publish from any; a feed's lock protects its readers.
@@ -33,7 +33,7 @@ struct ntk_http_feed {
 
 /* Returns NULL if out of memory. */
 struct ntk_http_feed *ntk_http_feed_make(const char *content_type);
-/* Makes an answer that is a new reader of the feed; NULL if out of memory. */
+/* Makes a response that is a new reader of the feed; NULL if out of memory. */
 struct MHD_Response *ntk_http_feed_response(struct ntk_http_feed *feed,
                                             struct MHD_Connection *connection);
 /* Ends every reader, so that no connection stays suspended when the daemon stops. */

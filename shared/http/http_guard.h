@@ -47,7 +47,7 @@ void ntk_http_guard_destroy(struct ntk_http_guard *guard);
 /* Returns true if this Host (with or without a port) is accepted. */
 bool ntk_http_guard_knows(const struct ntk_http_guard *guard, const char *host);
 
-/* Returns true if the request is accepted. Otherwise fills the answer; the guard owns its texts
+/* Returns true if the request is accepted. Otherwise fills the response; the guard owns its texts
  * until the next call. secure: the connection is encrypted. */
 bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_request *request,
                           uint16_t port, bool secure, struct ntk_http_response *answer);

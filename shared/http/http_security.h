@@ -49,14 +49,14 @@ enum ntk_http_client_auth
 ntk_http_security_client_auth_get(const struct ntk_http_security *security);
 
 /* Returns 0 if the request is accepted; 1 if the password must be computed; else the status of the
- * answer: 401, 429 or 500. Name and password are NULL if the client sent none. */
+ * response: 401, 429 or 500. Name and password are NULL if the client sent none. */
 int ntk_http_security_check(struct ntk_http_security *security, const char *user,
                             const char *password);
 /* Computes the password after a check that returned 1, with the same name and password. Returns 0
  * or 401. Takes as long as a bcrypt. */
 int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
                               const char *password);
-/* Calls a function for each header that belongs into all answers. */
+/* Calls a function for each header that belongs into all responses. */
 void ntk_http_security_headers_each(struct ntk_http_security *security,
                                     void (*call)(const char *name, const char *value, void *ctx),
                                     void *ctx);

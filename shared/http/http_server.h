@@ -4,7 +4,7 @@
  *
  * One internal thread serves all connections, so a handler must be quick: it returns a prepared
  * body, or creates a small one. Bodies are immutable and reference-counted, so a page that is built
- * once per period is never copied. A feed is an endless answer: every published line is sent to
+ * once per period is never copied. A feed is an endless response: every published line is sent to
  * every client that reads the feed; a slow client loses whole lines, never parts.
  *
  * A slow handler (a database query) belongs in slow_routes: a second thread runs these handlers,
@@ -42,7 +42,7 @@ extern "C" {
 #define NTK_HTTP_URI_BYTES (8 * 1024) /* a longer path, including its parameters, gets status 414 */
 #define NTK_HTTP_PARAMETERS_MAX 64    /* more parameters after the '?' get status 414 */
 #define NTK_HTTP_FEED_LINES 16        /* lines that wait per reader of a feed; more are dropped */
-#define NTK_HTTP_SLOW_MAX 32          /* slow answers that wait; more requests get status 503 */
+#define NTK_HTTP_SLOW_MAX 32          /* slow responses that wait; more requests get status 503 */
 #define NTK_HTTP_PASSWORDS_MAX 16     /* passwords that wait to be computed; more get status 429 */
 #define NTK_HTTP_PASSWORDS_OF_ONE 2   /* the same for each peer */
 /* After a wrong password, the thread pauses for this many times the duration of the computation. */
@@ -53,7 +53,7 @@ struct ntk_http_security;
 struct ntk_http_server;
 struct ntk_http_request; /* valid only inside a handler */
 
-/* Bytes that several answers share. */
+/* Bytes that several responses share. */
 struct ntk_http_body;
 
 /* Takes the bytes of buf, which is empty afterwards. Returns NULL if out of memory; buf is then
@@ -85,11 +85,11 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
 struct ntk_http_feed;
 
-/* Content that is generated while it is sent, for an answer that is too large to keep in memory.
+/* Content that is generated while it is sent, for a response that is too large to keep in memory.
  * Not allowed in slow routes. */
 struct ntk_http_source {
     /* Appends the next part to out. Returns 1 if more parts follow; 0 if it was the last part;
-     * negative to cut the answer off, so that the client sees that it is incomplete. Runs on the
+     * negative to cut the response off, so that the client sees that it is incomplete. Runs on the
      * server's thread. */
     int (*next)(void *ctx, struct ntk_buf *out);
     void (*end)(void *ctx); /* called once, even if the client disconnected before */
@@ -110,12 +110,12 @@ struct ntk_http_response {
     const char *authenticate;   /* value of WWW-Authenticate */
     struct ntk_http_body *body; /* a reference, which the server takes */
     const char *text;           /* static text */
-    struct ntk_http_feed *feed; /* an endless answer; created on the same server */
+    struct ntk_http_feed *feed; /* an endless response; created on the same server */
     struct ntk_http_source source;
 };
 
-/* Sets the bytes of buf as content; buf is empty afterwards. If out of memory, the answer is status
- * 500. */
+/* Sets the bytes of buf as content; buf is empty afterwards. If out of memory, the response is
+ * status 500. */
 void ntk_http_response_put(struct ntk_http_response *response, struct ntk_buf *buf);
 
 typedef void (*ntk_http_handler)(const struct ntk_http_request *request,
@@ -132,12 +132,12 @@ struct ntk_http_route {
 struct ntk_http_upload {
     const char *path; /* exact path */
     /* Called before the body; the client must send its length (otherwise 411). Returns the upload,
-     * or NULL after filling the answer; in that case the body is read and discarded. */
+     * or NULL after filling the response; in that case the body is read and discarded. */
     void *(*begin)(const struct ntk_http_request *request, uint64_t bytes_count,
                    struct ntk_http_response *response, void *ctx);
     /* Called for each part, on the server's thread. finish reports failures. */
     void (*take)(void *upload, const void *bytes, size_t bytes_count);
-    /* Called after the whole body. Fills the answer, like a slow route. */
+    /* Called after the whole body. Fills the response, like a slow route. */
     void (*finish)(void *upload, struct ntk_http_response *response);
     /* Called at the end, even if the client disconnected before; on either thread. */
     void (*end)(void *upload);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_source - implements struct ntk_http_source: an answer that is generated while it is sent.
+ * http_source - implements struct ntk_http_source: a response that is generated while it is sent.
  *
  * Owner:   the response ends the source; if there is no response (NULL), the source has been ended,
  *          too.

@@ -3,7 +3,7 @@
  * http_transfer - one request on one libcurl handle; http_client runs one at a time, http_many
  * several.
  *
- * Owner:   init / fini; begin / end enclose a request, which must live as long as its answer.
+ * Owner:   init / fini; begin / end enclose a request, which must live as long as its response.
  * Threads: one at a time.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_TRANSFER_H
@@ -22,7 +22,7 @@ struct http_transfer {
     size_t sent_bytes; /* bytes of the request's body passed to the connection */
     uint64_t begin_ns; /* monotonic start time */
     bool has_head;
-    bool is_too_late; /* the answer began too late */
+    bool is_too_late; /* the response began too late */
     bool is_too_long;
     bool is_stopped; /* stopped by on_bytes */
     char error[CURL_ERROR_SIZE];
@@ -31,8 +31,8 @@ struct http_transfer {
 /* Returns 0 or -ENOMEM. */
 int http_transfer_init(struct http_transfer *transfer);
 void http_transfer_fini(struct http_transfer *transfer);
-/* Empties the answer and sets up the handle. Returns a negative value as in ntk_http_client_ask():
- * then _end() must not be called. */
+/* Empties the response and sets up the handle. Returns a negative value as in
+ * ntk_http_client_ask(): then _end() must not be called. */
 int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err);
 /* Ends the request. The handle must have been removed from its multi handle. code

@@ -631,7 +631,7 @@ struct ntk_runtime_sample {
     /* runs on software cores, for which engines, FLOPs and device latency are known */
     bool software;
     enum ntk_hooks_kind hooks;
-    bool cores_guessed; /* the process's cores are unknown: the listed cores are a guess */
+    bool cores_guessed; /* the process's cores are unknown: the listed ones are guessed */
     enum ntk_executions_counted executions_counted;
     bool ended;            /* this is its last snapshot: last differences, memory 0 */
     bool killed;           /* ended without closing its runtime */

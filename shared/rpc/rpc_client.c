@@ -116,7 +116,7 @@ static bool await(struct call *call, char *tag)
                .success != 0;
 }
 
-/* Starts to receive the service's answer and its final status. */
+/* Starts to receive the service's response and its final status. */
 static bool answer_start(struct call *call)
 {
     grpc_op ops[] = { { .op = GRPC_OP_RECV_INITIAL_METADATA },
@@ -190,7 +190,7 @@ static int failure_of(const struct call *call, struct ntk_err *err)
     return ret;
 }
 
-/* Takes the answer after the last request was sent. */
+/* Receives the response after the last request was sent. */
 static int answer_take(struct call *call, const ProtobufCMessageDescriptor *type,
                        ProtobufCMessage **out_reply, struct ntk_err *err)
 {

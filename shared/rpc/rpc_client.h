@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_client - calls a gRPC service and waits for the answer: transport only, for any messages.
+ * rpc_client - calls a gRPC service and waits for the response: transport only, for any messages.
  *
  * Errors:  -ECONNREFUSED no server answers (tried twice, like the daemon's clients), -ENOSYS the
  *          method is unknown, -ETIMEDOUT, -ENOMEM, -EPROTO for other errors: each with a message.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_daemon - calls the first generation's runtime daemon. Its answers have a separate status,
+ * rpc_daemon - calls the first generation's runtime daemon. Its responses have a separate status,
  * which becomes an error message here.
  *
  * Owner:   the caller frees replies with protobuf_c_message_free_unpacked().
@@ -15,7 +15,7 @@
 
 /* Makes one call; the caller frees *out_reply (may be NULL) with
  * protobuf_c_message_free_unpacked(). what, such as "cannot start model 3", precedes the message if
- * the answer contains an error: -EIO. */
+ * the response contains an error: -EIO. */
 int ntk_rpc_daemon_call(struct ntk_rpc_client *client, const char *path,
                         const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type,
                         const char *what, ProtobufCMessage **out_reply, struct ntk_err *err);

@@ -61,7 +61,7 @@ const struct ntk_rpc_method *ntk_rpc_call_method_get(const struct ntk_rpc_call *
 /* The handler's data for the call; initially NULL. */
 void *ntk_rpc_call_own_get(const struct ntk_rpc_call *call);
 void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own);
-/* A number for the handler, such as the id that its answer reports; initially 0. */
+/* A number for the handler, such as the id that its response reports; initially 0. */
 uint64_t ntk_rpc_call_note_get(const struct ntk_rpc_call *call);
 void ntk_rpc_call_note_set(struct ntk_rpc_call *call, uint64_t note);
 /* Only in `gone`: whether the client cancelled, or was lost, before the last message was sent. */

@@ -64,7 +64,7 @@ bool ntk_store_reader_health_get(const char *boot_id, uint32_t device,
                                  struct ntk_health_stored *out, void *ctx);
 
 /*
- * Reads all counts of executions and cores of all time as one period: a runtime per tag
+ * Reads the cumulative counts of executions and cores as one period: a runtime per tag
  * (by_process: per process), the machine's cores, the sums. For counters that must continue from
  * these values. Returns -ENODATA if there are none. The caller destroys the snapshot.
  */
@@ -327,7 +327,7 @@ struct ntk_store_rank {
     bool has_wait; /* false: unknown, as around another runtime */
     uint64_t wait_ns;
     uint64_t core_busy_ns;
-    uint64_t last_sequence; /* number of the last operation of all time */
+    uint64_t last_sequence; /* number of the last operation ever recorded */
     /* verdicts on the rank in the step, such as "slow core, broke lost"; NULL: none */
     const char *verdicts;
 };

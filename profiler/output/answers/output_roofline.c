@@ -142,8 +142,8 @@ void ntk_output_roofline_text(const struct ntk_program *program,
 
     ceilings_text(program->trace, roofline, out);
     ntk_buf_add_text(out, program->has_layers
-                              ? "Layers: TIME is the part of the critical path, and "
-                                "the work is that of the layer's instructions\n"
+                              ? "Layers: TIME is the part of the critical path, and the "
+                                "work is the sum over the layer's instructions\n"
                               : "");
     list_text(program, "LAYER", &roofline->total, program->has_layers ? &roofline->layers : &none,
               out);

@@ -31,7 +31,7 @@ function pathText(row) {
 }
 
 function changesTable(found) {
-  return table([['Change', true], ['Execution'], ['Gain'], ['Share of the execution'], ['Lower bound'], ['set by', true], ['Critical path then', true]], found.changes.map((row) => ({
+  return table([['Change', true], ['Execution'], ['Gain'], ['Share of the execution'], ['Lower bound'], ['set by', true], ['New critical path', true]], found.changes.map((row) => ({
     cells: [{ text: words(row.change), title: `neuron-profile analyze what-if --what-if ${row.change}` }, time(row.total_ns), time(row.gain_ns), bar(row.gain_ratio, share(row.gain_ratio), `${share(row.gain_ratio)} of the execution`),
       time(row.least_ns), row.bound, pathText(row)],
   })));

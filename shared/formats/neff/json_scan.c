@@ -300,5 +300,5 @@ bool ntk_json_scan_end(struct ntk_json_scan *scan)
 {
     return peek(scan) == 0 && scan->position == scan->count && !scan->error
                ? true
-               : ntk_json_scan_fail(scan, "text after the JSON");
+               : ntk_json_scan_fail(scan, "unexpected text after the JSON document");
 }

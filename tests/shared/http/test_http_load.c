@@ -282,7 +282,7 @@ static void make_config(const char *path)
     assert_int_equal(ntk_fs_write(path, text, (size_t)count, NULL), 0);
 }
 
-static void wrong_passwords_are_rate_limited_and_delay_no_other_clients(void **state)
+static void wrong_passwords_are_rate_limited_and_do_not_delay_other_clients(void **state)
 {
     static const char mine[] = "Authorization: Basic bWU6czNjcmV0\r\n";
     char *folder = test_scratch_create();
@@ -389,8 +389,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(clients_with_wrong_passwords_do_not_displace_other_clients,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_passwords_are_rate_limited_and_delay_no_other_clients,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            wrong_passwords_are_rate_limited_and_do_not_delay_other_clients, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopping_server_answers_waiting_requests, set_up,
                                         tear_down),
     };

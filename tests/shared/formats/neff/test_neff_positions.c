@@ -340,7 +340,7 @@ static void damaged_debug_trees_are_reported_with_member_and_offset(void **state
         { "[{\"info\": [{\"inst\": {\"line\": -1}}]}]",
           "not an integer or is out of range (at byte 29)" },
         { "[{\"info\": [{\"inst\": {\"line\": 4294967296}}]}]", "out of range" },
-        { "[{\"info\": [] }] x", "text after the JSON" },
+        { "[{\"info\": [] }] x", "unexpected text after the JSON document" },
         { "[{\"info\": [],}]", "expected a string" },
         { "[{\"info\": [{\"inst\": {\"name\": \"a\\q\"}}]}]", "invalid escape in a string" },
         { "[{\"other\": [1, [2, }]", "expected a value" },
