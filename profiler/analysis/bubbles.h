@@ -11,7 +11,7 @@
  * queue or one operation are one cause. Beyond NTK_BUBBLE_CAUSES_MAX causes, new causes have
  * neither operation nor queue.
  *
- * Errors: -ENOMEM, or -ENODATA if the capture does not record the length of the execution.
+ * Errors:  -ENOMEM, or -ENODATA if the capture does not record the length of the execution.
  *
  * Owner:   the caller provides the storage of the result; ntk_bubbles_fini() frees its content. The
  *          program owns names of queues.

@@ -14,7 +14,7 @@
  * instruction that starts it runs.
  *
  * Cores with unknown ranges (chip_access.h) have no rows. Memory does not grow with the capture.
- * Errors: -ENOMEM, or the result of put.
+ * Errors:  -ENOMEM, or the result of put.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_USAGE_H
 #define NTK_PROFILER_ANALYSIS_CHIP_USAGE_H

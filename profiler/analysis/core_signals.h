@@ -9,7 +9,7 @@
  * address was written as often as the semaphore changed, and never later than the change, then the
  * k-th change was made by the k-th write. In any other case the maker is unknown.
  *
- * Errors: -ENOMEM.
+ * Errors:  -ENOMEM.
  * Owner:   the caller provides the storage; ntk_core_signals_fini() frees the content, and accepts
  *          a zeroed struct.
  */

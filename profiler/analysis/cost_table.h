@@ -6,7 +6,7 @@
  * group), path_ps is the group's part of the critical path. EVENT_SEMAPHORE is counted, but not its
  * time. Layers also have the span from first start to last end.
  *
- * Errors: -ENOMEM.
+ * Errors:  -ENOMEM.
  *
  * Owner:   the caller provides the storage of the result; ntk_cost_table_fini() frees its content.
  */

@@ -18,8 +18,8 @@
  * Points are computed by steps.h. Errors: -errno of a sorter or a list, -ENOMEM, or the result of
  * put.
  *
- * Owner: the caller provides the storage, which needs no freeing; the transfers are borrowed.
- *        Threads: any.
+ * Owner:   the caller provides the storage, which needs no freeing; the transfers are borrowed.
+ * Threads: any.
  */
 #ifndef NTK_PROFILER_ANALYSIS_COUNTERS_H
 #define NTK_PROFILER_ANALYSIS_COUNTERS_H

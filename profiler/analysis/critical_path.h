@@ -12,8 +12,8 @@
  * in exactly one step, so the steps and each table of shares add up to the execution. Speeding up
  * anything off the path does not shorten the execution. docs/formats/analyses.md has the full rule.
  *
- * Errors: -ENODATA if the capture does not record the length of the execution, or -errno of a long
- * list.
+ * Errors:  -ENODATA if the capture does not record the length of the execution, or -errno of a
+ *          long list.
  *
  * Owner:   the caller provides the storage of the result; ntk_critical_path_fini() frees its
  *          content.

@@ -10,7 +10,7 @@
  * most 4 bytes are semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet is
  * significant, below NTK_DMA_POOR_BYTES it dominates.
  *
- * Errors: -ENOMEM.
+ * Errors:  -ENOMEM.
  *
  * Owner:   the caller provides the storage of the result; ntk_dma_efficiency_fini() frees its
  *          content.

@@ -15,7 +15,8 @@
  *
  * A part of an execution has 0 of all; without counts of slots, instructions are 0.
  *
- * Errors: -ENOMEM. Threads: any.
+ * Errors:  -ENOMEM.
+ * Threads: any.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DROPPED_H
 #define NTK_PROFILER_ANALYSIS_DROPPED_H

@@ -26,8 +26,8 @@
  * Limits: one plain token needs NTK_FOLD_SINGLES in a row. If a body starts in the same way as it
  * ends, its iterations may be found shifted.
  *
- * Owner: the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
- *        Threads: one.
+ * Owner:   the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
+ * Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_FOLD_H
 #define NTK_PROFILER_ANALYSIS_FOLD_H

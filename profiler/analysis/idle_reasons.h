@@ -8,7 +8,7 @@
  * until the change that released it, then issue; an instruction that waits while it runs is issued
  * first and then waits.
  *
- * Errors: -ENOMEM, or -ENODATA if the capture does not record the length of the execution.
+ * Errors:  -ENOMEM, or -ENODATA if the capture does not record the length of the execution.
  *
  * Owner:   the caller provides the storage of the result; ntk_idle_reasons_fini() frees its
  *          content.

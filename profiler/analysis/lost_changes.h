@@ -17,7 +17,7 @@
  * earlier than its maker, its core lost instructions or packets, or the trace is a part of the
  * execution.
  *
- * Errors: -errno of a long list.
+ * Errors:  -errno of a long list.
  * Owner:   the caller provides the storage; ntk_lost_changes_fini() frees the content, and accepts
  *          a zeroed struct.
  */

@@ -4,7 +4,8 @@
  * one for each kind of ring without a name.
  *
  * Owner:   the caller provides the storage; _fini frees the content. Names are borrowed from the
- *          capture. Threads: immutable after _init.
+ *          capture.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_QUEUE_NAMES_H
 #define NTK_PROFILER_ANALYSIS_QUEUE_NAMES_H

@@ -24,8 +24,9 @@
  * long
  *       list of instances. The same trace has always the same regions.
  *
- * Errors: -errno as for ntk_long_list_err_set(). Owner: the caller provides the storage; _fini
- * frees the content, and accepts a zeroed struct. The program is borrowed.
+ * Errors:  -errno as for ntk_long_list_err_set().
+ * Owner:   the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
+ *          The program is borrowed.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGIONS_H
 #define NTK_PROFILER_ANALYSIS_REGIONS_H

@@ -15,8 +15,8 @@
  * a region is started by its engine (or its core, for a region of the whole core) while an instance
  * runs; the work of a line is started by its instructions.
  *
- * Errors: -ENOMEM, -errno of a long list, or -ENODATA if machine, work, bytes or the length of the
- * execution is unknown.
+ * Errors:  -ENOMEM, -errno of a long list, or -ENODATA if machine, work, bytes or the length of the
+ *          execution is unknown.
  *
  * Owner:   the caller provides the storage of the result; ntk_roofline_fini() frees its content.
  *          The program is borrowed for names of layers and files.

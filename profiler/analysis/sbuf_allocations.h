@@ -11,7 +11,7 @@
  * first writer.
  *
  * Cores with unknown ranges (chip_access.h) have no rows. Memory does not grow with the capture.
- * Errors: -ENOMEM, -errno of a sorter, or the result of put.
+ * Errors:  -ENOMEM, -errno of a sorter, or the result of put.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SBUF_ALLOCATIONS_H
 #define NTK_PROFILER_ANALYSIS_SBUF_ALLOCATIONS_H

@@ -9,8 +9,9 @@
  * the memory of a sorter.
  *
  * Errors:  -errno of a sorter, or the result of put.
- * Owner:  the caller provides the storage; ntk_steps_fini() frees the content, also after a failed
- *         add. Threads: one.
+ * Owner:   the caller provides the storage; ntk_steps_fini() frees the content, also after a failed
+ *          add.
+ * Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_STEPS_H
 #define NTK_PROFILER_ANALYSIS_STEPS_H

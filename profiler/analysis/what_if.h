@@ -9,8 +9,8 @@
  * therefore measured without that time: tight_ps. docs/formats/analyses.md has the full rules,
  * docs/decisions/what-if.md the reasons.
  *
- * Errors: -ENODATA if the capture does not record the length of the execution, or -errno of a long
- * list.
+ * Errors:  -ENODATA if the capture does not record the length of the execution, or -errno of a
+ *          long list.
  *
  * Owner:   the caller provides the storage of the result; ntk_what_if_fini() frees its content.
  * Threads: any.

@@ -6,8 +6,8 @@
  * Items do not move until the list grows. A pass over many items returns memory
  * (ntk_long_list_give_back): the items stay in the file, and a later access maps them again.
  *
- * Owner: the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
- *        Threads: one writer, then any number of readers.
+ * Owner:   the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
+ * Threads: one writer, then any number of readers.
  */
 #ifndef NTK_PROFILER_TRACE_LONG_LIST_H
 #define NTK_PROFILER_TRACE_LONG_LIST_H

@@ -6,8 +6,8 @@
  * Rows must be in order of time. Adjacent or overlapping rows are one interval; the last of
  * NTK_LEVEL_INTERVALS_MAX includes all later ones.
  *
- * Owner: the caller provides the storage; _fini() frees the content, and accepts a zeroed struct.
- *        Threads: one.
+ * Owner:   the caller provides the storage; _fini() frees the content, and accepts a zeroed struct.
+ * Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
 #define NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H

@@ -7,8 +7,8 @@
  * decides if several cores are one rank. Its number is the rank in the world if all traces have
  * one, else the worker, else its index. Clocks are aligned with the first machine's as in joined.h.
  *
- * Owner: the caller provides the storage, _fini() frees the content; the export is borrowed.
- *        Threads: one.
+ * Owner:   the caller provides the storage, _fini() frees the content; the export is borrowed.
+ * Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H
 #define NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H

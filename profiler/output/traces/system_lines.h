@@ -6,8 +6,8 @@
  * activity (neuron_rt) and core activity (neuron_hw) never share a line. Spans of one line nest; a
  * span that overlaps another without nesting is drawn in an additional line.
  *
- * Owner: the caller provides the storage; ntk_system_lines_init() and _fini() manage the content.
- *        Threads: one.
+ * Owner:   the caller provides the storage; ntk_system_lines_init() and _fini() manage the content.
+ * Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
 #define NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
