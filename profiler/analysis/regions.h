@@ -21,8 +21,7 @@
  * (Tukey, Exploratory Data Analysis, 1977), and more than NTK_REGION_OUTLIER_RATIO medians.
  *
  * Time is linear in instructions, and in instances for quantiles; memory is used by fold.h and one
- * long
- *       list of instances. The same trace has always the same regions.
+ * long list of instances. The same trace has always the same regions.
  *
  * Errors:  -errno as for ntk_long_list_err_set().
  * Owner:   the caller provides the storage; _fini frees the content, and accepts a zeroed struct.
