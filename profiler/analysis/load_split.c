@@ -109,7 +109,7 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace, si
     bool is_alloc = strcmp(span->type, "nrt_dma_mem_alloc") == 0;
 
     pass->has_allocs = pass->has_allocs || is_alloc;
-    pass->has_alloc_times = pass->has_alloc_times || (is_alloc && !span->is_instant);
+    pass->has_alloc_times = pass->has_alloc_times || (is_alloc && span->end_ns > span->start_ns);
     pass->has_copies = pass->has_copies || is_copy;
     pass->first_ns = pass->first_ns ? pass->first_ns : span->start_ns;
     if (!span->is_partial) {
