@@ -76,7 +76,8 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
         uint64_t first_ns = ntk_clock_monotonic_ns() + FIRST_VALUES_NS;
 
         run->next_ns = first_ns < run->next_ns ? first_ns : run->next_ns;
-        /* The next refresh only reads values to compare with; at the start, the first sample did. */
+        /* The next refresh only reads values to compare with; at the start, the first sample
+         * did. */
         run->early_count = usage && run->model->snapshot;
     }
     if (run->model->wants_events && !run->reads_events) {

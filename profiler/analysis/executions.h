@@ -35,7 +35,8 @@ void ntk_executions_fini(struct ntk_executions *executions);
  * unknown, for a part, and out of memory. Figures of the capture are sums over all of them. */
 uint64_t ntk_executions_count(const struct ntk_trace *trace);
 
-/* The borders between executions: the next one starts when the one before has ended on all cores. */
+/* The borders between executions: the next one starts when the one before has ended on all
+ * cores. */
 struct ntk_execution_border {
     int64_t start_ps; /* start of the execution */
     int64_t end_ps;   /* end of its last instruction */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined_walk - merges the operations of all ranks in causal order on one clock, and splits the time
- * of each rank at each collective. */
+/* joined_walk - merges the operations of all ranks in causal order on one clock, and splits the
+ * time of each rank at each collective. */
 #include "profiler/analysis/joined_private.h"
 
 #include <errno.h>

@@ -60,8 +60,9 @@ const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
 bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
                              const char *name);
 
-/* Those of one execution: of a capture with several, the mean. path NULL: that of the execution is unknown. progress NULL: none. out_units zeroed, or NULL; it
- * stays zeroed if the regions are unknown. 0 or -errno of a long list. */
+/* Those of one execution: of a capture with several, the mean. path NULL: that of the execution is
+ * unknown. progress NULL: none. out_units zeroed, or NULL; it stays zeroed if the regions are
+ * unknown. 0 or -errno of a long list. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units);

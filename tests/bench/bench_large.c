@@ -6,7 +6,8 @@
  * NTK_BENCH_STEPS sets the number of steps of tests/support/ntff_big.h (default a million) with 20
  * events each.
  *
- * Where the time goes, by perf and callgrind with a release build, 22.5 million events on two cores:
+ * Where the time goes, by perf and callgrind with a release build, 22.5 million events on two
+ * cores:
  *
  *   - New memory was a third of it. A guest that reports free memory to its host pays 2.2 s per GB
  *     for large pages and 0.4 s for small ones (shared/base/memory.c asks for large ones elsewhere).

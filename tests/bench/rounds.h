@@ -43,8 +43,9 @@ double rounds_median(const struct rounds_subject *subject);
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
 /*
- * Compares two ratios with 1; at most 1 meets the target. "met" requires the median. "met (minimum only)": only the best round meets the target. "within noise" exceeds it by a factor
- * below 1.3, "missed" by more.
+ * Compares two ratios with 1; at most 1 meets the target. "met" requires the median. "met (minimum
+ * only)": only the best round meets the target. "within noise" exceeds it by a factor below 1.3,
+ * "missed" by more.
  */
 const char *rounds_verdict(double by_min, double by_median);
 /* Each prints one figure against a target (0: none) with a verdict, in the line that run.sh

@@ -12,28 +12,12 @@ mapfile -t compiled < <(git ls-files '*.c' | grep -v -e '^tests/fuzz/')
 step "clang-format over ${#sources[@]} files"
 clang-format --dry-run -Werror "${sources[@]}" || failed=1
 
-# clang-format limits the columns of code, and leaves comments alone; rows of tables may be longer.
-step "comments within 100 columns"
-if { printf '%s\n' "${sources[@]}" && git ls-files '*.def'; } | LC_ALL=C.UTF-8 xargs grep -nE '^.{101,}$' |
-    grep -E '\.[ch]:[0-9]+:.*/\*|:[0-9]+: *(/?\*)' |
-    grep -vE ':[0-9]+: *\* {3,}|: *\*.*[^ ] {3,}[^ ]'; then
-    failed=1
-fi
-
 step "wording"
 tests/lint/voice || failed=1
 tests/lint/voice -c || failed=1
 
-step "shell syntax"
-while read -r script; do
-    bash -n "$script" || failed=1
-done < <(git ls-files | xargs grep -lE '^#!/bin/bash' -- | grep -v '\.md$')
-
-# With pipefail, a writer that is still running when grep exits sometimes fails the pipe.
-step "pipes into grep -q: use 'grep >/dev/null'"
-if git ls-files dev '*.sh' | xargs grep -nE '[^|]\| *grep -[A-Za-z]*q'; then
-    failed=1
-fi
+step "comments and scripts"
+tests/lint/shape.sh || failed=1
 
 step "cppcheck"
 cppcheck --quiet --std=c11 --error-exitcode=1 -j 2 --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \

@@ -13,7 +13,8 @@ static void advance_by(struct test_clock *clock, uint64_t ns)
     test_clock_advance(clock, ns);
 }
 
-/* Method: a missing database. The interval is checked before the first search and after each failed search. */
+/* Method: a missing database. The interval is checked before the first search and after each failed
+ * search. */
 static void a_missing_database_is_searched_for_at_growing_intervals(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };

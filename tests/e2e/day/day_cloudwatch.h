@@ -23,7 +23,8 @@ struct day_cloudwatch *day_cloudwatch_start(int lines_fd, const char *url, const
 /* Reads all waiting lines and returns their number. */
 unsigned day_cloudwatch_read(struct day_cloudwatch *cloudwatch);
 /* After the agent's end: reads the rest and sends it, or keeps it in the spool. accepts: the
- * service does, so that nothing times out. Fills the counts of the output; returns the number of lines. */
+ * service does, so that nothing times out. Fills the counts of the output; returns the number of
+ * lines. */
 unsigned day_cloudwatch_end(struct day_cloudwatch *cloudwatch, bool accepts,
                             struct ntk_output_counts *counts);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_sent - encodes snapshots and collects the requests that CloudWatch would receive, for tests. */
+/* cloudwatch_sent - encodes snapshots and collects the requests that CloudWatch would receive, for
+ * tests. */
 #ifndef NTK_TESTS_EXPORTERS_CLOUDWATCH_SENT_H
 #define NTK_TESTS_EXPORTERS_CLOUDWATCH_SENT_H
 

@@ -201,7 +201,8 @@ static void version_1_messages_are_sent_to_a_version_1_receiver(void **state)
     }
 }
 
-/* A rejection is final if the receiver accepted 2.0 before, or if the user configured its version. */
+/* A rejection is final if the receiver accepted 2.0 before, or if the user configured its
+ * version. */
 static void rejections_by_a_known_version_2_receiver_are_final(void **state)
 {
     static const int known[] = { 204, 400, 204, 0 };

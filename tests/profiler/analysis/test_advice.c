@@ -258,8 +258,8 @@ static void an_estimated_gain_is_limited_by_the_next_busiest_engine(void **state
     done(&h, &a);
 }
 
-/* As in dma_on_the_critical_path_is_reported_with_the_waiting_engine. Vector only waits while data moves, which
- * is not work: 500 ns are idle, minus the 10 before its wait. */
+/* As in dma_on_the_critical_path_is_reported_with_the_waiting_engine. Vector only waits while data
+ * moves, which is not work: 500 ns are idle, minus the 10 before its wait. */
 static void an_engine_that_only_waits_is_not_counted_as_busy_during_dma(void **state)
 {
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
@@ -345,8 +345,8 @@ static void critical_path_advice_names_source_lines(void **state)
     done(&h, &a);
 }
 
-/* Four products of one line, 100 ns each and 25 ns apart, and one of another line: the tensor engine
- * is busy for 175 + 100 ns, not for 500. */
+/* Four products of one line, 100 ns each and 25 ns apart, and one of another line: the tensor
+ * engine is busy for 175 + 100 ns, not for 500. */
 static void times_of_source_lines_sum_to_the_engine_time(void **state)
 {
     static const uint8_t product[64] = {

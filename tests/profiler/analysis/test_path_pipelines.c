@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made pipelines, each limited by a single cause. The comment of each states the cause and the reason; the path must agree to the picosecond.
+ * Method: hand-made pipelines, each limited by a single cause. The comment of each states the cause
+ * and the reason; the path must agree to the picosecond.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -365,7 +366,8 @@ static void a_wait_without_a_recorded_change_is_unknown(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The record of one product extends to the end of the trace, another one has no duration. The other parts still sum to the total, and the path reaches its end. */
+/* The record of one product extends to the end of the trace, another one has no duration. The other
+ * parts still sum to the total, and the path reaches its end. */
 static void path_parts_still_sum_to_the_total_with_invalid_records(void **state)
 {
     struct hand_trace h;

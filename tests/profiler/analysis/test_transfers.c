@@ -71,7 +71,8 @@ static void done(struct asked *asked)
     ntk_program_destroy(asked->program);
 }
 
-/* The packets of the instruction's transfer start at these times (terminated by -1); these packets have a known instruction, no other packet has one. */
+/* The packets of the instruction's transfer start at these times (terminated by -1); these packets
+ * have a known instruction, no other packet has one. */
 static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *starts_ns)
 {
     const struct ntk_trace_core *core = &h->trace.cores[0];

@@ -185,7 +185,8 @@ static void open_all_tabs(const struct ntk_timeline *timeline, const struct ntk_
     assert_true(ask_by_name(page, "lines", parameters) > 0);
 }
 
-/* The slice in the middle of each row, with the cause of its wait and the instructions that it released. */
+/* The slice in the middle of each row, with the cause of its wait and the instructions that it
+ * released. */
 static void select_slices(const struct ntk_timeline *timeline, const struct ntk_timeline_ask *page)
 {
     char parameters[128];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: generated lists from a seed, sorted; a walk must have the same result as sorting all of them at once. */
+/* Method: generated lists from a seed, sorted; a walk must have the same result as sorting all of
+ * them at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element-wise operators, softmax and casts run on the device. Each result is compared with a second
- * implementation in references.c and, where the library has a host function, with that function.
+ * Element-wise operators, softmax and casts run on the device. Each result is compared with a
+ * second implementation in references.c and, where the library has a host function, with that
+ * function.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One queue that is full, broken, stopped or destroyed; the results of its items, and its waiters. */
+/* One queue that is full, broken, stopped or destroyed; the results of its items, and its
+ * waiters. */
 #include "runtime-hooks/core/core_queue.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes that take turns on the same cores: the conditions, the contents of memory after a switch, the cost, and the counts.
+ * Nodes that take turns on the same cores: the conditions, the contents of memory after a switch,
+ * the cost, and the counts.
  */
 #include <errno.h>
 #include <pthread.h>

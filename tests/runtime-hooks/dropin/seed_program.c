@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seed_program NEFF - a program like the example in the runtime's developer guide: loads a model, sets its inputs to zero, runs it, and prints the name and first bytes of each output.
+ * seed_program NEFF - a program like the example in the runtime's developer guide: loads a model,
+ * sets its inputs to zero, runs it, and prints the name and first bytes of each output.
  */
 #include <nrt/nrt.h>
 #include <nrt/nrt_experimental.h>

@@ -149,7 +149,8 @@ static void a_changed_stationary_tile_is_read_again(void **state)
     }
 }
 
-/* A NaN in the first step of an accumulation is detected, although only the last step is checked. */
+/* A NaN in the first step of an accumulation is detected, although only the last step is
+ * checked. */
 static void a_nan_in_an_earlier_accumulation_step_is_reported(void **state)
 {
     struct tiles *s = *state;

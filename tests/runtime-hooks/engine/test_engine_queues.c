@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of queue sets and groups in a file, other than transfers: pinned groups that are moved when the model starts, and the queue of a group.
+ * Properties of queue sets and groups in a file, other than transfers: pinned groups that are moved
+ * when the model starts, and the queue of a group.
  */
 #include <errno.h>
 #include <string.h>

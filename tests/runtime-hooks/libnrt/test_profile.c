@@ -311,7 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PROFILE_TEST(
-            misused_profile_calls_return_the_documented_statuses), /* first, because nothing is open yet */
+            misused_profile_calls_return_the_documented_statuses), /* before anything is open */
         PROFILE_TEST(a_continuous_profile_writes_the_latest_execution_on_request),
         PROFILE_TEST(a_continuous_profile_with_incompatible_options_is_rejected),
         PROFILE_TEST(a_session_contains_all_models_and_executions_of_a_core),

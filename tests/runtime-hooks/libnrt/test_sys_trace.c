@@ -374,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TRACE_TEST(
-            misused_trace_calls_return_the_documented_statuses), /* first, because nothing is open yet */
+            misused_trace_calls_return_the_documented_statuses), /* before anything is open */
         TRACE_TEST(a_trace_has_the_executions_of_the_selected_core),
         TRACE_TEST(both_physical_cores_of_a_logical_core_have_a_span),
         TRACE_TEST(loads_tensors_and_memory_are_traced),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbered graphs on software MLUs: fused and unfused operators output equal bytes, and the host computes equal numbers. */
+/* Numbered graphs on software MLUs: fused and unfused operators output equal bytes, and the host
+ * computes equal numbers. */
 #include "runtime-hooks/mlugraph/mlu_fuse_graph_executor.h"
 
 #include <math.h>

@@ -177,7 +177,8 @@ static void a_wall_clock_jump_does_not_change_the_period_length(void **state)
     finish(&child);
 }
 
-/* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, advances it by a step. */
+/* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, advances it by a
+ * step. */
 static void executions_are_counted_once_when_the_machine_sleeps(void **state)
 {
     struct fixture *f = *state;
@@ -269,7 +270,8 @@ static void check_store(const char *path, uint64_t completed)
 }
 
 /* Method: the wall clock jumps forward and back by a minute, an hour and half a second; the machine
- * sleeps and hangs, and in one period no time passes. Each snapshot is passed to the outputs of the agent. */
+ * sleeps and hangs, and in one period no time passes. Each snapshot is passed to the outputs of the
+ * agent. */
 static void executions_during_clock_jumps_are_stored_and_exported(void **state)
 {
     static const struct {
@@ -392,7 +394,8 @@ struct backlog {
     size_t descriptors;
 };
 
-/* A fast machine creates more guests per second than the limit of segments that a reader opens for a user; the rest waits. */
+/* A fast machine creates more guests per second than the limit of segments that a reader opens for
+ * a user; the rest waits. */
 static int is_caught_up(void *ctx)
 {
     struct backlog *backlog = ctx;

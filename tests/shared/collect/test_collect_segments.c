@@ -211,7 +211,8 @@ static void a_full_segment_is_reported(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-/* Method: forty processes one after another, half of them killed; all counts of each process are reported, in any period. */
+/* Method: forty processes one after another, half of them killed; all counts of each process are
+ * reported, in any period. */
 static void counts_of_short_lived_processes_are_complete(void **state)
 {
     struct fixture *f = *state;

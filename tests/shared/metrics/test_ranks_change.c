@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: simulated jobs, operation by operation, checked once per second. By seed, a fault affects all ranks, some, one or none. The reports are compared with what was
- * injected. No clock is involved.
+ * Method: simulated jobs, operation by operation, checked once per second. By seed, a fault affects
+ * all ranks, some, one or none. The reports are compared with what was injected. No clock is
+ * involved.
  */
 #include "shared/metrics/ranks_change.h"
 

@@ -513,7 +513,8 @@ static void assert_vendor_totals(const char *line)
     json_decref(root);
 }
 
-/* Method: the unknown values of two of three processes are poison in the snapshot; no line has it, and the same values are unknown after reading back. */
+/* Method: the unknown values of two of three processes are poison in the snapshot; no line has it,
+ * and the same values are unknown after reading back. */
 static void values_unknown_to_hooks_are_absent_after_reading_back(void **state)
 {
     static const struct ntk_report_options forms[] = {

@@ -307,7 +307,8 @@ static void a_held_lock_identifies_its_process(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* A proc folder in which this process has a different pid is that of the host: the child is found there by its start time and its pid in its own namespace. */
+/* A proc folder in which this process has a different pid is that of the host: the child is found
+ * there by its start time and its pid in its own namespace. */
 static void the_host_pid_of_a_process_is_found_in_the_proc_of_the_host(void **state)
 {
     struct fixture *f = *state;

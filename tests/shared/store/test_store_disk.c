@@ -29,7 +29,8 @@ static int is_failing(void *ctx)
 }
 
 /* A file size limit simulates the full disk: SQLite sees a write fail. Runs in a child, since the
- * limit applies to every file of the process. The store tries again at the retry time of the clock, and not before. */
+ * limit applies to every file of the process. The store tries again at the retry time of the clock,
+ * and not before. */
 static void samples_are_kept_while_the_disk_is_full(void **state)
 {
     struct fixture *f = *state;

@@ -401,7 +401,8 @@ static void replay_steps_across_gaps_and_coarser_tiers(void **state)
     assert_int_equal(count, 3 + 20 + 100);
 }
 
-/* Method: the seconds end between full seconds, so the first one left begins in a deleted minute. */
+/* Method: the seconds end between full seconds, so the first one left begins in a deleted
+ * minute. */
 static void replay_counts_each_execution_once_for_any_deleted_seconds(void **state)
 {
     static const uint64_t deleted_seconds[] = { 0, 30, 60, 61, 119, 120, 150 };

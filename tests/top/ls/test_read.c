@@ -348,7 +348,8 @@ static void every_pci_id_of_a_device_family_is_recognized(void **state)
     }
 }
 
-/* No known driver creates the link. In this test the order of the bus differs from the order of the devices. */
+/* No known driver creates the link. In this test the order of the bus differs from the order of the
+ * devices. */
 static void a_device_is_identified_by_its_link_to_the_pci_device(void **state)
 {
     static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",

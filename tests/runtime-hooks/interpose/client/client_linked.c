@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The client that is linked with the runtime. $CLIENT_EARLY: all calls are made in a constructor of the program. */
+/* The client that is linked with the runtime. $CLIENT_EARLY: all calls are made in a constructor of
+ * the program. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <stdlib.h>
