@@ -282,8 +282,11 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
 {
     struct ntk_live_trace *trace = NULL;
     int ret = ntk_live_trace_begin(options, &trace, err);
-    bool continues = ret == 0;
+    bool continues = true;
 
+    if (ret != 0) {
+        return ret;
+    }
     while (continues && trace->result.recorded_ns < options->duration_ns &&
            (!options->continues ||
             options->continues((double)trace->result.recorded_ns / (double)options->duration_ns,
@@ -291,7 +294,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
         ntk_cond_sleep(options->clock, ntk_clock_now_ns(options->clock) + DRAIN_NS);
         continues = ntk_live_trace_step(trace);
     }
-    ret = ret < 0 ? ret : ntk_live_trace_end(trace, NULL, out_result, err);
+    ret = ntk_live_trace_end(trace, NULL, out_result, err);
     ntk_live_trace_destroy(trace);
     return ret;
 }

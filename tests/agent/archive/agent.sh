@@ -33,6 +33,7 @@ rows() { ask "select count(*), count(distinct time) from read_parquet('$1/core_s
 # ---- ended hours and days are written as neuron-monitor export writes them; a restart writes nothing again ----
 make_old a.db
 wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from core_sample")
+today=$(date -u +%F) # an hour of today may end meanwhile
 start a.db out --archive-cluster prod
 wait_for noted a.db
 stop
@@ -40,7 +41,7 @@ stop
 [ "$(rows out)" = "$wanted" ] || fail "unexpected rows $(rows out), not $wanted"
 [ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "unexpected cluster: $(ls out/core_sample)"
 neuron-monitor export --db a.db --output-folder same --cluster prod --to "$(date -u -d yesterday +%F)T00:00:00Z" >/dev/null
-for part in $(find out -name '*.parquet'); do
+for part in $(find out -name '*.parquet' ! -path "*/date=$today/*"); do
     cmp "$part" "same/${part#out/}" || fail "$part differs"
 done
 
@@ -51,7 +52,8 @@ start a.db out --archive-cluster prod
 late() { [ "$(ask "select count(*) from read_parquet('out/model_log/**/*.parquet') where name = 'late'")" = 1 ] && echo yes; }
 wait_for late
 stop
-find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >again.diff || true
+# A part of an hour that ends meanwhile is new.
+find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^<' | cut -d/ -f2 | sort -u >again.diff || true
 [ "$(cat again.diff)" = model_log ] || fail "the agent writes parts again after a restart: $(cat again.diff)"
 
 # ---- a destination that is full or not a folder: reported once, reports continue, and everything is written when
