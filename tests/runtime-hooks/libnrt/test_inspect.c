@@ -321,8 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, runtime_teardown)
-        TEST(
-            misused_inspection_calls_return_the_documented_statuses), /* before anything is open */
+        TEST(misused_inspection_calls_return_the_documented_statuses), /* before anything is open */
         TEST(an_inspection_writes_the_files_requested_by_the_environment),
         TEST(the_environment_selects_the_file_layout),
         TEST(inspection_options_select_the_recorded_data),
