@@ -32,7 +32,7 @@ end_jobs() {
 # of the script and does not carry the hooks folder.
 (
     unset NEURON_HOOKS_DIR
-    setsid bash -c 'tail -s 0.2 --pid="$2" -f /dev/null
+    setsid bash -c 'while kill -0 "$2" 2>/dev/null; do tail -s 0.2 --pid="$2" -f /dev/null || sleep 1; done
         scratch=$1 memory=$3
         '"$(declare -f end_processes)"'
         end_processes
