@@ -62,7 +62,7 @@ struct ntk_monitor_options {
     const char *db_path;                  /* NULL: no store */
     struct ntk_store_options store;       /* zeroed for the defaults */
     const char *http;                     /* address; NULL if none */
-    const char *http_token_file;          /* NULL if there is no token */
+    const char *http_token_file;          /* NULL without a token */
     struct ntk_exporter_options exporter; /* the page also uses its security and names */
     /* endpoint of the instance metadata service; NULL: no requests */
     const char *instance_endpoint;

@@ -63,7 +63,7 @@ int ntk_archive_open(const struct ntk_archive_options *options, struct ntk_archi
                      struct ntk_err *err);
 /* Accepts NULL. */
 void ntk_archive_close(struct ntk_archive *archive);
-/* Writes the rows of (start_ns, start_ns + step]; writes no part if there are no rows. Adds to
+/* Writes the rows of (start_ns, start_ns + step]; if it finds none, it writes no part. Adds to
  * counts. */
 int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *reader,
                       enum ntk_store_dataset_id dataset, uint64_t start_ns,

@@ -114,7 +114,7 @@ struct ntk_diag {
     uint64_t devices;       /* one bit per device to test */
     struct ntk_vec results; /* elements are struct ntk_diag_result */
     /* Returns true if a job needs the core of `worker`; the worker is then stopped without a
-     * result. NULL if there is no callback. */
+     * result. NULL without a callback. */
     bool (*is_wanted)(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
     uint64_t given_back; /* number of repetitions stopped for a job */
     /* For ntk_diag_worker() and ntk_diag_owner_of(); NULL for the system clock. */

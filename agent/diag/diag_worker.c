@@ -38,7 +38,7 @@ static void words_forget(void)
 }
 
 /* Returns the last message, without time, process and place: "<date> <time> <pid:tid> ERROR
- * MODULE:function <message>". Skips advice about support requests. "" if there is no message. */
+ * MODULE:function <message>". Skips advice about support requests. "" without a message. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];

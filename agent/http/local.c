@@ -25,7 +25,7 @@ struct ntk_local {
     struct ntk_http_server *server;
 };
 
-/* Returns NULL if there is no body. */
+/* Returns NULL without a body. */
 static struct ntk_http_body *body_get(struct answer *answer)
 {
     struct ntk_local *local = answer->local;

@@ -35,8 +35,8 @@ struct ntk_routes;
 struct ntk_routes_options {
     const char *address;    /* "[ADDRESS:]PORT"; loopback without ADDRESS */
     const char *host_names; /* accepted in requests in addition to the host's name, or NULL */
-    const char *token_path; /* NULL if there is no token */
-    const char *db_path;    /* NULL if there is no history */
+    const char *token_path; /* NULL without a token */
+    const char *db_path;    /* NULL without a history */
     const struct ntk_captures_options *captures; /* for clients; NULL if they have no access */
     struct ntk_http_security *security;          /* NULL if unused */
     struct ntk_outputs *outputs;                 /* their pages are part of the responses */

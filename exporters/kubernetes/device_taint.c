@@ -139,7 +139,7 @@ static struct ntk_taint_rule *find_rule(struct ntk_taint_plan *plan, const char 
 }
 
 /* Adds a rule with a name derived from its device, so that the name is unique. NULL if there are
- * too many, or if there is no valid name. */
+ * too many, or if no name is valid. */
 static struct ntk_taint_rule *add_rule(struct ntk_taint_plan *plan, const char *pool,
                                        const char *device)
 {

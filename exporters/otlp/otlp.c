@@ -384,7 +384,7 @@ static int keep_failure(struct otlp *state, int ret, const struct ntk_err *err)
     return ret;
 }
 
-/* Gives up delayed records, because there are no more snapshots with which to put them. */
+/* Gives up delayed records, because no more snapshots come, with which they could be sent. */
 static void give_up_delayed(struct otlp *state)
 {
     struct ntk_err err = { 0 };

@@ -51,7 +51,7 @@ static void job_point(const struct points_visit *v, uint32_t index, bool is_core
             add_job_text(&texts[k], job->texts[k]);
         }
     }
-    if (texts[0].used == 0) { /* there are no ids */
+    if (texts[0].used == 0) { /* without ids */
         return;
     }
     struct points_number device_number = points_number_text(device);

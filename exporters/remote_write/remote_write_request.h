@@ -33,7 +33,7 @@ struct remote_write_series {
     int64_t began_ms; /* time from which it counts; 0 if unknown, or if not a counter */
     double value;     /* used if it has no histogram */
     Ntk__RemoteWrite__Histogram *histogram; /* NULL for a sample */
-    char *exemplar_key;                     /* same form as key; NULL if there is no exemplar */
+    char *exemplar_key;                     /* same form as key; NULL without an exemplar */
     double exemplar_value;
     int64_t exemplar_ms;
     Ntk__RemoteWrite__MetricType type; /* this and the next members are for 2.0 */

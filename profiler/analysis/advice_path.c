@@ -141,7 +141,7 @@ struct path_sum {
     struct ntk_line_costs issue_lines; /* lines for issue_ps */
 };
 
-/* Finds the line for the instruction of a step. NULL if there is no instruction, or no line. */
+/* Finds the line for the instruction of a step. NULL without an instruction or a line. */
 static const struct ntk_neff_position *position_of(const struct ntk_advice_list *list, size_t step)
 {
     const struct ntk_critical_path *path = list->input->path;

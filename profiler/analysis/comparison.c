@@ -89,7 +89,7 @@ static int select_significant(struct ntk_vec *rows)
 
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
         const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
-        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* there is no test */
+        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* not tested */
     }
     if (ret == 0) {
         ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);

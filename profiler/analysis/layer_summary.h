@@ -42,7 +42,7 @@ int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_p
 #define NTK_LAYER_UNKNOWN "Unknown"
 
 /* Returns the layer of an instruction: its name in the NEFF; in a vendor's program the framework's
- * name of its operation, or "Unknown". NULL if there is no layer, or no NEFF. Borrowed from
+ * name of its operation, or "Unknown". NULL without a layer or a NEFF. Borrowed from
  * program. */
 const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,
                            const struct ntk_slot_fact *fact);

@@ -36,7 +36,7 @@
 #define NTK_REGION_NONE UINT32_MAX
 #define NTK_REGION_OUTLIERS 8 /* maximum number per region, by descending time */
 #define NTK_REGION_OUTLIER_RATIO 1.1
-/* minimum number of instances; with fewer there are no outliers */
+/* minimum number of instances; with fewer, none is an outlier */
 #define NTK_REGION_OUTLIERS_FROM 4
 #define NTK_REGIONS_MAX ((size_t)1 << 15)
 /* Maximum number of entries into a layer, over all layers of a core; with more, each layer counts

@@ -32,7 +32,7 @@ struct ntk_source_wait {
 /* In source_lines.c: returns 1 + index in lines; 0 after setting `failed`. */
 uint32_t ntk_line_of_instruction(struct ntk_line_finder *f, size_t core,
                                  const struct ntk_trace_instruction *instruction);
-/* Returns 1 + index in paths; 0 if there is no loop. */
+/* Returns 1 + index in paths; 0 without a loop. */
 uint32_t ntk_path_of_instruction(struct ntk_line_finder *f, size_t core,
                                  const struct ntk_trace_instruction *instruction);
 int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles);

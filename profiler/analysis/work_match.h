@@ -26,8 +26,8 @@ enum ntk_work_relation {
     NTK_WORK_FUSED,
     NTK_WORK_SPLIT,
     NTK_WORK_MIXED,
-    NTK_WORK_GONE, /* there is no new unit */
-    NTK_WORK_NEW,  /* there is no old unit */
+    NTK_WORK_GONE, /* no new unit corresponds */
+    NTK_WORK_NEW,  /* no old unit corresponds */
     NTK_WORK_RELATION_COUNT
 };
 

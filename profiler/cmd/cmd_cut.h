@@ -47,7 +47,7 @@ bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
 #define NTK_CUT_CORE_MAX 65535U
 /* Time range of the events in traces, with cores of the traces and of captures in their folders. */
 struct ntk_cut_extent {
-    uint64_t first_ns, last_ns; /* zeroed if there are no events yet */
+    uint64_t first_ns, last_ns; /* zeroed before the first event */
     uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);

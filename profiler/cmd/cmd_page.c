@@ -237,7 +237,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     }
 }
 
-/* Returns NULL if there is no trace, or if a message was printed. */
+/* Returns NULL without a trace, or if a message was printed. */
 static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
 {
     struct ntk_system_trace *trace = NULL;

@@ -37,7 +37,7 @@ struct host {
     struct ntk_http_client *client;
     char id[ID_BYTES];  /* id of its request; "" if none */
     json_t *state;      /* last reported state */
-    struct ntk_err err; /* text is "" if there is no error */
+    struct ntk_err err; /* text is "" without an error */
     uint64_t fetched_files;
     bool has_host_threads; /* true if a fetched file has host threads */
     char folder[PATH_MAX]; /* folder for its files; "" if none */

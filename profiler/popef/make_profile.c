@@ -123,7 +123,7 @@ static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, 
             return ntk_err_no_memory(err);
         }
     }
-    if (anchor->programs.count == SIZE_MAX) { /* there is no list */
+    if (anchor->programs.count == SIZE_MAX) { /* no list */
         uint32_t *index = make_keep(d, malloc(sizeof *index));
 
         if (!index) {

@@ -48,7 +48,7 @@ struct ntk_live_trace_result {
 /* Fills err if the process has ended, or has no hooks; returns -ENOENT. `more` is appended to the
  * message. */
 int ntk_live_process_err_missing(uint64_t pid, const char *more, struct ntk_err *err);
-/* Returns -ENOENT if there is no such observed process; -ENODATA if it records no events; or errors
+/* Returns -ENOENT if the process is not observed; -ENODATA if it records no events; or errors
  * of reading and writing. */
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                           struct ntk_live_trace_result *out_result, struct ntk_err *err);

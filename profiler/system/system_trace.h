@@ -144,7 +144,7 @@ const char *ntk_system_span_label(const struct ntk_system_span *span);
 
 struct ntk_system_trace {
     char *folder;
-    NtkNtracePb__Info *info;                /* NULL if there is no trace_info.pb */
+    NtkNtracePb__Info *info;                /* NULL without trace_info.pb */
     NtkNtracePb__HostSamples *cpu, *memory; /* NULL if absent */
     uint64_t begin_ns, end_ns; /* range of the inspection, else of the events; 0 if empty */
     /* Time 0 of tables: the first event of all displayed traces, or the start of a window; begin_ns

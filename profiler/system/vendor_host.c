@@ -95,7 +95,7 @@ static int memory_take(const uint8_t *bytes, size_t count, uint64_t offset, void
                : 0;
 }
 
-/* Ends a round. The first round has no values, because there is no earlier sample. Later rounds
+/* Ends a round. The first round has no values, because it has no earlier sample. Later rounds
  * without values belong to idle processors. */
 static void round_end(struct samples *samples)
 {

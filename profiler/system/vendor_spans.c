@@ -305,7 +305,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
-        struct ntk_err cut = *err; /* report truncation only if there is no other error */
+        struct ntk_err cut = *err; /* report truncation only without another error */
         int sorted = ntk_span_reading_sort(&reading->base);
 
         ret = sorted < 0 ? sorted : ret;

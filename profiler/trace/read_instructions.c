@@ -194,7 +194,7 @@ int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window
         *out_window =
             (struct ntk_trace_window){ true, found.notify_end_ps - (int64_t)first->execution_ps,
                                        found.notify_end_ps };
-    } else if (found.start_ps > found.end_ps) { /* there are no instructions */
+    } else if (found.start_ps > found.end_ps) { /* without instructions */
         *out_window = (struct ntk_trace_window){ false, INT64_MIN, INT64_MAX };
     } else {
         *out_window = (struct ntk_trace_window){ false, found.start_ps, found.end_ps };

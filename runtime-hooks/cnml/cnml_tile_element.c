@@ -22,7 +22,7 @@ struct tiles {
     struct ntk_isa_operand to;
     struct cnml_zone *from_zone[2];
     struct cnml_zone *zone;
-    int channel_block; /* -1 if there are no constants per channel */
+    int channel_block; /* -1 without constants per channel */
 };
 
 static const struct cnml_scalar nothing = { NTK_ISA_ALU_NONE, NULL, 0 };

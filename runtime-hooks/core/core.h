@@ -175,8 +175,8 @@ int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t st
  * process is. */
 void ntk_core_memory_report(struct ntk_core *core);
 /* Writes the allocations of each stack next to a core of this process to a file in
- * options.dump_folder (docs/formats/memory-log.md), and reports its path. Returns -ENOENT if there
- * is no memory log. */
+ * options.dump_folder (docs/formats/memory-log.md), and reports its path. Returns -ENOENT
+ * without a memory log. */
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
                          struct ntk_err *err);
 

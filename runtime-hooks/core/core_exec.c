@@ -31,7 +31,7 @@ static const char *const engine_names[] = {
 struct execution {
     struct ntk_core_model *model;
     struct core_tensor_view *views; /* indexed like the model's inputs and outputs */
-    struct core_context *context;   /* NULL if there is no intermediate data */
+    struct core_context *context;   /* NULL without intermediate data */
     char *between;                  /* buffer of the context */
     struct core_capture *capture;   /* NULL if it is not recorded */
     uint64_t id;
@@ -412,7 +412,7 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
-/* Queues a printed item for the client; it is dropped if there is no client or no space. */
+/* Queues a printed item for the client; it is dropped without a client or space. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;

@@ -102,7 +102,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
         ret = core_add(&writer, sink, core, nc, events, &named, err);
     }
     if (ret < 0 && writer.bytes == 0) {
-        ntk_ntrace_writer_abort(&writer); /* not even the head fits, so there is no file */
+        ntk_ntrace_writer_abort(&writer); /* not even the head fits: no file */
     } else if (ret == 0 || writer.full) {
         ret = ntk_ntrace_writer_commit(&writer, err);
     } else {

@@ -281,7 +281,7 @@ static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *te
     }
 }
 
-/* Reports the table and cores of one stack to the front. log_path is "" if there is no log. */
+/* Reports the table and cores of one stack to the front. log_path is "" without a log. */
 static void stack_tell(struct ntk_core *core, const struct core_usage_view *view, const char *cause,
                        const char *log_path)
 {

@@ -205,7 +205,7 @@ void core_pause(const struct ntk_clock *clock, uint64_t pause_ns);
 /* --- core_memlog.c --- */
 
 struct core_memlog;
-/* NULL if out of memory: there is no log then */
+/* NULL if out of memory: it keeps no log then */
 struct core_memlog *core_memlog_create(uint64_t entries);
 /* Called before the hooks end: the log stops growing and counts as freed. Accepts NULL. */
 void core_memlog_finish(struct core_memlog *memlog);

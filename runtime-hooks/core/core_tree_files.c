@@ -438,7 +438,7 @@ int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err)
 }
 
 /* Replaces an old tree atomically, so that readers find one or the other. If the file system does
- * not support the exchange, there is no tree for a moment. */
+ * not support the exchange, the tree is missing for a moment. */
 static int stage_show(struct core_tree *tree, struct ntk_err *err)
 {
     char path[CORE_TREE_STAGE_BYTES];

@@ -16,7 +16,7 @@
 
 struct core_usage;
 
-struct core_usage *core_usage_create(void); /* NULL if out of memory: there are no tables then */
+struct core_usage *core_usage_create(void); /* NULL if out of memory: then without tables */
 void core_usage_destroy(struct core_usage *usage);
 
 /* A user of device memory. */

@@ -14,7 +14,7 @@
  * Owner:   *_create() allocates, *_destroy() frees and accepts NULL. Destroy a program when no run
  *          uses it, and a core when it runs nothing. The caller owns bound memory.
  * Threads: a program is immutable after its creation: any number of cores may run it at the same
- *          time. A core is used by one thread at a time. There is no global mutable state.
+ *          time. A core is used by one thread at a time. Nothing global is mutable.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H

@@ -62,7 +62,7 @@ static void print(const struct ntk_engine_printer *printer, const struct ntk_eng
     printer->print(&event, printer->ctx);
 }
 
-/* Computes a product. If there is no source 0, it uses the tile of load_stationary. */
+/* Computes a product. Without source 0, it uses the tile of load_stationary. */
 static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute *work,
                    const struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
 {

@@ -27,7 +27,7 @@ struct ntk_select_work {
     int64_t *map;       /* last row of scratch memory */
 };
 
-/* The column's value in a partition, or the immediate float32 if there is no column. */
+/* The column's value in a partition, or the immediate float32 without a column. */
 float ntk_select_column(const struct ntk_tile *tile, uint32_t partition, uint32_t immediate);
 /* Writes out[i] = a[map[i]] for partition `from`; exact, because it uses integers if both sides are
  * integers. */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 struct ntk_tile {
-    uint8_t *base;   /* first element of the first partition; NULL: there is no tile */
+    uint8_t *base;   /* first element of the first partition; NULL: no tile */
     ptrdiff_t pitch; /* distance to the tile's next partition in bytes; 0 repeats the partition */
     enum ntk_dtype dtype;
     uint8_t fp8;           /* enum ntk_kernel_fp8 */

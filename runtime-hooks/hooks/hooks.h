@@ -70,10 +70,10 @@ struct ntk_hooks_config {
 
 /*
  * Creates the segment. Returns 0 if attached, or if hooks are off because of NEURON_HOOKS=0;
- * -EALREADY if already attached; -errno if there is no segment (no permission, no space, ...): all
- * calls then do nothing and the program continues. out_note (may be NULL) gets one message for the
- * log, or the empty text, for example about unknown values of NEURON_HOOKS or less space than
- * requested.
+ * -EALREADY if already attached; -errno if it cannot create a segment (no permission, no space,
+ * ...): all calls then do nothing and the program continues. out_note (may be NULL) gets one
+ * message for the log, or the empty text, for example about unknown values of NEURON_HOOKS or less
+ * space than requested.
  */
 int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes);
 /* Ends the segment regularly: marks the process as ended, and removes the file unless a reader

@@ -493,7 +493,7 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* Writes the kept execution of one core to a separate file; false if there is no new one. The lock
+/* Writes the kept execution of one core to a separate file; false if none is new. The lock
  * is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {

@@ -304,8 +304,8 @@ static void file_calls(const struct ntk_elf_file *file, struct interpose_absent 
     }
 }
 
-/* Reads the file; if two threads do so at the same time, they get the same result. Returns false if
- * there is no library. */
+/* Reads the file; if two threads do so at the same time, they get the same result. Returns false
+ * without a library. */
 static bool file_look(bool is_taken)
 {
     struct interpose_absent absent = { 0 };

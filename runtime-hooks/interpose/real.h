@@ -63,7 +63,7 @@ void interpose_real_after_fork(void);
 /* In fork.c: watches forks from now on. */
 void interpose_fork_watch(void);
 
-/* In real_search.c: returns the path; false if there is no library. out_is_certain: the path is
+/* In real_search.c: returns the path; false if it finds no library. out_is_certain: the path is
  * configured, or a libnrt.so.1 was already requested from the loader, so that libraries loaded
  * later do not matter. Allocates nothing. */
 bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain);

@@ -245,7 +245,7 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
 int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, struct ntk_err *err)
 {
     const struct {
-        const char *name; /* NULL if there is no variable */
+        const char *name; /* NULL without a variable */
         uint64_t default_mb;
         uint64_t *bytes;
     } bounds[] = {

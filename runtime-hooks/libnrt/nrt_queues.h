@@ -27,13 +27,13 @@ enum nrt_queue_unit {
 };
 
 struct nrt_queue {
-    struct ntk_core_queue *items; /* NULL if there is no such queue */
+    struct ntk_core_queue *items; /* NULL if the queue does not exist */
     uint32_t core;
     uint32_t unit;
     uint32_t index;
 };
 
-/* Opens queues with a depth per queue; if implicit_depth is 0 there is no implicit queue. -ENOMEM:
+/* Opens queues with a depth per queue; if implicit_depth is 0, none is implicit. -ENOMEM:
  * nothing is open. */
 int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
 /* Runs queued items to their end; new items are rejected. */

@@ -307,7 +307,7 @@ void nrt_trigger_start(struct ntk_core *core, const struct ntk_clock *clock)
     listener.trigger = ntk_core_trigger_get();
     atomic_store(&listener.is_over, false);
     if (listener.trigger && ntk_core_thread_start(&listener.thread, listen_run, NULL) < 0) {
-        listener.trigger = NULL; /* NULL shows the asking process that there is no thread */
+        listener.trigger = NULL; /* NULL shows the asking process that no thread answers */
     }
 }
 

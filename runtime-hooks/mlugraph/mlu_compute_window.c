@@ -10,7 +10,7 @@
 struct sums {
     double *data;
     double *weight;
-    double *bias; /* NULL if there is no bias */
+    double *bias; /* NULL without a bias */
     double *out;
 };
 

@@ -133,7 +133,7 @@ struct run_source {
     uint8_t *item;
 };
 
-/* Opens a tensor, a feed, or the given file; -ENODATA if there is no data for the anchor. */
+/* Opens a tensor, a feed, or the given file; -ENODATA if the anchor has no data. */
 int run_source_open(struct run_source *source, const struct popef_reader *reader,
                     const struct popef_model_anchor *anchor, const struct popef_metadata *metadata,
                     const char *path, uint64_t seed, bool has_seed, struct ntk_err *err);

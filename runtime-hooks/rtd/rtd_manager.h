@@ -217,7 +217,7 @@ enum _Nrt__InferErrorSubtype rtd_subtype_of_outcome(enum ntk_core_outcome outcom
 /* ---- groups ---- */
 
 struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
-/* count 0 requests the longest sequence of free cores. Returns NULL if there is no such sequence,
+/* count 0 requests the longest sequence of free cores. Returns NULL without one,
  * or if out of memory; *out_longest is the longest length. */
 struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
                                    uint32_t *out_longest);

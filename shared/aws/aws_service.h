@@ -56,7 +56,7 @@ struct ntk_aws_reply {
 
 /* Signs and sends a request; a second time if the service rejects keys or time. The call sets
  * region, service, keys and time of the request. 0 with a reply, and with status and error as the
- * message unless it is TAKEN. Negative if there is no response: -ECANCELED, or the reason; the
+ * message unless it is TAKEN. Negative if no response arrives: -ECANCELED, or the reason; the
  * verdict is then AGAIN if the request could not be delivered, or REFUSED if it could not be built,
  * for example without keys. The region must be known. */
 int ntk_aws_service_call(struct ntk_aws_service *service, const struct ntk_aws_post *request,

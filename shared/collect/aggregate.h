@@ -208,7 +208,7 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
 /* ---- events ---- */
 
-/* Adds an event record for the process and returns it, or NULL if there is no room (counted). If
+/* Adds an event record for the process and returns it, or NULL without room (counted). If
  * there are more than events_max records, some are removed later: see ntk_snapshot_keep_events().
  * The caller fills realtime_ns and the rest of the record before the next call, and sets texts with
  * ntk_aggregate_event_text(). */
@@ -227,7 +227,7 @@ const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char
 
 struct ntk_span;
 /* Adds a span for the process, chosen for these reasons (enum ntk_span_why), and returns it, or
- * NULL if there is no room (counted). The caller fills it before the next call, and sets texts with
+ * NULL without room (counted). The caller fills it before the next call, and sets texts with
  * ntk_aggregate_event_text(). */
 struct ntk_span *ntk_aggregate_span(struct ntk_aggregate *aggregate, struct ntk_process_key key,
                                     unsigned why);

@@ -96,8 +96,8 @@ struct ntk_collector_options {
                        void *ctx);
     void *totals_ctx; /* argument of these three functions */
     /* Fills snapshot->instance with the known facts about the instance, at each poll, without
-     * waiting. May be NULL. On a software machine the type is the machine's, and there is no
-     * error. */
+     * waiting. May be NULL. On a software machine the type is the machine's, and the
+     * error is empty. */
     void (*instance_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *instance_ctx;
     /* Fills snapshot->k8s and the pods of its runtimes, at each poll, after everything else,

@@ -79,7 +79,7 @@ struct device_state {
     struct core_state cores[NTK_DEVICE_CORES_MAX];
     struct heart heart;
     uint64_t lost_since_ns; /* realtime since which a leaf is lost; 0: none is lost */
-    uint64_t no_signal_ns;  /* realtime since which there are no signals; 0: there are some */
+    uint64_t no_signal_ns;  /* realtime since which signals are missing; 0: not missing */
     struct judged reasons[NTK_HEALTH_REASON_COUNT];
     uint32_t stored_cores[NTK_HEALTH_REASON_COUNT]; /* cores of reasons that continue stored ones */
     uint32_t verdict;

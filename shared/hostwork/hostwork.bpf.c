@@ -215,7 +215,7 @@ static __always_inline uint32_t frames_of(long bytes)
     return bytes > 0 ? (uint32_t)bytes / 8 : 0;
 }
 
-/* The entry of a thread, created if missing; NULL if there is no room. */
+/* The entry of a thread, created if missing; NULL without room. */
 static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
 {
     uint32_t zero = 0;

@@ -164,7 +164,7 @@ struct ntk_host_records {
 };
 void ntk_host_records_init(struct ntk_host_records *records);
 void ntk_host_records_fini(struct ntk_host_records *records);
-/* The entry of a thread, added if it is new; NULL if there is no room, which counts as lost. */
+/* The entry of a thread, added if it is new; NULL without room, which counts as lost. */
 struct ntk_host_thread *ntk_host_records_thread_add(struct ntk_host_records *records, uint32_t pid,
                                                     uint32_t tid);
 /* The entry of a thread that was added before; NULL if there is none. */

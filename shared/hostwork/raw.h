@@ -30,7 +30,7 @@ struct ntk_host_raw {
     uint64_t skipped;
 };
 
-/* Adds a stack. Returns 1 + its index, or 0 if there is no room, which is counted. */
+/* Adds a stack. Returns 1 + its index, or 0 without room, which is counted. */
 uint32_t ntk_host_raw_add(struct ntk_host_raw *raw, uint32_t pid,
                           const struct ntk_host_bpf_stack *stack);
 static inline const uint8_t *ntk_host_raw_bytes(const struct ntk_host_raw_stack *stack)

@@ -73,7 +73,7 @@ const char *ntk_http_request_path_get(const struct ntk_http_request *request);
 const char *ntk_http_request_header_get(const struct ntk_http_request *request, const char *name);
 const char *ntk_http_request_query_get(const struct ntk_http_request *request, const char *name);
 const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, const char *name);
-/* Calls a function for each "name=value" after the "?", in order; value is NULL if there is no "=".
+/* Calls a function for each "name=value" after the "?", in order; value is NULL without a "=".
  * A negative return value stops the loop and is returned; otherwise 0 is returned. */
 int ntk_http_request_query_each(const struct ntk_http_request *request,
                                 int (*call)(const char *name, const char *value, void *ctx),

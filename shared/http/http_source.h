@@ -2,7 +2,7 @@
 /*
  * http_source - implements struct ntk_http_source: a response that is generated while it is sent.
  *
- * Owner:   the response ends the source; if there is no response (NULL), the source has been ended,
+ * Owner:   the response ends the source; without a response (NULL), the source has been ended,
  *          too.
  * Threads: the server's thread only.
  */

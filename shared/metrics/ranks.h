@@ -99,7 +99,7 @@ struct ntk_comm_verdict {
 };
 /* The time since a communicator broke, that is, since a rank was lost or informed; 0 if unknown. */
 uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict);
-/* Finds the first missing rank from `rank` on, in rank order; false if there are no more. */
+/* Finds the first missing rank from `rank` on, in rank order; false after the last. */
 bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t from,
                               struct ntk_rank_verdict *out);
 /* Same, for ranks with this verdict; unseen ranks are not included. */

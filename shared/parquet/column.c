@@ -366,7 +366,7 @@ void ntk_parquet_chunk_close(struct ntk_parquet_chunk *chunk)
     close_run(chunk);
     if (chunk->is_dictionary &&
         (!chunk->entry_count || 2 * (uint64_t)chunk->entry_count > chunk->value_count)) {
-        give_up_dictionary(chunk); /* hardly any value repeats, or there are no values */
+        give_up_dictionary(chunk); /* hardly any value repeats, or the chunk is empty */
     }
 }
 

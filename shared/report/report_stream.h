@@ -51,7 +51,7 @@ ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct 
  * skipped. */
 void ntk_report_stream_end(struct ntk_report_stream *stream);
 
-/* Returns 1 and a snapshot; 0 if there is no complete report; -EBADMSG with a message for skipped
+/* Returns 1 and a snapshot; 0 if no report is complete; -EBADMSG with a message for skipped
  * text; or -ENOMEM. */
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err);

@@ -79,7 +79,7 @@ static void write_counters(struct report_writer *w)
 
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_ECC]);
     report_write_period(w, snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC]);
-    /* Writes an empty list if there are no devices; the vendor's tool writes null, which its
+    /* Writes an empty list without devices; the vendor's tool writes null, which its
      * exporter cannot handle. */
     ntk_json_key_array_begin(&w->json, "neuron_devices");
     for (size_t i = 0; i < snapshot->device_count; i++) {

@@ -256,7 +256,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         }
     }
     if (holder <= 0 && !is_same_namespace(liveness, segment)) {
-        return 0; /* there is no process here to check */
+        return 0; /* no process to check here */
     }
     (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
     start_time = start_time_of(liveness->proc_root, pid);

@@ -42,7 +42,7 @@ size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out
         *out_more = 0;
     }
     if (head <= position) {
-        return 0; /* a head that decreases is invalid, so there are no records */
+        return 0; /* a head that decreases is invalid, so no record is read */
     }
     if (available >= reader->capacity) {
         /* Overrun: the oldest record could be overwritten during the copy while the writer runs. */

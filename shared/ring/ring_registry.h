@@ -209,7 +209,8 @@ struct ntk_ring_histogram {
     struct ntk_ring_buckets total;
     struct ntk_ring_buckets device;
 };
-/* Returns 0, or -ENOENT if there is no histogram (not reserved, or taken over by another model). */
+/* Returns 0, or -ENOENT if the histogram is absent (not reserved, or taken over by another
+ * model). */
 int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
                                     struct ntk_ring_histogram *out);
 struct ntk_ring_model;

@@ -28,8 +28,8 @@ int ntk_rpc_client_call(struct ntk_rpc_client *client, const char *path,
                         const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type,
                         ProtobufCMessage **out_reply, struct ntk_err *err);
 
-/* A callback for the next request of a stream, borrowed until the next call. Returns NULL if there
- * are no more, or after an error in *out_ret, which ends the stream. */
+/* A callback for the next request of a stream, borrowed until the next call. Returns NULL after
+ * the last, or after an error in *out_ret, which ends the stream. */
 typedef const ProtobufCMessage *ntk_rpc_client_next(void *ctx, int *out_ret, struct ntk_err *err);
 
 /* Sends many requests and gets one reply. A service that answers early ends the stream. */

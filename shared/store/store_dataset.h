@@ -99,7 +99,7 @@ int ntk_store_cursor_open(struct ntk_store_reader *reader, enum ntk_store_datase
 /* The column at an index; valid until the cursor is closed. */
 const struct ntk_store_cursor_column *
 ntk_store_cursor_columns(const struct ntk_store_cursor *cursor, size_t *out_count);
-/* Returns 1 for a row, with a cell for each column, or 0 if there are no more. */
+/* Returns 1 for a row, with a cell for each column, or 0 after the last. */
 int ntk_store_cursor_next(struct ntk_store_cursor *cursor, const struct ntk_store_cell **out_cells,
                           struct ntk_err *err);
 void ntk_store_cursor_close(struct ntk_store_cursor *cursor);

@@ -59,7 +59,7 @@ static void take(struct ntk_snapshot *snapshot, sqlite3_stmt *statement)
 #define RUNNING_REACH_NS (UINT64_C(3600) * 1000000000)
 
 /* The end of the last period after which an execution of the core ended, or none was in flight; the
- * start of the recording if there is no such period. NULL without rows of seconds. */
+ * start of the recording without one. NULL without rows of seconds. */
 static const char running_sql[] =
     "SELECT coalesce((SELECT m.time_ns FROM machine_sample m"
     "  LEFT JOIN core_sample c ON c.time_ns = m.time_ns AND c.process_id = p.process_id"

@@ -210,7 +210,7 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* Sums up the cores of a runtime. If there is no row of executions, there were none in the period:
+/* Sums up the cores of a runtime. Without a row of executions, none ran in the period:
  * the groups are known for every core of a runtime that counts them. */
 static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
 {

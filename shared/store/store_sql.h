@@ -27,7 +27,7 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
 /* Same, for the text in a buffer, which it frees. */
 int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                               struct ntk_err *err);
-/* Reads the first column of the first row as a number; -ENODATA if there is no row. */
+/* Reads the first column of the first row as a number; -ENODATA if it has no row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
 /* Returns true if there is another row. Sets *ret only after an error. */
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err);

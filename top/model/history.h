@@ -36,7 +36,7 @@ struct ntk_top_history {
 
 /* Accepts a zeroed struct, which has no series. */
 void ntk_top_history_fini(struct ntk_top_history *history);
-/* Drops all data. Returns 0 or -ENOMEM; after -ENOMEM there are no series. */
+/* Drops all data. Returns 0 or -ENOMEM; after -ENOMEM, no series is left. */
 int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count);
 /* Adds series_count values for the period that ends at end_ns (since 1970); NAN is unknown. */
 void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,

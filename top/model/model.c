@@ -93,7 +93,7 @@ bool ntk_top_model_is_listed(const struct ntk_top_model *model, size_t runtime_i
             strcmp(model->snapshot->runtimes[runtime_index].user, model->my_user) == 0);
 }
 
-/* Returns the machine that the applications report, if there is no device tree. */
+/* Returns the machine that the applications report, where no device tree exists. */
 static const struct ntk_machine *machine_of_runtimes(const struct ntk_snapshot *snapshot,
                                                      uint32_t *out_lnc)
 {

@@ -231,7 +231,7 @@ int ntk_top_model_graphs_take_past(struct ntk_top_model *model, const struct ntk
 
 int ntk_top_model_graphs_project(struct ntk_top_model *model, struct ntk_top_table *table)
 {
-    (void)table; /* there is no list */
+    (void)table; /* no list */
     if (model->graphs.now) {
         measure(model, model->graphs.now);
     }

@@ -366,7 +366,7 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
             continue;
         }
         if (depth == 0 && first->device == NO_DEVICE) {
-            next = 2; /* there are no cores below it */
+            next = 2; /* no cores below it */
         }
         node.key = item_key(first, depth);
         node.depth = depth == 0 ? 0 : first->device == NO_DEVICE ? depth - 1 : depth;

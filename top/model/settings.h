@@ -52,7 +52,7 @@ struct ntk_top_settings {
     char lists[NTK_TOP_VIEW_COUNT][NTK_TOP_LIST_SETTING_COUNT][NTK_TOP_CHOICE_BYTES];
     /* changed by the program since the file was read or written */
     bool changed[NTK_TOP_SETTINGS_ALL];
-    char path[4096];  /* "" if there is no place for a file */
+    char path[4096];  /* "" without a place for a file */
     char notice[512]; /* problem with the file, "" if none */
 
     /* State of the page. */

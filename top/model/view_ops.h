@@ -26,7 +26,7 @@ struct ntk_top_view {
     bool shows_latency;
     bool shows_time;   /* has times of cores: software cores are labelled */
     bool is_owned;     /* rows belong to processes, and can be limited to the rows of one user */
-    const char *empty; /* shown without rows; NULL for the reason why there are no applications */
+    const char *empty; /* shown without rows; NULL for the reason for missing applications */
     /* shown without rows in a recording; NULL for the text of `empty` */
     const char *empty_recording;
     /* Called with every new snapshot of the model, shown or not, for histories. Returns 0 or

@@ -123,7 +123,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
 void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk_what_if *what_if,
                              struct ntk_json *json);
 
-/* Returns the reason why there are no layers. */
+/* Returns the reason for missing layers. */
 const char *ntk_output_no_layers(const struct ntk_trace *trace);
 
 #endif

@@ -141,7 +141,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
         return ntk_fs_remove_tree(temporary, err);
     }
-    /* A file system without exchange: for a moment there is no folder. */
+    /* A file system without exchange: for a moment, the folder is missing. */
     int ret = ntk_fs_remove_tree(path, err);
     if (ret == 0 && rename(temporary, path) < 0) {
         ret = fail(path, -errno, err);

@@ -2,8 +2,8 @@
 /*
  * ndebug_stream - reads tensors that a program prints while it runs.
  *
- * Each core has at most one client, in the process that runs the program. Tensors are dropped if
- * there is no client, or if the buffer is full (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
+ * Each core has at most one client, in the process that runs the program. Tensors are dropped
+ * without a client, or if the buffer is full (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
  */
 #ifndef NRT_NDEBUG_STREAM_H
 #define NRT_NDEBUG_STREAM_H
@@ -43,7 +43,7 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
  * NRT_INVALID: the core is unknown or already has a client. */
 NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd);
 void nrt_debug_client_connect_close(int stream_fd);
-/* Never waits: returns NRT_QUEUE_EMPTY if there is no event. The caller frees *payload with
+/* Never waits: returns NRT_QUEUE_EMPTY if no event waits. The caller frees *payload with
  * free(). */
 NRT_STATUS nrt_debug_client_read_one_event(int stream_fd, ndebug_stream_event_header_t *header,
                                            void **payload);

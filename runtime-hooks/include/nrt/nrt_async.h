@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* The upper 16 bits are the XU id, the lower 48 bits the number of the request in its queue, from
- * 1; number 0 means that there is no request yet. */
+ * 1; number 0 means that no request was made yet. */
 typedef uint64_t nrta_seq_t;
 typedef uint16_t nrta_xu_id_t;
 

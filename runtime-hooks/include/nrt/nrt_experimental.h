@@ -58,8 +58,8 @@ void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 
 /* Records a system trace of all cores (memory events only with trace_mem) and writes it to a file
- * in the format of docs/formats/ntrace.md. NRT_INVALID: a trace is already on, or there is no trace
- * to stop. */
+ * in the format of docs/formats/ntrace.md. NRT_INVALID: a trace is already on, or no trace is on
+ * that could stop. */
 NRT_STATUS nrt_trace_start(bool trace_mem);
 NRT_STATUS nrt_trace_stop(const char *filename);
 

@@ -43,7 +43,7 @@ int ntk_elf_file_open_fd(struct ntk_elf_file *file, int fd);
 void ntk_elf_file_close(struct ntk_elf_file *file);
 
 /* The text of an entry of the dynamic section (DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH); nth
- * counts from 0. NULL if there are no more. */
+ * counts from 0. NULL after the last. */
 const char *ntk_elf_file_text(const struct ntk_elf_file *file, int64_t tag, size_t nth);
 
 struct ntk_elf_export {

@@ -28,7 +28,7 @@ int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
 int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
 void ntk_ld_cache_close(struct ntk_ld_cache *cache);
 /* The next file of this machine for the name, in the order of the cache; *cursor is 0 before the
- * first call. NULL if there are no more. */
+ * first call. NULL after the last. */
 const char *ntk_ld_cache_next(const struct ntk_ld_cache *cache, const char *name, uint32_t *cursor);
 
 #endif

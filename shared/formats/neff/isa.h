@@ -153,7 +153,7 @@ struct ntk_isa_dim {
 
 /*
  * A tile. In SBUF and PSUM, it covers `count` partitions: start, start + step, ...; in each, the
- * elements at offset + sum(index[i] * dim[i].step) * size of dtype. In a variable, there are no
+ * elements at offset + sum(index[i] * dim[i].step) * size of dtype. A variable has no
  * partitions, only dims. dim[0] is the innermost. The order of elements is partitions outermost,
  * then dim[dim_count - 1] ... dim[0]. A pattern has only dims, dtype int32 and offset 0.
  */

@@ -69,7 +69,7 @@ struct ntk_neff_positions {
 };
 
 /* debugs has an entry for each core, NULL for none; two cores may share one. Sets *out_positions to
- * NULL if there are no positions and no warnings. */
+ * NULL without positions and warnings. */
 int ntk_neff_positions_create(const struct ntk_neff *neff, struct ntk_neff_debug *const *debugs,
                               size_t core_count, struct ntk_neff_positions **out_positions);
 void ntk_neff_positions_destroy(struct ntk_neff_positions *positions);

@@ -104,7 +104,7 @@ int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **
 /* Same, for a member with this name. */
 int neff_load_json(struct reader *r, const char *name, json_t **out);
 /* Same, except for the elements of one list, which may be the largest part: neff_parse_apart()
- * parses them one at a time. list->text is NULL if there is no list with this name. */
+ * parses them one at a time. list->text is NULL if the name is unknown. */
 int neff_load_json_apart(struct reader *r, const char *name, const char *key, json_t **out,
                          struct ntk_json_list *out_list);
 int neff_parse_apart(struct reader *r, const char *where, const char *text, size_t bytes_count,

@@ -308,7 +308,7 @@ struct each {
     struct ntk_err *err;
 };
 
-/* Reads more bytes after the unprocessed ones. Returns 0 if there are no more, or too many. */
+/* Reads more bytes after the unprocessed ones. Returns 0 at the end, or if they are too many. */
 static ssize_t each_fill(struct each *each)
 {
     if (each->at) {

@@ -345,7 +345,7 @@ POPEF_API int popef_walk_file(const char *path,
 
 struct popef_model; /* opaque */
 
-/* An anchor and the blob with its data; if there is no blob, the caller provides the data. */
+/* An anchor and the blob with its data; without a blob, the caller provides the data. */
 struct popef_model_anchor {
     const struct popef_anchor *anchor;
     const struct popef_tensor *tensor; /* NULL if there is none */

@@ -50,7 +50,7 @@ int64_t popef_tensor_info_size_in_bytes(const struct popef_tensor_info *info)
         }
         is_empty = is_empty || info->shape[i] == 0;
     }
-    /* A dimension of 0 means that there are no elements, whatever the other dimensions are. */
+    /* A dimension of 0 means no elements, for any other dimensions. */
     for (uint32_t i = 0; i < info->rank && !is_empty; i++) {
         if (__builtin_mul_overflow(bytes, info->shape[i], &bytes)) {
             return -1;

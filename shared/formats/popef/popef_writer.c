@@ -25,7 +25,7 @@ struct popef_blob_writer {
 
 /* The blob that is being written. */
 struct active {
-    /* NULL for metadata, which has no blob writer, or if there is no active blob */
+    /* NULL for metadata, which has no blob writer, or without an active blob */
     struct popef_blob_writer *blob;
     bool is_open;
     uint32_t type;

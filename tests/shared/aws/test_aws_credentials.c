@@ -559,7 +559,7 @@ static void access_keys_are_renewed_before_they_expire(void **state)
     assert_int_equal(world.asked, 2);
     world.now = NOW + NTK_AWS_RETRY_SECONDS;
     world.services[0].body = NULL;
-    assert_now(credentials, "TWO"); /* valid until it expires, if there are no newer ones */
+    assert_now(credentials, "TWO"); /* valid until it expires, because no newer keys exist */
     assert_int_equal(world.asked, 3);
     world.now = NOW + 600;
     assert_now(credentials, "none");

@@ -191,7 +191,7 @@ static void spans_beyond_the_limit_are_counted_as_lost(void **state)
 
     open_with(f, (struct ntk_span_rules){ .failed = true, .every = 1 });
     child = child_start();
-    /* There is no poll in between. Each drain reads the new records, so none is overwritten. */
+    /* Without a poll in between. Each drain reads the new records, so none is overwritten. */
     for (size_t i = 0; i < 12; i++) {
         child_tell(&child, COMMAND_EXECUTE, 500);
         assert_true(ntk_collector_drain(f->collector) >= 0);

@@ -288,7 +288,7 @@ static void a_user_without_a_name_is_shown_by_number(void **state)
     assert_string_equal(sample(f)->runtimes[0].user, expected);
 }
 
-/* Method: the pid belongs to another process by now, so there are no figures. */
+/* Method: the pid belongs to another process by now, so its figures are absent. */
 static void a_reused_pid_yields_no_figures(void **state)
 {
     struct fixture *f = *state;
