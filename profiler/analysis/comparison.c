@@ -138,7 +138,7 @@ static void judge_relation(struct ntk_comparison *comparison)
 
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
-        if (ntk_comparison_is_own(row->kind) && row->name[0] != '(') {
+        if (ntk_comparison_is_own(row->kind) && row->name[0] != '(' && !row->is_unknown) {
             all++;
             comparison->own_before_count += row->has_before;
             comparison->own_after_count += row->has_after;

@@ -208,7 +208,11 @@ int ntk_execution_borders_find(const struct ntk_trace *trace,
             }
         }
     }
-    if (ret < 0) {
+    bool is_unknown = false;
+    for (size_t i = 0; i < count; i++) { /* several start at the same time */
+        is_unknown = is_unknown || borders.items[i].end_ps == INT64_MIN;
+    }
+    if (ret < 0 || is_unknown) {
         ntk_execution_borders_fini(&borders);
         return ret;
     }

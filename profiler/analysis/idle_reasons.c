@@ -242,11 +242,11 @@ static void add_border(struct walk *walk, int64_t start_ps)
     const struct ntk_execution_borders *borders = walk->borders;
     struct ntk_idle_row end = plain(NTK_IDLE_END);
 
-    if (borders->count == 0) {
+    if (borders->count == 0 || walk->until_ps <= 0 || start_ps <= walk->until_ps) {
         return;
     }
     int64_t border_ps = borders->items[ntk_execution_of(borders, start_ps)].start_ps;
-    if (walk->until_ps > 0 && border_ps > walk->until_ps) {
+    if (border_ps > walk->until_ps && border_ps <= start_ps) {
         walk->item = NTK_NO_INDEX;
         add(walk, &end, walk->until_ps, border_ps);
         walk->until_ps = border_ps;

@@ -53,7 +53,7 @@ const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
 bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
                              const char *name)
 {
-    return measures->unknown & 1u << kind ||
+    return !ntk_measures_have(measures, kind) ||
            (ntk_measure_is_always(kind) && !ntk_measures_find(measures, kind, name));
 }
 
@@ -125,12 +125,13 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
 
 /* Adds regions. A region found in only one of two executions is missing in the other. */
 static int add_regions(struct ntk_measures *measures, const struct ntk_program *program,
-                       bool are_known, struct ntk_work_units *out_units)
+                       struct ntk_work_units *out_units)
 {
+    bool are_known = ntk_measures_have(measures, NTK_MEASURE_REGION);
     struct ntk_regions regions;
-    int ret = ntk_analysis_regions(program, &regions);
+    int ret = are_known || out_units ? ntk_analysis_regions(program, &regions) : 0;
 
-    if (ret < 0) {
+    if (ret < 0 || !(are_known || out_units)) {
         return ret;
     }
     for (size_t i = 0; i < regions.region_count && ret == 0 && are_known; i++) {
@@ -224,7 +225,7 @@ static int add_engines(struct ntk_measures *measures, const struct ntk_activity 
 /* Returns the kinds that need records which the capture lacks; advice omits the same kinds
  * (advice_incomplete.c). */
 static unsigned unknown_kinds(const struct ntk_program *program,
-                              const struct ntk_critical_path *path)
+                              const struct ntk_critical_path *path, uint64_t executions)
 {
     unsigned lacks = ntk_program_lacks_most(program);
     bool has_path = path && !(lacks & (NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS));
@@ -237,15 +238,13 @@ static unsigned unknown_kinds(const struct ntk_program *program,
         unknown |=
             1u << NTK_MEASURE_REGION | 1u << NTK_MEASURE_OPERATION | 1u << NTK_MEASURE_ENGINE;
     }
+    if (executions > 1) { /* they repeat, so the regions of several are others than those of one */
+        unknown |= 1u << NTK_MEASURE_REGION;
+    }
     if (lacks & NTK_LACK_PACKETS) {
         unknown |= 1u << NTK_MEASURE_QUEUE | 1u << NTK_MEASURE_BYTES;
     }
     return unknown;
-}
-
-static bool is_known(const struct ntk_measures *measures, enum ntk_measure_kind kind)
-{
-    return !(measures->unknown & 1u << kind);
 }
 
 /* Returns true if the measure of a capture is the sum over its executions. Regions have a median,
@@ -278,7 +277,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
 {
     const struct ntk_trace *trace = program->trace;
     uint64_t executions = ntk_executions_count(trace);
-    struct ntk_measures measures = { .unknown = unknown_kinds(program, path) };
+    struct ntk_measures measures = { .unknown = unknown_kinds(program, path, executions) };
     struct ntk_activity activity;
     struct ntk_dma_traffic traffic;
     int ret = 0;
@@ -286,7 +285,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     if (trace->has_total && trace->total_ps > 0) {
         ret = ntk_measures_add(&measures, NTK_MEASURE_TOTAL, "execution", (double)trace->total_ps);
     }
-    if (ret == 0 && is_known(&measures, NTK_MEASURE_RESOURCE)) {
+    if (ret == 0 && ntk_measures_have(&measures, NTK_MEASURE_RESOURCE)) {
         ret = add_path(&measures, program, path);
     }
     ntk_progress_show(progress, SHARE_PATH);
@@ -294,15 +293,13 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     ntk_progress_show(progress, SHARE_ACTIVITY);
     ret = ret ? ret : add_use(&measures, program, costs, &traffic);
     ntk_progress_show(progress, SHARE_USE);
-    if (ret == 0 && is_known(&measures, NTK_MEASURE_OPERATION)) {
-        /* Executions repeat, so the regions of several are others than those of one. */
-        measures.unknown |= executions > 1 ? 1u << NTK_MEASURE_REGION : 0;
-        ret = add_regions(&measures, program, executions == 1, out_units);
+    if (ret == 0 && ntk_measures_have(&measures, NTK_MEASURE_OPERATION)) {
+        ret = add_regions(&measures, program, out_units);
         ntk_progress_show(progress, SHARE_REGIONS);
         ret = ret ? ret : add_costs(&measures, costs);
         ret = ret ? ret : add_engines(&measures, &activity);
     }
-    if (ret == 0 && is_known(&measures, NTK_MEASURE_QUEUE)) {
+    if (ret == 0 && ntk_measures_have(&measures, NTK_MEASURE_QUEUE)) {
         ret = add_queues(&measures, trace);
     }
     per_execution(&measures, executions);

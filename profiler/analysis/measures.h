@@ -41,6 +41,13 @@ struct ntk_measures {
     unsigned unknown; /* bit 1 << kind is set if the capture lacks the records of this kind */
 };
 
+/* Returns true if the capture has the records of this kind. */
+static inline bool ntk_measures_have(const struct ntk_measures *measures,
+                                     enum ntk_measure_kind kind)
+{
+    return !(measures->unknown & 1u << kind);
+}
+
 /* Adds to the measure of that kind and name. Returns 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);

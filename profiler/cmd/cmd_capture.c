@@ -312,7 +312,9 @@ static int execute_recorded(struct ntk_session *session, const struct plan *plan
         ret = execute(session, true, err);
         int stopped = ntk_session_record_stop(session, ret < 0 ? NULL : err);
         ret = ret < 0 ? ret : stopped;
-        last_recorded = access(path, F_OK) == 0 ? number : last_recorded;
+        /* The file of a full disk is incomplete; one from before this run does not count. */
+        bool is_written = stopped == 0 || (stopped == -ENOSPC && access(path, F_OK) == 0);
+        last_recorded = is_written ? number : last_recorded;
     }
     free(path);
     return ret;

@@ -53,79 +53,62 @@ static void put_comparison(const struct ntk_comparison *comparison,
     }
 }
 
-/* Warns about different machines; text output starts with it, JSON has it on stderr. */
+/* Warns about different machines. */
 static void warn_of_machines(const struct ntk_side *before, const struct ntk_side *after,
                              struct ntk_buf *out)
 {
-    static const char text[] = "BEFORE was recorded on %s, AFTER on %s: differences may be due to "
-                               "the machines\n";
-
     if (!before->instance_type[0] || !after->instance_type[0] ||
         strcmp(before->instance_type, after->instance_type) == 0) {
         return;
     }
-    if (arg_json) {
-        fprintf(stderr, text, before->instance_type, after->instance_type);
-    } else {
-        ntk_buf_add_format(out, text, before->instance_type, after->instance_type);
-    }
+    ntk_buf_add_format(out,
+                       "BEFORE was recorded on %s, AFTER on %s: differences may be due to "
+                       "the machines\n",
+                       before->instance_type, after->instance_type);
 }
 
 /* Warns about records that a side lacks. */
 static void warn_of_lacks(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
-    struct ntk_buf text = { 0 };
-
     if (!side->lacking_count) {
         return;
     }
     if (side->measures.count > 1) {
-        ntk_buf_add_format(&text, "%zu of %zu captures of ", side->lacking_count,
+        ntk_buf_add_format(out, "%zu of %zu captures of ", side->lacking_count,
                            side->measures.count);
     }
-    ntk_buf_add_format(&text, "%s %s incomplete: %s; %s\n", name,
+    ntk_buf_add_format(out, "%s %s incomplete: %s; %s\n", name,
                        side->lacking_count > 1 ? "are" : "is", side->lacks,
                        side->hides_figures ? "figures that need these records are unknown"
                                            : "its critical path is approximate");
-    if (ntk_buf_ok(&text)) {
-        if (arg_json) {
-            fputs(ntk_buf_text_get(&text), stderr);
-        } else {
-            ntk_buf_add_text(out, ntk_buf_text_get(&text));
-        }
-    }
-    ntk_buf_fini(&text);
 }
 
 /* The same of captures with several executions. */
 static void note_executions(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
-    static const char text[] = "%s: a capture has %llu executions; its figures are the mean of "
-                               "one, and its regions are not compared\n";
     unsigned long long count = side->execution_count;
 
-    if (count > 1 && arg_json) {
-        fprintf(stderr, text, name, count);
-    } else if (count > 1) {
-        ntk_buf_add_format(out, text, name, count);
+    if (count > 1) {
+        ntk_buf_add_format(out,
+                           "%s: a capture has %llu executions; its figures are the mean of one, "
+                           "and its regions are not compared\n",
+                           name, count);
     }
 }
 
 /* The same of errors. */
 static void warn_of_errors(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
-    static const char text[] = "%s: the device recorded %llu error%s%s; neuron-profile "
-                               "show-session -e lists them\n";
     unsigned long long count = side->error_count;
-    const char *plural = count == 1 ? "" : "s";
-    const char *stopped = side->has_stopped ? ", so an execution stopped early and its times "
-                                              "are too short"
-                                            : "";
 
-    if (count && arg_json) {
-        fprintf(stderr, text, name, count, plural, stopped);
-    } else if (count) {
-        ntk_buf_add_format(out, text, name, count, plural, stopped);
+    if (count) {
+        ntk_buf_add_format(out,
+                           "%s: the device recorded %llu error%s%s; neuron-profile show-session -e "
+                           "lists them\n",
+                           name, count, count == 1 ? "" : "s",
+                           side->has_stopped ? ", so an execution stopped early and its times are "
+                                               "too short"
+                                             : "");
     }
 }
 
@@ -134,15 +117,23 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     struct ntk_comparison comparison;
     struct ntk_work_match match;
     struct ntk_buf out = { 0 };
+    struct ntk_buf notes = { 0 }; /* before the text; with JSON, on stderr */
     int code;
 
-    warn_of_machines(before, after, &out);
-    warn_of_lacks(before, "BEFORE", &out);
-    warn_of_lacks(after, "AFTER", &out);
-    warn_of_errors(before, "BEFORE", &out);
-    warn_of_errors(after, "AFTER", &out);
-    note_executions(before, "BEFORE", &out);
-    note_executions(after, "AFTER", &out);
+    warn_of_machines(before, after, &notes);
+    warn_of_lacks(before, "BEFORE", &notes);
+    warn_of_lacks(after, "AFTER", &notes);
+    warn_of_errors(before, "BEFORE", &notes);
+    warn_of_errors(after, "AFTER", &notes);
+    note_executions(before, "BEFORE", &notes);
+    note_executions(after, "AFTER", &notes);
+    if (!arg_json) {
+        ntk_buf_add_text(&out, ntk_buf_text_get(&notes));
+    } else if (ntk_buf_ok(&notes)) {
+        fputs(ntk_buf_text_get(&notes), stderr);
+    }
+    out.failed = out.failed || notes.failed;
+    ntk_buf_fini(&notes);
     if (ntk_analysis_comparison(before->measures.items, before->measures.count,
                                 after->measures.items, after->measures.count, &comparison) < 0) {
         out.failed = true;

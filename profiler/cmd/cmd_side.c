@@ -24,8 +24,8 @@ static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
     if (lacks && ++side->lacking_count == 1 && ntk_incomplete_text(program, lacks, &text) &&
         ntk_buf_ok(&text)) {
         (void)ntk_str_copy(side->lacks, sizeof side->lacks, ntk_buf_text_get(&text));
-        side->hides_figures = ntk_program_lacks_most(program) != 0;
     }
+    side->hides_figures = side->hides_figures || ntk_program_lacks_most(program) != 0;
     ntk_buf_fini(&text);
 }
 
@@ -57,7 +57,7 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
                                     wants_units && !side->has_units ? &side->units : NULL);
         ntk_progress_end(&progress);
         side->has_units = side->has_units || (wants_units && ret == 0 &&
-                                              !(out->unknown & 1u << NTK_MEASURE_OPERATION));
+                                              ntk_measures_have(out, NTK_MEASURE_OPERATION));
     }
     ntk_analyses_destroy(analyses);
     return ret;

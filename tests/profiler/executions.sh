@@ -38,6 +38,11 @@ for example in mlp attention conv; do
     # Each execution reads its inputs once.
     judge '($three.advice | map(select(.id == "reload")) | length) == ($one.advice | map(select(.id == "reload")) | length)' \
         "$example: inputs count as loaded again"
+    # A baseline of three executions has no regions, as their diff has none.
+    rm -f base.json
+    ends 0 neuron-profile baseline save base.json -n e.neff "$three"
+    ends 1 neuron-profile baseline check base.json -n e.neff one.ntff --limit regions=5%
+    says err 'has a limit, but only the captures contain it'
     judge 'near($diff.total[0].after_ns; $diff.total[0].before_ns) and all($diff.operations[], $diff.engines[], $diff.queues[]; near(.after_ns; .before_ns)) and
         all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice

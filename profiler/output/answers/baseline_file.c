@@ -28,6 +28,9 @@ static void put_execution(const struct ntk_measures *measures, struct ntk_json *
 {
     ntk_json_object_begin(json);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
+        if (!ntk_measures_have(measures, k)) {
+            continue; /* a missing array: unknown */
+        }
         ntk_json_key_array_begin(json, ntk_measure_key(k));
         ntk_vec_each(const struct ntk_measure, measure, &measures->items) {
             if (measure->kind == (enum ntk_measure_kind)k) {
@@ -108,6 +111,7 @@ static int read_execution(const json_t *json, struct ntk_measures *measures, con
         if (rows && !json_is_array(rows)) {
             return bad(err, path, "the measures of an execution are not a list");
         }
+        measures->unknown |= rows ? 0 : 1u << k;
         for (size_t i = 0; i < json_array_size(rows) && ret == 0; i++) {
             ret = read_measure(json_array_get(rows, i), k, measures, path, err);
         }

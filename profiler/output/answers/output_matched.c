@@ -129,8 +129,8 @@ int ntk_output_compare_json(const struct ntk_analyses *before, const struct ntk_
     ret = ret ? ret : ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison);
     if (ret == 0) {
         struct ntk_output_matched matched = { &units[0], &units[1], &match };
-        bool has_units =
-            !((measures[0].unknown | measures[1].unknown) & 1u << NTK_MEASURE_OPERATION);
+        bool has_units = ntk_measures_have(&measures[0], NTK_MEASURE_OPERATION) &&
+                         ntk_measures_have(&measures[1], NTK_MEASURE_OPERATION);
         ntk_output_comparison_json(&comparison, has_units ? &matched : NULL, json);
         ntk_comparison_fini(&comparison);
     }

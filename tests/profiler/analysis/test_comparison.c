@@ -156,7 +156,7 @@ static void compared_shares_are_fractions_of_the_time_of_their_own_run(void **st
     }
     ntk_output_comparison_text(&c, NULL, &text);
     assert_non_null(strstr(ntk_buf_text_get(&text), "50.000      50.0%    40.000     80.0%"));
-    assert_non_null(strstr(ntk_buf_text_get(&text), "25.00%  50.00%"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "MFU       25.00%  50.00%"));
     ntk_buf_fini(&text);
     ntk_comparison_fini(&c);
     ntk_measures_fini(&before);
@@ -415,6 +415,30 @@ static void programs_without_common_parts_are_unrelated(void **state)
     ntk_measures_fini(&after);
 }
 
+/* For example, regions are unknown in a capture of several executions. */
+static void unknown_parts_do_not_make_programs_unrelated(void **state)
+{
+    struct ntk_measures before = { 0 };
+    struct ntk_measures after = { .unknown = 1u << NTK_MEASURE_REGION };
+    struct ntk_comparison c;
+
+    (void)state;
+    put(&before, NTK_MEASURE_LAYER, "attention", 80e6);
+    put(&after, NTK_MEASURE_LAYER, "attention", 80e6);
+    for (int i = 0; i < 60; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "tile %d", i);
+        put(&before, NTK_MEASURE_REGION, name, 1e6);
+    }
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_int_equal(c.unknown_count, 60);
+    assert_false(c.is_unrelated);
+    ntk_comparison_fini(&c);
+    ntk_measures_fini(&before);
+    ntk_measures_fini(&after);
+}
+
 /* One execution each. The later one lacks the records of queues and the length; a peak is unknown
  * before. Method: the verdict, the rows, the text. */
 static void figures_missing_on_one_side_do_not_count_as_changed(void **state)
@@ -496,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_reversed_comparison_has_the_opposite_changes),
         cmocka_unit_test(single_executions_are_compared_by_differences_of_their_measures),
         cmocka_unit_test(programs_without_common_parts_are_unrelated),
+        cmocka_unit_test(unknown_parts_do_not_make_programs_unrelated),
         cmocka_unit_test(figures_missing_on_one_side_do_not_count_as_changed),
         cmocka_unit_test(executions_without_a_figure_are_excluded_from_medians),
     };
