@@ -21,11 +21,12 @@ end_processes() {
         kill -9 "${file%/environ}" 2>/dev/null || true
     done
 }
+# runs PID: the job of this shell has not exited.
+runs() { jobs -pr | grep -x "$1" >/dev/null; }
 # end_jobs PID...: kills those that still run. The pid of one that has ended may be another test's process by now.
 end_jobs() {
-    local pid running
-    running=" $(jobs -pr | tr '\n' ' ')"
-    for pid in "$@"; do [[ $running != *" $pid "* ]] || kill -9 "$pid"; done
+    local pid
+    for pid in "$@"; do ! runs "$pid" || kill -9 "$pid" 2>/dev/null || true; done # it may exit meanwhile
     wait "$@" 2>/dev/null || true
 }
 # A time-out kills this script and its children, and no trap runs. So the process that cleans up then is not a child

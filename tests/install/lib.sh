@@ -59,8 +59,10 @@ has_tools() {
     done <links
     [ "$(wc -l <links)" -gt 100 ] || fail "the pages of $1 have too few links"
     # Files that name others of the installation name them below its prefix.
-    for file in $(sed -nE "s#.*runbook_url: file://$2/([^\#]*).*#\1#p" "$1"/share/neuron-toolkit/prometheus/*.rules.yml) \
-        $(sed -nE "s#^[A-Za-z]*log=$2/(.*)#\1#p" "$1/share/neuron-toolkit/slurm/slurm.conf"); do
+    sed -nE "s#.*runbook_url: file://$2/([^\#]*).*#\1#p" "$1"/share/neuron-toolkit/prometheus/*.rules.yml >rule_files
+    sed -nE "s#^[A-Za-z]*log=$2/(.*)#\1#p" "$1/share/neuron-toolkit/slurm/slurm.conf" >slurm_files
+    [ -s rule_files ] && [ -s slurm_files ] || fail "the rules or slurm.conf of $1 name no file below $2"
+    for file in $(cat rule_files slurm_files); do
         [ -s "$1/$file" ] || fail "$1 lacks $file, which its rules or slurm.conf name"
     done
     [ "$2" = /usr ] || ! grep -rl -e /usr/share/neuron-toolkit -e /usr/share/doc/neuron-toolkit "$1/share/neuron-toolkit" ||

@@ -19,7 +19,7 @@ fi
 
 while read -r script; do
     bash -n "$script" || failed=1
-done < <(git ls-files | xargs grep -lE '^#!/bin/bash' -- | grep -v '\.md$')
+done < <({ git ls-files '*.sh' && git ls-files | xargs grep -lE '^#!/bin/bash' -- | grep -v '\.md$'; } | sort -u)
 
 # With pipefail, a writer that is still running when grep exits sometimes fails the pipe.
 if git ls-files dev '*.sh' | xargs grep -nE '[^|]\| *grep -[A-Za-z]*q'; then

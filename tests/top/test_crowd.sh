@@ -62,9 +62,10 @@ key k
 sees "whom" 'no application selected'
 
 # Without a tag, the question has the name of the program.
-env -u NEURON_PROCESS_TAG NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 >ready &
-wait_for ready
+env -u NEURON_PROCESS_TAG NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 >ready.plain &
 pid=$!
+is_ready() { grep -qs ready ready.plain && echo yes; }
+wait_for is_ready
 key p '\'
 key -l "$pid"
 key Enter

@@ -42,10 +42,9 @@ in_clickhouse() {
     mkdir -p "$3"
     node "$here/clickhouse.mjs" "$tools" clickhouse.sql "$3" "${@:4}" || fail "ClickHouse fails on $2"
 }
-mapfile -t files < <(printf "$recipes/%s.sql\n" $names)
 bucket=$AWS_ENDPOINT_URL_S3/fleet
-in_clickhouse file "$PWD/all" folder "${files[@]}"
-in_clickhouse s3 "$bucket/all" objects "${files[@]}"
+in_clickhouse file "$PWD/all" folder "${queries[@]}"
+in_clickhouse s3 "$bucket/all" objects "${queries[@]}"
 for recipe in $names; do
     in_duckdb all "$recipe" | plain >"duckdb.$recipe" || fail "$recipe fails in DuckDB"
     [ "$(wc -l <"duckdb.$recipe")" -gt 1 ] || fail "$recipe has no answer"
@@ -67,10 +66,10 @@ grep -v list-type s3/reads | cut -d' ' -f2 | sort -u >read.log
 
 # ---- tables without files are empty ----
 mkdir nothing
-in_clickhouse file "$PWD/nothing" none "${files[@]}"
+in_clickhouse file "$PWD/nothing" none "${queries[@]}"
 [ "$(cat none/rising_ecc)" = 'cluster|host|device|date|corrected|week_before|uncorrected' ] || fail "unexpected answer without files: $(cat none/rising_ecc)"
 
 # ---- the example of docs/formats/archive.md ----
-sed -n '/^In ClickHouse:/,/^```$/p' "$NTK_SOURCE_DIR/docs/formats/archive.md" | sed "1,/^\`\`\`sql/d; /^\`\`\`/d; s#ROOT#$PWD/all#" >example.sql
+example_of ClickHouse | sed "s#ROOT#$PWD/all#" >example.sql
 in_clickhouse file "$PWD/all" folder example.sql
 [ "$(grep -c . folder/example)" = 7 ] && grep -q '^a/b %20+c|' folder/example || fail "unexpected answer of the example: $(cat folder/example)"

@@ -49,7 +49,7 @@ in_duckdb numbers jobs_by_waste >numbers.log || fail "DuckDB rejects a number as
 [ "$(cut -d'|' -f 2 numbers.log | paste -sd' ')" = 'job_id 12 11' ] || fail "unexpected jobs of host 17"
 
 # The example of docs/formats/archive.md.
-example=$(sed -n '/^In DuckDB:/,/^In ClickHouse:/p' "$NTK_SOURCE_DIR/docs/formats/archive.md" | sed '1,/^```sql/d; /^```/,$d' | sed "s#ROOT#both#; s/'prod'/'default'/; s/;\$//")
+example=$(example_of DuckDB | sed "s#ROOT#both#; s/'prod'/'default'/; s/;\$//")
 [ "$(ask "$example" | sed -E 's/(\.[0-9]{4}).*/\1/')" = $'node-2|0.3427\nnode-1|0.6802' ] || fail "unexpected answer of the example: $(ask "$example")"
 
 for engine in athena clickhouse trino spark; do

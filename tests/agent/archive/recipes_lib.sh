@@ -1,6 +1,9 @@
 # recipes_lib.sh - the history that the tests of docs/recipes query; source it after lib.sh.
 recipes=$NTK_SOURCE_DIR/docs/recipes
 names=$(python3 -c "import re; print(*re.findall('\"(\\w+)\"', re.search('RECIPES = (.*)', open('$here/recipes.py').read())[1]))")
+mapfile -t queries < <(printf "$recipes/%s.sql\n" $names)
+# example_of ENGINE: the query in docs/formats/archive.md.
+example_of() { sed -n "/^In $1:/,/^\`\`\`\$/p" "$NTK_SOURCE_DIR/docs/formats/archive.md" | sed '1,/^```sql/d; /^```/d'; }
 
 # make_machine NAME NUMBER: creates NAME.db, the history of four cores and two devices over three days; the driver
 # changes on the third. Number 1 is the busier machine.

@@ -176,9 +176,7 @@ code=0
 wait "$dies" || code=$?
 [ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "unexpected result for a process that exits: $code $(cat dies.txt dies.err)"
 
-# The job ran all the time, and closes normally.
-kill "${ranks[@]:0:3}" 2>/dev/null || true
-wait "${ranks[@]:0:3}" 2>/dev/null || true
+end_jobs "${ranks[@]:0:3}" # the others may have exited after the loss of a rank
 
 # Processes without hooks or with other runtimes cannot record.
 NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs without hooks"

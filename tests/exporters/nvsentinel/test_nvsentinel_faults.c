@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: NVSentinel is missing, and every allocation of a put fails in turn. The event waits, or
  * its put is delayed; at the end it is lost, and counted once. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -180,7 +180,7 @@ for kept in 'spooled 0' 'unspooled 1'; do
     is_kept() { [ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] && echo yes; }
     [ "$name" = unspooled ] || wait_for is_kept
     kill "$last"
-    is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it has exited
+    is_over() { if runs "$last"; then kill "$last"; else echo yes; fi; } # signal after signal, until it has exited
     wait_for is_over
     code=0
     wait "$last" || code=$?

@@ -124,7 +124,7 @@ unset NEURON_PROCESS_TAG
 group=/sys/fs/cgroup/neuron-idle-$$
 [ ! -d /sys/fs/cgroup/cpu ] || group=/sys/fs/cgroup/cpu/neuron-idle-$$
 if [ "$method" = bpf ] && mkdir "$group" 2>/dev/null; then
-    trap '{ end_jobs $pid; rmdir "$group"; } 2>/dev/null; finish' EXIT
+    trap 'code=$?; { end_jobs $pid; rmdir "$group" || true; } 2>/dev/null; (exit $code); finish' EXIT
     { echo 20000 >"$group/cpu.cfs_period_us" && echo 3000 >"$group/cpu.cfs_quota_us"; } 2>/dev/null || echo "3000 20000" >"$group/cpu.max"
     idles_by throttled quota bash -c 'echo $$ >"$0/cgroup.procs" && exec "$1" quota' "$group" "$job"
 fi

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: every allocation of an addition to a stored total fails in turn. */
-#include <errno.h>
 #include <string.h>
 
 #include "shared/store/store_histogram.h"
