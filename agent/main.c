@@ -383,17 +383,15 @@ static const char *find_lonely(const struct outputs *outputs)
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
 {
-    uint64_t period_ns = arg_period_ns;
-
     if (!arg_config) {
-        ntk_monitor_config_default(config, period_ns  ? period_ns
-                                           : arg_once ? ONCE_PERIOD_NS
-                                                      : NTK_MONITOR_PERIOD_DEFAULT_NS);
+        ntk_monitor_config_default(config, arg_period_ns ? arg_period_ns
+                                           : arg_once    ? ONCE_PERIOD_NS
+                                                         : NTK_MONITOR_PERIOD_DEFAULT_NS);
         return 0;
     }
     int ret = ntk_monitor_config_read(config, arg_config, err);
-    if (ret >= 0 && period_ns) {
-        ntk_monitor_config_set_period(config, period_ns);
+    if (ret >= 0 && arg_period_ns) {
+        ntk_monitor_config_set_period(config, arg_period_ns);
     }
     return ret;
 }

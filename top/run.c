@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "top/base/format.h"
 #include "top/model/model_graphs.h"
 #include "top/model/model_watch.h"
 #include "top/process_signal.h"
@@ -67,10 +68,10 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
     bool usage = begins(run, &reads->usage_ns, ntk_top_model_shows_usage(run->model));
 
     if (latency || models) {
-        ntk_top_source_read_latency(run->source, true, reads->models_ns > 0);
+        ntk_top_source_read_latency(run->source, reads->models_ns > 0);
     }
     if (usage) {
-        ntk_top_source_read_usage(run->source, true);
+        ntk_top_source_read_usage(run->source);
     }
     if (latency || models || usage) {
         uint64_t first_ns = ntk_clock_monotonic_ns() + FIRST_VALUES_NS;
@@ -78,25 +79,13 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
         run->next_ns = first_ns < run->next_ns ? first_ns : run->next_ns;
         /* The next refresh only reads values to compare with; at the start, the first sample
          * did. */
-        run->early_count = usage && run->model->snapshot;
+        run->is_next_early = run->is_next_early || (usage && run->model->snapshot);
     }
     if (run->model->wants_events && !run->reads_events) {
         run->reads_events = true;
         run->next_ns = 0; /* immediately */
         ntk_top_source_read_events(run->source);
     }
-}
-
-static const char *clock_text(char text[16], uint64_t realtime_ns)
-{
-    time_t seconds = (time_t)(realtime_ns / NTK_NS_PER_SECOND);
-    struct tm date;
-
-    text[0] = '\0';
-    if (localtime_r(&seconds, &date)) {
-        (void)strftime(text, 16, "%H:%M:%S", &date);
-    }
-    return text;
 }
 
 /* Writes the reason why a moment that stays on the screen has dashes: its data was not read yet. */
@@ -121,10 +110,10 @@ static void note_unread(const struct ntk_top_run *run, char *text, size_t bytes)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].is_shown && rows[i].can_begin && shown_ns < rows[i].since_ns) {
             size_t length = strlen(text);
-            char clock[16];
+            char clock[NTK_TOP_FORMAT_BYTES];
 
             (void)snprintf(text + length, bytes - length, "; no %s before %s", rows[i].name,
-                           clock_text(clock, rows[i].since_ns));
+                           ntk_top_format_clock(clock, rows[i].since_ns));
             return;
         }
     }
@@ -152,7 +141,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
         char clock[16];
 
         (void)snprintf(text, bytes, "%s, %llu s ago; navigate with [ ] { }, space: now",
-                       clock_text(clock, shown_ns),
+                       ntk_top_format_clock(clock, shown_ns),
                        (unsigned long long)(ago_ns / NTK_NS_PER_SECOND));
         note_unread(run, text, bytes);
     } else if (run->is_frozen) {
@@ -230,8 +219,8 @@ void ntk_top_run_plan_next(struct ntk_top_run *run)
 {
     uint64_t wait_ns = run->delay_ns;
 
-    if (run->early_count > 0) {
-        run->early_count--;
+    if (run->is_next_early) {
+        run->is_next_early = false;
         wait_ns = wait_ns < FIRST_VALUES_NS ? wait_ns : FIRST_VALUES_NS;
     }
     run->next_ns = ntk_clock_monotonic_ns() + wait_ns;

@@ -41,8 +41,8 @@ struct ntk_top_run {
     char message[NTK_ERR_TEXT_BYTES]; /* message of this program, until a key is typed */
     bool reads_events;
     struct ntk_top_reads reads;
-    unsigned int early_count; /* number of refreshes that do not wait for the whole delay */
-    bool has_more_past;       /* the next wait is skipped */
+    bool is_next_early; /* the refresh after the next does not wait for the whole delay */
+    bool has_more_past; /* the next wait is skipped */
 
     /* Members for the screen. */
     int key_fd;               /* terminal, if stdin is not one */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* run_person - handles requests of the user that change more than the view: the past, a signal. */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
+#include "top/base/cells.h"
 #include "top/model/model_watch.h"
 #include "top/process_signal.h"
 #include "top/run.h"
@@ -54,21 +54,15 @@ const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, con
 void ntk_top_run_name_of(const struct ntk_runtime_sample *runtime,
                          char name[NTK_TOP_RUN_NAME_BYTES])
 {
-    uint64_t tag;
-    bool is_number = ntk_str_parse_u64(runtime->tag, &tag) == 0 && tag == runtime->pid;
     const char *text = runtime->tag;
     size_t length = strlen(text);
 
-    if (is_number && runtime->command[0]) {
-        char path[PATH_MAX];
+    if (!ntk_top_cells_has_tag(runtime) && runtime->command[0]) {
+        size_t path_length = strcspn(runtime->command, " ");
+        const char *slash = memrchr(runtime->command, '/', path_length);
 
-        length = strcspn(runtime->command, " ");
-        length = length < sizeof path ? length : sizeof path - 1;
-        memcpy(path, runtime->command, length);
-        path[length] = '\0';
-        text = ntk_str_base_name(path);
-        ntk_str_copy_clean(name, NTK_TOP_RUN_NAME_BYTES, text, strlen(text));
-        return;
+        text = slash ? slash + 1 : runtime->command;
+        length = path_length - (size_t)(text - runtime->command);
     }
     ntk_str_copy_clean(name, NTK_TOP_RUN_NAME_BYTES, text, length);
 }

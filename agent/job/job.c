@@ -143,12 +143,7 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
     /* A job that started before the first sample gets the whole window. */
     window->from_ns = 0;
     window->to_ns++;
-    ret = ret < 0 ? ret
-                  : ntk_query_span_apply(&arg_span, window->to_ns, &window->from_ns, &window->to_ns,
-                                         err);
-    if (ret == 0 && arg_span.last_ns && !arg_span.to) {
-        ret = ntk_query_window_begin(reader, window, err);
-    }
+    ret = ret < 0 ? ret : ntk_query_window_narrow(reader, &arg_span, window, err);
     if (ret < 0) {
         return ret;
     }

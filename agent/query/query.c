@@ -194,12 +194,7 @@ static int set_window(struct ntk_err *err)
     struct ntk_store_window *window = &query.window;
     int ret = ntk_query_window_whole(query.reader, window, err);
 
-    if (ret == 0) {
-        ret = ntk_query_span_apply(&arg_span, window->to_ns, &window->from_ns, &window->to_ns, err);
-    }
-    return ret == 0 && arg_span.last_ns && !arg_span.to
-               ? ntk_query_window_begin(query.reader, window, err)
-               : ret;
+    return ret < 0 ? ret : ntk_query_window_narrow(query.reader, &arg_span, window, err);
 }
 
 static int answer(const struct ntk_query_question *question, struct ntk_err *err)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/query/query_span.h"
 #include "agent/query/query_table.h"
 #include "shared/base/err.h"
 #include "shared/store/store_reader.h"
@@ -94,6 +95,10 @@ int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_win
  * second apart: one that ends shortly after the beginning is not a part of the window. */
 int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
+/* Narrows a window that ends with the last row by the options; with --last and without --to, it
+ * begins as above. */
+int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_span *span,
+                            struct ntk_store_window *window, struct ntk_err *err);
 
 /* The whole subcommand; argv[0] is "query". The exit code. */
 int ntk_query_main(int argc, char **argv);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/query/query_steps.h"
+#include "shared/base/order.h"
 
 /* Maximum number of listed cores: more than the largest machine has. */
 #define CORES_MAX 1024
@@ -80,13 +81,7 @@ static int take_core(size_t column_count, const char *const *names, const char *
     return 0;
 }
 
-static int compare_cores(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
+NTK_ORDER_NUMBERS(compare_cores, uint32_t);
 
 /* Adds the cores of a process that are not in the list yet. */
 static int take_process(const struct ntk_store_process *process, void *ctx)
@@ -101,6 +96,7 @@ static int take_process(const struct ntk_store_process *process, void *ctx)
             list->cores[list->count++] = core;
             qsort(list->cores, list->count, sizeof core, compare_cores);
         }
+        at += strcspn(at, ",");
         at += *at == ',';
     }
     return 0;

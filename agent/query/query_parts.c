@@ -108,9 +108,6 @@ int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_win
         uint64_t last_ns;
         int there =
             ntk_store_reader_span(reader, (enum ntk_store_tier)tier, &first_ns, &last_ns, err);
-        if (there < 0 && there != -ENODATA) {
-            return there;
-        }
         if (there == 0) {
             uint64_t start_ns = first_ns - step_ns[tier];
             /* A coarser row may begin long before the data in it. */
@@ -138,10 +135,19 @@ int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_win
     if (window->step_ns > 0) {
         return 0; /* it is widened to whole steps */
     }
-    ret = ntk_store_reader_near(reader, window->from_ns, NTK_NS_PER_SECOND / 2, &row_ns, err);
+    ret = ntk_store_reader_near(reader, window->from_ns, &row_ns, err);
     if (ret < 0) {
         return ret == -ENODATA ? 0 : ret;
     }
     window->from_ns = row_ns < window->to_ns ? row_ns : window->from_ns;
     return 0;
+}
+
+int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_span *span,
+                            struct ntk_store_window *window, struct ntk_err *err)
+{
+    int ret = ntk_query_span_apply(span, window->to_ns, &window->from_ns, &window->to_ns, err);
+
+    return ret == 0 && span->last_ns && !span->to ? ntk_query_window_begin(reader, window, err)
+                                                  : ret;
 }

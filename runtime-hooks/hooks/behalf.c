@@ -62,7 +62,7 @@ void ntk_hooks_behalf_missed(const struct ntk_hooks_missed *missed)
         return;
     }
     block = &hooks.segment.cores[missed->core];
-    hooks_note_end(block, missed->status, ntk_hooks_now());
+    hooks_note_end(block, missed->status, hooks_now());
     ntk_abi_add_owned(&block->outcome[outcome], missed->count);
     ntk_abi_add_owned(&block->status[ntk_status_counter_of_status(missed->status)], missed->count);
     if (error_class != NTK_ERROR_CLASS_NONE) {

@@ -368,7 +368,7 @@ uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective ope
         return 0;
     }
     what.tid = own_tid();
-    now = ntk_hooks_now();
+    now = hooks_now();
     if (hooks_core_lock_take(&hooks.comm_lock[comm - 1])) {
         enter(&hooks.segment.comms[comm - 1], &what, now);
         hooks_core_lock_drop(&hooks.comm_lock[comm - 1]);
@@ -381,7 +381,7 @@ void ntk_hooks_collective_end(ntk_hooks_comm comm, uint64_t wait_ticks, uint32_t
     if (ntk_abi_load(&hooks_mask) == 0 || comm - 1u >= NTK_SEGMENT_COMMS) {
         return;
     }
-    end(comm, ntk_hooks_now(), wait_ticks, status);
+    end(comm, hooks_now(), wait_ticks, status);
 }
 
 /* ---- executions of a model ---- */

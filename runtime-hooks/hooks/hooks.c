@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include "runtime-hooks/hooks/hooks_state.h"
-#include "shared/abi/raw_clock.h"
-#include "shared/abi/result.h"
 
 struct hooks_state hooks = { .segment = { .fd = -1 } };
 uint32_t hooks_mask;

@@ -14,7 +14,7 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
     if (hooks_unlikely((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0)) {
         return;
     }
-    now = ntk_hooks_now();
+    now = hooks_now();
     if (start_ticks == 0) {
         start_ticks = now;
     }
@@ -24,7 +24,7 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
 
 uint64_t ntk_hooks_mark_begin(void)
 {
-    return (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0 ? ntk_hooks_now() : 0;
+    return (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0 ? hooks_now() : 0;
 }
 
 /* ---- the trace of the caller ---- */
@@ -80,7 +80,7 @@ int ntk_hooks_mark_trace(const char *traceparent)
     if (!is_valid) { /* the next marks do not belong to the previous trace either */
         memset(&trace, 0, sizeof trace);
     }
-    hooks_record(NTK_SLOT_META(NTK_EVENT_TRACE_PARENT, 0, NTK_NO_CORE, 0), ntk_hooks_now(), 0,
+    hooks_record(NTK_SLOT_META(NTK_EVENT_TRACE_PARENT, 0, NTK_NO_CORE, 0), hooks_now(), 0,
                  trace.flags, trace.trace_high, trace.trace_low, trace.span);
     return is_valid;
 }

@@ -76,12 +76,13 @@ static int post(struct ntk_aws_service *service, const struct ntk_aws_post *requ
     if (ret < 0) {
         return ret;
     }
+    post.method = post.method ? post.method : "POST";
     post.region = service->region;
     post.service = service->name;
     post.unix_seconds =
         ntk_clock_wall_ns(service->clock) / NTK_NS_PER_SECOND + (uint64_t)service->skew_seconds;
     ret = ntk_aws_post_sign(&post, &lines, err);
-    const struct ntk_http_question question = { .method = post.method ? post.method : "POST",
+    const struct ntk_http_question question = { .method = post.method,
                                                 .url = post.url,
                                                 .headers = lines.lines,
                                                 .body = post.body,

@@ -104,16 +104,9 @@ static enum outcome try_put(struct ntk_s3 *s3, const struct ntk_aws_post *put,
     return reply.verdict == NTK_AWS_AGAIN ? PUT_AGAIN : PUT_FAILED;
 }
 
-static void wait_ns(struct ntk_s3 *s3, uint64_t pause_ns)
+static int is_canceled(void *ctx)
 {
-    uint64_t now_ns = ntk_clock_now_ns(s3->clock);
-
-    for (uint64_t end_ns = now_ns + pause_ns;
-         now_ns < end_ns && !ntk_aws_service_is_canceled(s3->service);
-         now_ns = ntk_clock_now_ns(s3->clock)) {
-        uint64_t left_ns = end_ns - now_ns;
-        ntk_cond_sleep(s3->clock, now_ns + (left_ns < PAUSE_STEP_NS ? left_ns : PAUSE_STEP_NS));
-    }
+    return ntk_aws_service_is_canceled(ctx);
 }
 
 int ntk_s3_put(struct ntk_s3 *s3, const char *path, const void *bytes, size_t bytes_count,
@@ -146,8 +139,9 @@ int ntk_s3_put(struct ntk_s3 *s3, const char *path, const void *bytes, size_t by
             ntk_aws_service_is_canceled(s3->service)) {
             break;
         }
-        wait_ns(s3, asked_ns > pause_ns ? (asked_ns < PAUSE_NS_MAX ? asked_ns : PAUSE_NS_MAX)
-                                        : pause_ns);
+        uint64_t wait_ns = asked_ns < PAUSE_NS_MAX ? asked_ns : PAUSE_NS_MAX;
+        (void)ntk_cond_rounds(s3->clock, wait_ns > pause_ns ? wait_ns : pause_ns, PAUSE_STEP_NS,
+                              is_canceled, s3->service);
         pause_ns = pause_ns * 2 < PAUSE_NS_MAX ? pause_ns * 2 : PAUSE_NS_MAX;
     }
     ntk_buf_fini(&url);

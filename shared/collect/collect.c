@@ -292,25 +292,25 @@ void ntk_collector_read_events(struct ntk_collector *collector)
     ntk_aggregate_set_lists_events(collector->aggregate, true);
 }
 
-void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models)
+void ntk_collector_read_latency(struct ntk_collector *collector, bool of_models)
 {
-    bool begins = wanted && !collector->reads_latency;
+    bool begins = !collector->reads_latency;
     bool models_begin = of_models && !collector->reads_models;
 
-    collector->reads_latency = wanted;
+    collector->reads_latency = true;
     collector->reads_models = of_models;
-    ntk_aggregate_set_reads_latency(collector->aggregate, wanted, of_models);
+    ntk_aggregate_set_reads_latency(collector->aggregate, true, of_models);
     if (begins || models_begin) {
         ntk_source_ring_begin_latency(&collector->sources[SOURCE_RING], collector->aggregate,
                                       begins, models_begin);
     }
 }
 
-void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted)
+void ntk_collector_read_usage(struct ntk_collector *collector)
 {
-    if (collector->options.no_usage != !wanted) {
-        collector->options.no_usage = !wanted;
-        ntk_source_proc_read_usage(&collector->sources[SOURCE_PROC], collector->aggregate, wanted);
+    if (collector->options.no_usage) {
+        collector->options.no_usage = false;
+        ntk_source_proc_read_usage(&collector->sources[SOURCE_PROC], collector->aggregate, true);
     }
 }
 

@@ -138,15 +138,15 @@ bool ntk_collector_health_changed(struct ntk_collector *collector);
  * have. */
 void ntk_collector_read_events(struct ntk_collector *collector);
 
-/* Sets whether histograms of processes, and of models, are read from now on. Without process
- * histograms, samples have no latency; without model histograms, they have no latency on the core.
- * If they were not read before, their first period begins now. */
-void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models);
+/* Undoes no_latency: reads histograms of processes, and of models, from now on. Without model
+ * histograms, samples have no latency on the core. If they were not read before, their first period
+ * begins now. */
+void ntk_collector_read_latency(struct ntk_collector *collector, bool of_models);
 
-/* Sets whether CPU time and memory of processes are read from now on; otherwise samples have
- * neither. If they were not read before, CPU time begins with the second sample, because the first
- * covers only part of its period. */
-void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted);
+/* Undoes no_usage: reads CPU time and memory of processes from now on. If they were not read
+ * before, CPU time begins with the second sample, because the first covers only part of its
+ * period. */
+void ntk_collector_read_usage(struct ntk_collector *collector);
 
 /* For callers that store totals (totals_get): tells the collector that all snapshots up to this
  * sequence are stored. The files of processes that ended in them may be removed. If the collector

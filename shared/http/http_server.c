@@ -248,6 +248,14 @@ static enum MHD_Result continue_upload(struct ntk_http_server *server, struct ht
     return http_answer_send(server, job->base.connection, &answer);
 }
 
+/* HTTP/1.1 requires one Host header; older requests may lack it. */
+static bool has_valid_host(const struct ntk_http_request *request, const char *version)
+{
+    size_t count = http_request_host_count(request);
+
+    return count == 1 || (count == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) != 0);
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -283,9 +291,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         refusal = job->refusal;
         http_job_free(job);
         *state = &head_seen;
-    } else if (http_request_host_count(&request) > 1 ||
-               (strcmp(version, MHD_HTTP_VERSION_1_1) == 0 &&
-                http_request_host_count(&request) == 0)) {
+    } else if (!has_valid_host(&request, version)) {
         refusal = MHD_HTTP_BAD_REQUEST;
     } else if (server->security) {
         refusal = http_job_check_client(server, &request, state);

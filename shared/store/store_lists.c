@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "shared/base/clock.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
@@ -42,8 +43,8 @@ int ntk_store_reader_has_all(struct ntk_store_reader *reader, enum ntk_store_tie
     return ret < 0 ? ret : first_ns == 0;
 }
 
-int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t distance_ns,
-                          uint64_t *out_time_ns, struct ntk_err *err)
+int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
+                          struct ntk_err *err)
 {
     char sql[160];
     int64_t near_ns = 0;
@@ -51,7 +52,7 @@ int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uin
     snprintf(sql, sizeof sql,
              "SELECT time_ns FROM machine_sample WHERE time_ns >= %" PRIu64
              " AND time_ns < %" PRIu64 " ORDER BY time_ns LIMIT 1",
-             time_ns, time_ns + distance_ns);
+             time_ns, time_ns + NTK_NS_PER_SECOND / 2);
     int ret = ntk_store_sql_number(reader->db, sql, &near_ns, err);
     *out_time_ns = (uint64_t)near_ns;
     return ret;

@@ -107,10 +107,10 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
 /* 1 if none of the tier's rows was ever deleted, else 0. */
 int ntk_store_reader_has_all(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                              struct ntk_err *err);
-/* Gets the time_ns of the first second at or after a time, less than distance_ns away; -ENODATA if
- * there is none. */
-int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t distance_ns,
-                          uint64_t *out_time_ns, struct ntk_err *err);
+/* Gets the time_ns of the first second at or after a time, less than half a second away; -ENODATA
+ * without one. */
+int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
+                          struct ntk_err *err);
 /* Checks a filter. Returns -ENOENT with a message if its process, model, core or device was never
  * stored; -EINVAL if processes of several users match and no user is given: they are never
  * added. */

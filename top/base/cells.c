@@ -3,6 +3,7 @@
 #include "top/base/cells.h"
 
 #include "shared/base/buf.h"
+#include "shared/base/str.h"
 
 uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime)
 {
@@ -13,6 +14,14 @@ uint64_t ntk_top_cells_model_key(const struct ntk_runtime_sample *runtime,
                                  const struct ntk_model_sample *sample)
 {
     return ntk_top_cells_runtime_key(runtime) * 1000003 + sample->id;
+}
+
+bool ntk_top_cells_has_tag(const struct ntk_runtime_sample *runtime)
+{
+    uint64_t number;
+
+    return ntk_str_parse_u64(runtime->tag, &number) < 0 ||
+           (number != runtime->pid && number != runtime->header_pid);
 }
 
 void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,

@@ -22,6 +22,9 @@ struct ntk_top_cell ntk_top_cells_cores(struct ntk_top_table *table, uint32_t ln
 #define NTK_TOP_HELD_IDLE_NS (60 * NTK_NS_PER_SECOND) /* an idle core is reported after this time */
 /* Returns the time for which its process ran nothing on the core; 0 if unknown. */
 uint64_t ntk_top_cells_held_idle_ns(const struct ntk_core_sample *core);
+/* Returns true if the application has set a tag; the default is its pid, on the host or inside its
+ * container. */
+bool ntk_top_cells_has_tag(const struct ntk_runtime_sample *runtime);
 /* Returns the tag of a process, or its pid. */
 struct ntk_top_cell ntk_top_cells_tag(struct ntk_top_table *table,
                                       const struct ntk_runtime_sample *runtime);

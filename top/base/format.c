@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "shared/base/clock.h"
 
@@ -126,6 +127,18 @@ const char *ntk_top_format_delay(char *buf, uint64_t delay_ns)
     i = ms == 0 ? 3 : i;
     (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llu%s", (unsigned long long)(ms / units[i].ms),
                    units[i].suffix);
+    return buf;
+}
+
+const char *ntk_top_format_clock(char *buf, uint64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / NTK_NS_PER_SECOND);
+    struct tm date;
+
+    buf[0] = '\0';
+    if (localtime_r(&seconds, &date)) {
+        (void)strftime(buf, NTK_TOP_FORMAT_BYTES, "%H:%M:%S", &date);
+    }
     return buf;
 }
 

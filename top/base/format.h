@@ -27,6 +27,9 @@ const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
  * "1h". */
 const char *ntk_top_format_delay(char *buf, uint64_t delay_ns);
 
+/* Formats a moment as a local time such as "18:02:11"; "" if it cannot be converted. */
+const char *ntk_top_format_clock(char *buf, uint64_t realtime_ns);
+
 /* Formats an age in one unit, without the remainder, such as "12s", "119m", "47h" or "3d". */
 const char *ntk_top_format_age(char *buf, uint64_t age_ns);
 

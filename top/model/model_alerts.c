@@ -200,12 +200,9 @@ static void begin_part(struct ntk_buf *line)
 /* Adds a local time such as " since 18:02:11"; nothing if the time is unknown (0). */
 static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
 {
-    time_t seconds = (time_t)(at_ns / NTK_NS_PER_SECOND);
-    struct tm date;
-    char text[32];
+    char text[NTK_TOP_FORMAT_BYTES];
 
-    if (at_ns && localtime_r(&seconds, &date) &&
-        strftime(text, sizeof text, "%H:%M:%S", &date) > 0) {
+    if (at_ns && ntk_top_format_clock(text, at_ns)[0]) {
         ntk_buf_add_format(line, " %s %s", word, text);
     }
 }

@@ -185,13 +185,7 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
  * column. */
 static struct ntk_top_cell tag(const struct ntk_runtime_sample *runtime)
 {
-    uint64_t number;
-
-    /* The second one is the pid inside its container. */
-    return ntk_top_cell_text(ntk_str_parse_u64(runtime->tag, &number) == 0 &&
-                                     (number == runtime->pid || number == runtime->header_pid)
-                                 ? ""
-                                 : runtime->tag);
+    return ntk_top_cell_text(ntk_top_cells_has_tag(runtime) ? runtime->tag : "");
 }
 
 static bool has_failed(const struct ntk_runtime_sample *runtime)

@@ -28,17 +28,17 @@ void ntk_top_source_read_events(struct ntk_top_source *source)
     }
 }
 
-void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted, bool of_models)
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool of_models)
 {
     if (source->ops->read_latency) {
-        source->ops->read_latency(source, wanted, of_models);
+        source->ops->read_latency(source, of_models);
     }
 }
 
-void ntk_top_source_read_usage(struct ntk_top_source *source, bool wanted)
+void ntk_top_source_read_usage(struct ntk_top_source *source)
 {
     if (source->ops->read_usage) {
-        source->ops->read_usage(source, wanted);
+        source->ops->read_usage(source);
     }
 }
 

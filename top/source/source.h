@@ -45,11 +45,11 @@ struct ntk_top_source_ops {
     /* Makes snapshots list events from now on, beginning with events that are still available. NULL
      * if it has none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
-    /* Sets if snapshots include latencies of processes, and of models, which are expensive on a
-     * busy machine. NULL if it cannot be changed. */
-    void (*read_latency)(struct ntk_top_source *source, bool wanted, bool of_models);
+    /* Makes snapshots include latencies of processes, and of models, which are expensive on a busy
+     * machine. NULL if it cannot be changed. */
+    void (*read_latency)(struct ntk_top_source *source, bool of_models);
     /* Same, for CPU time and memory of processes. */
-    void (*read_usage)(struct ntk_top_source *source, bool wanted);
+    void (*read_usage)(struct ntk_top_source *source);
     /* Returns true if a change must be shown before the next refresh: the health of a device.
      * Called every NTK_TOP_SOURCE_LOOK_NS if refreshes are rarer than NTK_TOP_SOURCE_RARE_NS, or if
      * events are read, which would be overwritten. NULL if snapshots arrive without requests. */
@@ -76,8 +76,8 @@ const char *ntk_top_source_note(const struct ntk_top_source *source);
 /* Returns false if the source cannot be controlled. */
 bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
 void ntk_top_source_read_events(struct ntk_top_source *source);
-void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted, bool of_models);
-void ntk_top_source_read_usage(struct ntk_top_source *source, bool wanted);
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool of_models);
+void ntk_top_source_read_usage(struct ntk_top_source *source);
 /* Returns 1, or 0 if nothing is known. */
 int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
                                 struct ntk_snapshot **out_snapshot);

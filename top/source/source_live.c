@@ -107,14 +107,14 @@ static void live_read_events(struct ntk_top_source *base)
     ntk_collector_read_events(((struct live_source *)base)->collector);
 }
 
-static void live_read_latency(struct ntk_top_source *base, bool wanted, bool of_models)
+static void live_read_latency(struct ntk_top_source *base, bool of_models)
 {
-    ntk_collector_read_latency(((struct live_source *)base)->collector, wanted, of_models);
+    ntk_collector_read_latency(((struct live_source *)base)->collector, of_models);
 }
 
-static void live_read_usage(struct ntk_top_source *base, bool wanted)
+static void live_read_usage(struct ntk_top_source *base)
 {
-    ntk_collector_read_usage(((struct live_source *)base)->collector, wanted);
+    ntk_collector_read_usage(((struct live_source *)base)->collector);
 }
 
 static bool live_has_news(struct ntk_top_source *base)
