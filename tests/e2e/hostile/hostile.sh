@@ -1,12 +1,8 @@
 #!/bin/bash
 # hostile - three users attack the folders of segments at full effort (see hostile_user.c), and one runs honest jobs,
 # long and short. Reports, page and database have each of its executions exactly once, and the attackers cost bounded
-# memory and time. Runs in a private mount namespace, because folders of several users are in /dev/shm.
-if [ -z "${NTK_HOSTILE_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
-    NTK_HOSTILE_APART=1 exec unshare -m --propagation private bash "$0"
-fi
-mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm || { echo "skipped: cannot mount a tmpfs"; exit 77; }
+# memory and time.
+. "$NTK_SOURCE_DIR/tests/support/apart.sh"
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 setpriv curl
 open_to_others "$scratch"

@@ -1,12 +1,7 @@
 #!/bin/bash
 # owners - two users run jobs with the same names, and one of them forges every field of a segment. Each job keeps
-# its own ranks, totals and captures, and no device is judged by a process that does not hold its cores. Runs in a
-# private mount namespace, because folders of several users are in /dev/shm.
-if [ -z "${NTK_OWNERS_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
-    NTK_OWNERS_APART=1 exec unshare -m --propagation private bash "$0"
-fi
-mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm || { echo "skipped: cannot mount a tmpfs"; exit 77; }
+# its own ranks, totals and captures, and no device is judged by a process that does not hold its cores.
+. "$NTK_SOURCE_DIR/tests/support/apart.sh"
 . "$(dirname "$0")/../lib.sh"
 needs jq setpriv curl
 rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank

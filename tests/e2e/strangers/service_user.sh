@@ -1,12 +1,7 @@
 #!/bin/bash
 # service_user - the agent as its unit runs it: a user with four capabilities. It counts the jobs of every user,
-# removes what they leave behind, and answers all of them; no other user can pose as it. Runs in a private mount
-# namespace, because folders of several users are in /dev/shm and the folder of the service is in /run.
-if [ -z "${NTK_SERVICE_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
-    NTK_SERVICE_APART=1 exec unshare -m --propagation private bash "$0"
-fi
-mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm && mount -t tmpfs -o mode=755 tmpfs /run || { echo "skipped: cannot mount a tmpfs"; exit 77; }
+# removes what they leave behind, and answers all of them; no other user can pose as it.
+. "$NTK_SOURCE_DIR/tests/support/apart.sh"
 . "$(dirname "$0")/../lib.sh"
 needs jq setpriv
 open_to_others "$scratch"

@@ -1,12 +1,8 @@
 #!/bin/bash
 # traces_limits - spans of two users on a machine with 128 cores, while the collector is down and the disk of the spool
 # is full: each span that the rules choose arrives or is counted as lost, no user takes the room of another, and each
-# user's agent sends that user's spans only. Runs in a private mount namespace, for folders of several users in /dev/shm.
-if [ -z "${NTK_LIMITS_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
-    NTK_LIMITS_APART=1 exec unshare -m --propagation private bash "$0"
-fi
-mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm || { echo "skipped: cannot mount a tmpfs"; exit 77; }
+# user's agent sends that user's spans only.
+. "$NTK_SOURCE_DIR/tests/support/apart.sh"
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs neuron-monitor neuron-bench neuron-packager jq curl setpriv
 needs_python grpc
