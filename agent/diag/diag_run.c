@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/diag/diag.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -32,12 +32,11 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
                         struct worker *worker)
 {
     int fds[2];
-    pid_t parent = getpid();
 
     if (pipe(fds) < 0) {
         return -errno;
     }
-    pid_t pid = fork();
+    pid_t pid = ntk_child_fork(SIGKILL); /* so cores are released */
     if (pid < 0) {
         int ret = -errno;
 
@@ -46,11 +45,6 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
         return ret;
     }
     if (pid == 0) {
-        /* The kernel kills the worker if its parent is killed, so cores are released. */
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) {
-            _exit(1);
-        }
         close(fds[0]);
         (void)signal(SIGPIPE, SIG_DFL);
         _exit((diag->worker ? diag->worker : ntk_diag_worker)(&diag->plan, work, fds[1]));

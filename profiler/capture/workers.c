@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/child.h"
+
 /* Waits one second, so that each worker can report its reason before it is stopped, because a
  * failed worker makes others fail. */
 static void let_speak(const pid_t *workers, uint64_t count)
@@ -69,7 +71,7 @@ int ntk_workers_run(uint64_t count, ntk_worker *worker, void *ctx, struct ntk_er
         return ntk_err_no_memory(err);
     }
     for (uint64_t i = 0; i < count && ret == 0; i++) {
-        workers[i] = fork();
+        workers[i] = ntk_child_fork(SIGTERM);
         if (workers[i] == 0) {
             free(workers);
             exit(worker(i, ctx));

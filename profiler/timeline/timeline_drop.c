@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/child.h"
 #include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
@@ -322,9 +322,8 @@ static pid_t start(const struct upload *upload, int out, int said)
 
     (void)snprintf(port, sizeof port, "%u", upload->drop->port);
     sigemptyset(&none);
-    pid_t child = fork();
+    pid_t child = ntk_child_fork(SIGTERM);
     if (child == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         if (chdir(upload->folder) == 0 && dup2(out, STDOUT_FILENO) >= 0 &&
             dup2(said, STDERR_FILENO) >= 0) {

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/output/tables/query.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
@@ -70,10 +70,9 @@ static pid_t start(const char *program, const char *const *arguments, int out, i
     sigset_t none;
 
     sigemptyset(&none);
-    pid_t child = fork();
+    pid_t child = ntk_child_fork(SIGKILL);
     if (child == 0) {
         int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)setpriority(PRIO_PROCESS, 0, NICE);
         if (LIMITS_DATA) {

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "runtime-hooks/attach/attach_pace.h"
 #include "runtime-hooks/attach/attach_process.h"
 #include "runtime-hooks/attach/attach_writer.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/map.h"
@@ -53,25 +53,14 @@ struct manager {
 
 /* ---- one child ---- */
 
-/* Makes this process exit with its parent; the kernel then removes the probes. */
-static void live_with(pid_t parent)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) {
-        _exit(NTK_ATTACH_OVER);
-    }
-}
-
 static void start_child(struct manager *manager, struct ntk_attach_process *process,
                         struct seen *seen)
 {
-    pid_t parent = getpid();
     pid_t pid;
 
     (void)fflush(stdout);
-    pid = fork();
+    pid = ntk_child_fork(SIGTERM); /* when it exits, the kernel removes the probes */
     if (pid == 0) {
-        live_with(parent);
         exit((int)ntk_attach_writer_run(process, &manager->options));
     }
     if (pid < 0) {
@@ -242,17 +231,15 @@ struct trial {
 static int try_out(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err)
 {
     struct trial trial = { .code = -EIO };
-    pid_t parent = getpid();
     int ends[2];
     ssize_t got;
     pid_t pid;
 
-    if (pipe(ends) < 0 || (pid = fork()) < 0) {
+    if (pipe(ends) < 0 || (pid = ntk_child_fork(SIGTERM)) < 0) {
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot start a process: %s",
                            strerror(errno));
     }
     if (pid == 0) {
-        live_with(parent);
         trial.code = ntk_attach_cost_measure(trial.cost_ns, &trial.err);
         got = write(ends[1], &trial, sizeof trial);
         _exit(got == (ssize_t)sizeof trial ? 0 : 1);

@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,20 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return -code;
+}
+
+pid_t ntk_child_fork(int end_signal)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, end_signal);
+        if (getppid() != parent) {
+            _exit(1); /* the parent exited before the call above */
+        }
+    }
+    return pid;
 }
 
 struct leaving {

@@ -36,6 +36,10 @@ struct ntk_child {
 /* Returns 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
+/* As fork(), but the kernel sends end_signal to the child when the calling thread exits, for whatever
+ * reason. */
+pid_t ntk_child_fork(int end_signal);
+
 struct ntk_clock;
 /* Sends SIGTERM to each (0: none) and, after grace_ns, SIGKILL to those that remain; waits for
  * them to exit, except a process stuck in the kernel (uninterruptible sleep). clock NULL: the

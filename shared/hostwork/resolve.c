@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/child.h"
 #include "shared/base/cursor.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
@@ -376,16 +377,12 @@ void ntk_host_resolve_close(const struct ntk_vec *processes, int answer, int ali
 }
 
 static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
-                             int answer, int alive, pid_t parent)
+                             int answer, int alive)
 {
     struct ntk_buf out = { 0 };
 
     ntk_host_resolve_close(processes, answer, alive);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (getppid() != parent) {
-        _exit(1);
-    }
     limit(RLIMIT_CPU, CPU_SECONDS);
     limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -432,15 +429,14 @@ static bool resolve_by_child(const struct ntk_host_raw *raw, const struct ntk_ve
                              struct ntk_host_stacks *stacks, struct ntk_host_resolved *out_stacks)
 {
     int answer = memfd_create("neuron-stacks", MFD_CLOEXEC);
-    pid_t parent = getpid();
     int alive[2] = { -1, -1 };
     bool is_good = false;
 
     if (answer >= 0 && pipe(alive) == 0) {
         (void)fflush(NULL);
-        pid_t child = fork();
+        pid_t child = ntk_child_fork(SIGKILL);
         if (child == 0) {
-            resolve_in_child(raw, processes, answer, alive[1], parent);
+            resolve_in_child(raw, processes, answer, alive[1]);
         }
         close(alive[1]);
         is_good = child > 0 && await(child, alive[0]) &&

@@ -74,7 +74,17 @@ export NEURON_RT_VISIBLE_CORES=1
 capture 0 -s n.ntff -r 1 --collectives-worker-count 2 --collectives-worker-start-id 1
 wait $! || complain "the other node failed: $(cat other)"
 [ -s n_rank_0.ntff ] && [ -s n_rank_1.ntff ] || complain "the captures of two nodes are missing"
-unset NEURON_RT_ROOT_COMM_ID NEURON_RT_VISIBLE_CORES
+unset NEURON_RT_VISIBLE_CORES
+# Workers that wait for another node exit when their command is killed.
+neuron-profile capture -n m.neff -s k.ntff -r 2 --collectives-worker-count 3 >/dev/null 2>&1 </dev/null &
+command=$!
+have_begun() { workers=$(pgrep -P $command) && [ "$(wc -w <<<"$workers")" = 2 ] && echo yes; }
+wait_for have_begun
+workers=$(pgrep -P $command)
+kill -9 $command
+have_exited() { ! kill -0 $workers 2>/dev/null && echo yes; }
+wait_for have_exited
+unset NEURON_RT_ROOT_COMM_ID
 # A failing worker stops the others: the machine has two cores.
 capture 1 -s f.ntff -r 3
 says 'rank 2: nrt_init failed'

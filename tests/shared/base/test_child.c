@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Children that stop on request, and one that does not. Method: a clock on which every wait ends at
- * once, with the children that were signalled. */
+/* Children that stop on request, a child that ignores the request, and a child of a killed parent.
+ * Method: a clock on which every wait ends at once, with the children that were signalled. */
 #include "shared/base/child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/clock.h"
+#include "tests/support/process.h"
 #include "tests/support/unit.h"
 
 #define GRACE_NS NTK_NS_PER_SECOND
@@ -103,12 +105,46 @@ static void a_child_that_ignores_sigterm_is_killed_after_the_timeout(void **stat
     assert_int_equal(watcher.deaf_alive_ns, GRACE_NS);
 }
 
+/* The child of a child keeps the other end of a pipe open for as long as it lives. */
+static void a_tied_child_exits_when_its_parent_is_killed(void **state)
+{
+    int lives[2];
+    int ready[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(lives), 0);
+    assert_int_equal(pipe(ready), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        if (ntk_child_fork(SIGTERM) == 0) {
+            (void)!write(ready[1], "r", 1);
+        }
+        for (;;) {
+            (void)pause();
+        }
+    }
+    assert_true(parent > 0);
+    close(lives[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    struct pollfd end = { .fd = lives[0], .events = POLLIN };
+    assert_int_equal(poll(&end, 1, 0), 0);
+    assert_int_equal(kill(parent, SIGKILL), 0);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    assert_int_equal(poll(&end, 1, (int)(test_patience_ns() / NTK_NS_PER_MS)), 1);
+    assert_int_equal(read(lives[0], &byte, 1), 0);
+    close(lives[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stopping_without_a_child_returns_at_once),
         cmocka_unit_test(the_wait_for_a_child_ends_when_it_exits),
         cmocka_unit_test(a_child_that_ignores_sigterm_is_killed_after_the_timeout),
+        cmocka_unit_test(a_tied_child_exits_when_its_parent_is_killed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
