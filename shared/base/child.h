@@ -36,7 +36,7 @@ struct ntk_child {
 /* Returns 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
-/* As fork(), but the kernel sends end_signal to the child when the calling thread exits, for whatever
+/* As fork(), but the kernel sends end_signal to the child when the calling thread exits for any
  * reason. */
 pid_t ntk_child_fork(int end_signal);
 
