@@ -10,59 +10,30 @@
 
 #include "agent/query/query.h"
 #include "shared/base/fs.h"
-#include "shared/store/store.h"
+#include "tests/agent/query/query_fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define SECOND UINT64_C(1000000000)
-#define T0 UINT64_C(1700000040000000000) /* 2023-11-14T22:14:00Z */
 #define TRY "Try 'neuron-monitor query --help'.\n"
-
-struct fixture {
-    char *folder;
-    char *path;
-};
 
 /* 150 s of work, 60 s without an agent, 30 s idle. */
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
-                                         .commit_ns = 20000000 };
     struct test_period period = { .latency_ns = 2000000, .memory_bytes = 5 << 20 };
-    struct ntk_store *store = NULL;
-    struct ntk_store_status status;
 
-    f->folder = test_scratch_create();
-    f->path = test_scratch_path(f->folder, "store.db");
-    assert_int_equal(ntk_store_open(f->path, &options, &store, NULL), 0);
+    create_fixture(state);
+    struct ntk_store *store = open_store(((struct fixture *)*state)->path);
     for (uint64_t i = 1; i <= 240; i += i == 150 ? 61 : 1) {
         period.time_ns = T0 + i * SECOND;
         period.completed = i <= 150 ? 2 : 0;
         period.memory_bytes = i == 100 ? 9 << 20 : 5 << 20;
         period.with_events = i == 20;
-        struct ntk_snapshot *snapshot = test_make_snapshot(&period);
-        ntk_store_put(store, snapshot);
-        ntk_snapshot_destroy(snapshot);
-        do {
-            ntk_store_status_get(store, &status);
-        } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+        test_store_put(store, test_make_snapshot(&period));
     }
-    assert_int_equal(ntk_store_close(store, NULL), 0);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    test_scratch_destroy(f->folder);
-    free(f->path);
-    free(f);
+    close_store(store);
     return 0;
 }
 
@@ -128,12 +99,10 @@ static void executions_before_the_start_of_the_agent_are_reported(void **state)
 {
     static const char *const questions[] = { "latency", "executions", "processes" };
     const struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     struct test_period period = { .latency_ns = 2000000, .completed = 2 };
     char *path = test_scratch_path(f->folder, "late.db");
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     for (uint64_t i = 1; i <= 3; i++) {
         period.time_ns = T0 + i * SECOND;
         period.unwatched = i == 1 ? 5 : 0;
@@ -141,7 +110,7 @@ static void executions_before_the_start_of_the_agent_are_reported(void **state)
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
     }
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         json_t *row = ask_last_row(questions[i], path);
         assert_int_equal(json_integer_value(json_object_get(row, "completed")), 2 * (3 * 2 + 5));
@@ -169,11 +138,9 @@ static void executions_before_the_start_of_the_agent_are_reported(void **state)
 static bool is_given_up; /* after the first snapshot the hooks of one process stop counting */
 static char *store_mixed(const struct fixture *f, const char *name)
 {
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     char *path = test_scratch_path(f->folder, name);
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     for (uint64_t i = 1; i <= 3; i++) {
         struct ntk_snapshot *snapshot = test_mixed_snapshot();
         snapshot->realtime_ns = T0 + i * SECOND;
@@ -186,7 +153,7 @@ static char *store_mixed(const struct fixture *f, const char *name)
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
     }
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
     return path;
 }
 
@@ -307,17 +274,15 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
 static void an_unknown_model_name_is_shown_as_a_dash(void **state)
 {
     const struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     char *path = test_scratch_path(f->folder, "nameless.db");
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
     snapshot->realtime_ns = T0;
     snapshot->runtimes[MIXED_PRELOADED].models[0].name = "";
     ntk_store_put(store, snapshot);
     ntk_snapshot_destroy(snapshot);
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
 
     struct test_run run = RUN("latency", "--db", path, "--process", "preloaded");
     assert_non_null(strstr(run.out, "\n-      "));
@@ -332,11 +297,9 @@ static void an_unknown_model_name_is_shown_as_a_dash(void **state)
 static void memory_of_a_process_that_exited_before_it_was_seen_is_unknown(void **state)
 {
     const struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     char *path = test_scratch_path(f->folder, "over.db");
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
     struct ntk_runtime_sample *ours = &snapshot->runtimes[MIXED_OURS];
     snapshot->realtime_ns = T0;
@@ -345,7 +308,7 @@ static void memory_of_a_process_that_exited_before_it_was_seen_is_unknown(void *
     ours->has &= ~(uint32_t)NTK_RUNTIME_HAS_RSS;
     ntk_store_put(store, snapshot);
     ntk_snapshot_destroy(snapshot);
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
     EXPECT("tag    pid  peak device memory  peak host memory  peak rss\n"
            "ours  7001                   -                 -         -\n",
            "memory", "--db", path, "--process", "ours");
@@ -569,12 +532,10 @@ static void an_error_without_a_class_is_reported_as_fault_or_by_its_outcome(void
         const char *expected;
     } rows[] = { { 5, "fault" }, { 1201, "fault" }, { 1002, "incorrect_input" } };
     const struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     struct test_period period = { .with_events = true };
     char *path = test_scratch_path(f->folder, "classless.db");
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         period.time_ns = T0 + (i + 1) * SECOND;
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
@@ -582,7 +543,7 @@ static void an_error_without_a_class_is_reported_as_fault_or_by_its_outcome(void
         snapshot->events[1].status = rows[i].status;
         test_store_put(store, snapshot);
     }
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
     struct test_run run = RUN("events", "--kind", "error", "--json", "--db", path);
     json_t *errors = json_loads(run.out, 0, NULL);
     assert_int_equal(json_array_size(errors), sizeof rows / sizeof *rows);
@@ -680,19 +641,17 @@ static void rates_of_a_process_cover_only_its_running_time(void **state)
         { "executions", "watched_seconds", 100 },
     };
     const struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     struct test_period period = { .latency_ns = 2000000, .completed = 3 };
     char *path = test_scratch_path(f->folder, "short.db");
-    struct ntk_store *store = NULL;
+    struct ntk_store *store = open_store(path);
 
-    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     for (uint64_t i = 1; i <= 100; i++) {
         period.time_ns = T0 + i * SECOND;
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
         snapshot->runtime_count = i > 50 && i <= 70;
         test_store_put(store, snapshot);
     }
-    assert_int_equal(ntk_store_close(store, NULL), 0);
+    close_store(store);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *row = ask_first_row(rows[i].question, path, "trainer");
         double value = json_number_value(json_object_get(row, rows[i].key));
@@ -793,5 +752,5 @@ int main(void)
         cmocka_unit_test(rates_of_a_process_cover_only_its_running_time),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, destroy_fixture);
 }

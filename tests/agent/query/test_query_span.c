@@ -2,56 +2,24 @@
 /* The window of a query: where the stored data begins, and what --last covers. */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "shared/store/store.h"
+#include "tests/agent/query/query_fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/process.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
-
-#define SECOND UINT64_C(1000000000)
-#define T0 UINT64_C(1700000040000000000) /* 2023-11-14T22:14:00Z */
-
-struct fixture {
-    char *folder;
-    char *path;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->folder = test_scratch_create();
-    f->path = test_scratch_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    test_scratch_destroy(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
 
 /* Two executions on each of two cores, in the second that ends at each of the times. */
 static void store(const struct fixture *f, const uint64_t *times_ns, size_t count)
 {
-    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     struct test_period period = { .latency_ns = 2000000, .completed = 2 };
-    struct ntk_store *writer = NULL;
+    struct ntk_store *writer = open_store(f->path);
 
-    assert_int_equal(ntk_store_open(f->path, &options, &writer, NULL), 0);
     for (size_t i = 0; i < count; i++) {
         period.time_ns = times_ns[i];
         test_store_put(writer, test_make_snapshot(&period));
     }
-    assert_int_equal(ntk_store_close(writer, NULL), 0);
+    close_store(writer);
 }
 
 /* Returns the number of rows; the first one belongs to the caller. */
@@ -89,8 +57,8 @@ static void option_last_covers_the_same_rows_for_any_row_jitter(void **state)
         assert_int_equal(json_integer_value(json_object_get(row, "completed")), 5 * 4);
         assert_true(json_number_value(json_object_get(row, "watched_seconds")) > 4.99);
         json_decref(row);
-        tear_down(state);
-        set_up(state);
+        destroy_fixture(state);
+        create_fixture(state);
     }
 }
 
@@ -145,12 +113,13 @@ static void an_answer_without_rows_has_a_reason_on_stderr(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(option_last_covers_the_same_rows_for_any_row_jitter, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(option_last_covers_the_same_rows_for_any_row_jitter,
+                                        create_fixture, destroy_fixture),
         cmocka_unit_test_setup_teardown(
-            the_query_window_begins_with_the_first_second_row_not_the_hour_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_answer_without_rows_has_a_reason_on_stderr, set_up,
-                                        tear_down),
+            the_query_window_begins_with_the_first_second_row_not_the_hour_row, create_fixture,
+            destroy_fixture),
+        cmocka_unit_test_setup_teardown(an_answer_without_rows_has_a_reason_on_stderr,
+                                        create_fixture, destroy_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
