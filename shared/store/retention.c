@@ -190,17 +190,14 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
 static int bound_limit(sqlite3 *db, enum ntk_store_tier tier, int64_t *limit_ns,
                        struct ntk_err *err)
 {
-    char sql[SQL_BYTES];
-    int64_t done_ns = 0;
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT] = { 0 };
 
     if (tier + 1 == NTK_STORE_TIER_COUNT) {
         return 0;
     }
-    snprintf(sql, sizeof sql, "SELECT coalesce(done_ns, 0) FROM tier WHERE tier = '%s'",
-             ntk_tier_names[tier + 1]);
-    int ret = ntk_store_sql_number(db, sql, &done_ns, err);
-    if (*limit_ns > done_ns) {
-        *limit_ns = done_ns;
+    int ret = ntk_tier_load_extents(db, extents, err);
+    if (*limit_ns > (int64_t)extents[tier + 1].done_ns) {
+        *limit_ns = (int64_t)extents[tier + 1].done_ns;
     }
     return ret;
 }

@@ -114,29 +114,26 @@ int ntk_store_dataset_next(struct ntk_store_reader *reader, enum ntk_store_datas
 int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err)
 {
-    static const char *const tiers[] = {
-        ("SELECT first_ns, (SELECT max(time_ns) FROM machine_sample) FROM tier"
-         " WHERE tier = 'second' AND :bound = 0"),
-        "SELECT first_ns, done_ns FROM tier WHERE tier = 'minute' AND :bound = 0",
-        "SELECT first_ns, done_ns FROM tier WHERE tier = 'hour' AND :bound = 0",
-        "SELECT 0, (SELECT max(time_ns) FROM machine_sample) WHERE :bound = 0",
-    };
-    int64_t span[2], seconds[2];
-    int ret = ask(reader, tiers[rows[id].kept], 0, span, err);
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
+    int64_t newest[2];
+    int ret = ntk_tier_load_extents(reader->db, extents, err);
 
-    ret = ret < 0 ? ret : ask(reader, tiers[NTK_STORE_SECOND], 0, seconds, err);
+    ret = ret < 0 ? ret
+                  : ask(reader, "SELECT max(time_ns) FROM machine_sample WHERE :bound = 0", 0,
+                        newest, err);
     if (ret < 0) {
         return ret;
     }
-    *out_whole_ns = span[0] > 0 ? (uint64_t)span[0] : 0;
+    *out_whole_ns = rows[id].kept < NTK_STORE_TIER_COUNT ? extents[rows[id].kept].first_ns : 0;
     /* Rows of a log are as recent as the samples, although they are kept as long as another
      * tier. */
     bool is_merged = rows[id].of == OF_ROWS &&
                      (rows[id].kept == NTK_STORE_MINUTE || rows[id].kept == NTK_STORE_HOUR);
     is_merged =
         is_merged && id != NTK_STORE_DATASET_unwatched && id != NTK_STORE_DATASET_device_health;
-    int64_t done = is_merged ? span[1] : seconds[1];
-    *out_done_ns = done > 0 ? (uint64_t)done : 0;
+    *out_done_ns = is_merged       ? extents[rows[id].kept].done_ns
+                   : newest[0] > 0 ? (uint64_t)newest[0]
+                                   : 0;
     return 0;
 }
 

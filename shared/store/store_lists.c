@@ -34,13 +34,10 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
 int ntk_store_reader_has_all(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                              struct ntk_err *err)
 {
-    char sql[96];
-    int64_t first_ns = 0;
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
+    int ret = ntk_tier_load_extents(reader->db, extents, err);
 
-    snprintf(sql, sizeof sql, "SELECT first_ns FROM tier ORDER BY step_ns LIMIT 1 OFFSET %d",
-             (int)tier);
-    int ret = ntk_store_sql_number(reader->db, sql, &first_ns, err);
-    return ret < 0 ? ret : first_ns == 0;
+    return ret < 0 ? ret : extents[tier].first_ns == 0;
 }
 
 int ntk_store_reader_near(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,

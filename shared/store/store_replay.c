@@ -140,31 +140,28 @@ static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct n
 
 /* The time up to which rows of the next tier represent this one: the end of the step in which the
  * tier lost its last row, or its beginning as long as that step is not complete. */
-#define BEGIN_OF(tier, next)                                                         \
-    "(SELECT CASE WHEN e <= n.done_ns THEN e ELSE f END FROM"                        \
-    " (SELECT t.first_ns AS f, (t.first_ns + x.step_ns - 1) / x.step_ns * x.step_ns" \
-    "  AS e FROM tier t, tier x WHERE t.tier = '" tier "' AND x.tier = '" next "')," \
-    " tier n WHERE n.tier = '" next "')"
-static const char *const begin_sql[] = {
-    [NTK_STORE_SECOND] = BEGIN_OF("second", "minute"),
-    [NTK_STORE_MINUTE] = BEGIN_OF("minute", "hour"),
-};
+static uint64_t begin_of(const struct ntk_tier_extent *extents, enum ntk_store_tier tier)
+{
+    uint64_t step_ns = ntk_tier_step_ns[tier + 1];
+    uint64_t end_ns = (extents[tier].first_ns + step_ns - 1) / step_ns * step_ns;
+
+    return end_ns <= extents[tier + 1].done_ns ? end_ns : extents[tier].first_ns;
+}
 
 /* Returns 1 if a row of the next tier, which represents deleted rows of this tier, ends at the
  * time; 0 if none does; or -errno. The row's period may overlap that of the first remaining row of
  * this tier. */
 static int is_end_of_coarser(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
-    char sql[640];
+    char sql[128];
     int64_t found = 0;
 
-    if (replay->tier + 1 == NTK_STORE_TIER_COUNT) {
+    if (replay->tier + 1 == NTK_STORE_TIER_COUNT ||
+        time_ns > begin_of(replay->extents, replay->tier)) {
         return 0;
     }
-    snprintf(sql, sizeof sql,
-             "SELECT EXISTS (SELECT 1 FROM machine%s WHERE time_ns = %" PRIu64
-             " AND time_ns <= %s)",
-             ntk_tier_suffixes[replay->tier + 1], time_ns, begin_sql[replay->tier]);
+    snprintf(sql, sizeof sql, "SELECT EXISTS (SELECT 1 FROM machine%s WHERE time_ns = %" PRIu64 ")",
+             ntk_tier_suffixes[replay->tier + 1], time_ns);
     int ret = ntk_store_sql_number(replay->db, sql, &found, err);
     return ret < 0 ? ret : found != 0;
 }
@@ -172,8 +169,6 @@ static int is_end_of_coarser(struct ntk_replay *replay, uint64_t time_ns, struct
 static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
-        char sql[128];
-        int64_t first_ns = 0;
         replay->tier = (enum ntk_store_tier)tier;
         int ret = is_end_of_coarser(replay, time_ns, err);
         if (ret > 0) {
@@ -183,13 +178,7 @@ static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_e
         if (ret != 0) {
             return ret < 0 ? ret : 0;
         }
-        snprintf(sql, sizeof sql, "SELECT first_ns FROM tier WHERE tier = '%s'",
-                 ntk_tier_names[tier]);
-        ret = ntk_store_sql_number(replay->db, sql, &first_ns, err);
-        if (ret < 0) {
-            return ret;
-        }
-        if (time_ns > (uint64_t)first_ns) {
+        if (time_ns > replay->extents[tier].first_ns) {
             break; /* the row is missing because of a gap, not because it was deleted */
         }
     }
@@ -233,10 +222,9 @@ static int read_moment(struct ntk_store_reader *reader, enum ntk_store_tier tier
     }
     ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {
-        ret = find(replay, time_ns, err);
-        if (ret == 0) {
-            ret = load_all(replay, err);
-        }
+        ret = ntk_tier_load_extents(reader->db, replay->extents, err);
+        ret = ret < 0 ? ret : find(replay, time_ns, err);
+        ret = ret < 0 ? ret : load_all(replay, err);
         ntk_store_reader_end(reader);
     }
     if (ret == 0) {
@@ -269,21 +257,29 @@ static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, boo
 {
     const char *nearest = forwards ? "min" : "max";
     const char *side = forwards ? ">" : "<";
-    char sql[3072];
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
+    char sql[640];
     int64_t found_ns = 0;
+    int ret = ntk_store_reader_begin(reader, err);
 
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_tier_load_extents(reader->db, extents, err);
+    uint64_t seconds_ns = ret < 0 ? 0 : begin_of(extents, NTK_STORE_SECOND);
+    uint64_t minutes_ns = ret < 0 ? 0 : begin_of(extents, NTK_STORE_MINUTE);
     snprintf(sql, sizeof sql,
-             "WITH b (second, minute) AS MATERIALIZED (SELECT %s, %s)"
-             " SELECT t FROM (SELECT %s(time_ns) AS t FROM machine_sample WHERE time_ns %s %" PRIu64
-             "  AND time_ns > (SELECT second FROM b)"
+             "SELECT t FROM (SELECT %s(time_ns) AS t FROM machine_sample WHERE time_ns %s %" PRIu64
+             "  AND time_ns > %" PRIu64
              " UNION ALL SELECT %s(time_ns) FROM machine_minute WHERE time_ns %s %" PRIu64
-             "  AND time_ns <= (SELECT second FROM b) AND time_ns > (SELECT minute FROM b)"
+             "  AND time_ns <= %" PRIu64 " AND time_ns > %" PRIu64
              " UNION ALL SELECT %s(time_ns) FROM machine_hour WHERE time_ns %s %" PRIu64
-             "  AND time_ns <= (SELECT minute FROM b))"
+             "  AND time_ns <= %" PRIu64 ")"
              " WHERE t IS NOT NULL ORDER BY t %s LIMIT 1",
-             begin_sql[NTK_STORE_SECOND], begin_sql[NTK_STORE_MINUTE], nearest, side, time_ns,
-             nearest, side, time_ns, nearest, side, time_ns, forwards ? "ASC" : "DESC");
-    int ret = ntk_store_sql_number(reader->db, sql, &found_ns, err);
+             nearest, side, time_ns, seconds_ns, nearest, side, time_ns, seconds_ns, minutes_ns,
+             nearest, side, time_ns, minutes_ns, forwards ? "ASC" : "DESC");
+    ret = ret < 0 ? ret : ntk_store_sql_number(reader->db, sql, &found_ns, err);
+    ntk_store_reader_end(reader);
     if (ret == -ENODATA) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data %s this time",
                            forwards ? "after" : "before");

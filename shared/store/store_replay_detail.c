@@ -259,14 +259,12 @@ int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_sna
 int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
 {
     struct ntk_snapshot *snapshot = replay->snapshot;
-    int64_t seconds_from_ns = 0;
-    int ret = ntk_store_sql_number(replay->db, "SELECT first_ns FROM tier WHERE tier = 'second'",
-                                   &seconds_from_ns, err);
+    int ret = 0;
 
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = load_models(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
         /* Memory rows are deleted together with the seconds. */
-        if (ret == 0 && replay->time_ns >= (uint64_t)seconds_from_ns) {
+        if (ret == 0 && replay->time_ns >= replay->extents[NTK_STORE_SECOND].first_ns) {
             ret = load_memory(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
         }
     }

@@ -13,6 +13,7 @@
 /* The snapshot under construction. */
 struct ntk_replay {
     sqlite3 *db;
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
     enum ntk_store_tier tier;
     uint64_t time_ns; /* time of the rows */
     struct ntk_snapshot *snapshot;

@@ -7,12 +7,6 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* The extent of a tier: complete in (first_ns, done_ns]. */
-struct extent {
-    uint64_t first_ns;
-    uint64_t done_ns;
-};
-
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err)
 {
     return ntk_store_sql_exec(reader->db, "SAVEPOINT answer", err);
@@ -46,29 +40,6 @@ int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err)
     return 0;
 }
 
-static int load_extents(struct ntk_store_reader *reader, struct extent *extents,
-                        struct ntk_err *err)
-{
-    sqlite3_stmt *statement;
-    int ret = ntk_store_sql_prepare(
-        reader->db, "SELECT first_ns, done_ns FROM tier ORDER BY step_ns", &statement, err);
-
-    if (ret < 0) {
-        return ret;
-    }
-    for (size_t tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
-        if (sqlite3_step(statement) != SQLITE_ROW) {
-            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the table tier is incomplete");
-            break;
-        }
-        extents[tier].first_ns = ntk_store_sql_u64(statement, "first_ns");
-        extents[tier].done_ns =
-            tier == NTK_STORE_SECOND ? INT64_MAX : ntk_store_sql_u64(statement, "done_ns");
-    }
-    sqlite3_finalize(statement);
-    return ret;
-}
-
 static int add_piece(struct ntk_vec *pieces, enum ntk_store_tier tier, uint64_t from_ns,
                      uint64_t to_ns)
 {
@@ -93,8 +64,9 @@ static uint64_t step_end(enum ntk_store_tier tier, uint64_t time_ns)
 
 /* The piece that begins at at_ns: the coarsest whole steps that fit; or else seconds up to the next
  * minute; or else, if the seconds were deleted, the finest tier that still contains the time. */
-static struct ntk_store_piece next_piece(const struct extent *extents, enum ntk_store_tier coarsest,
-                                         uint64_t at_ns, uint64_t to_ns)
+static struct ntk_store_piece next_piece(const struct ntk_tier_extent *extents,
+                                         enum ntk_store_tier coarsest, uint64_t at_ns,
+                                         uint64_t to_ns)
 {
     for (int tier = (int)coarsest; tier > NTK_STORE_SECOND; tier--) {
         uint64_t end_ns = at_ns + ntk_tier_step_ns[tier];
@@ -141,10 +113,10 @@ static int skip_to_first(struct ntk_store_reader *reader, uint64_t *at_ns, struc
 int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                          bool whole, struct ntk_vec *pieces, struct ntk_err *err)
 {
-    struct extent extents[NTK_STORE_TIER_COUNT] = { 0 };
+    struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT] = { 0 };
     enum ntk_store_tier coarsest = NTK_STORE_HOUR;
     uint64_t at_ns = window->from_ns;
-    int ret = load_extents(reader, extents, err);
+    int ret = ntk_tier_load_extents(reader->db, extents, err);
 
     if (ret == 0) {
         ret = skip_to_first(reader, &at_ns, err);

@@ -2,8 +2,11 @@
 /* tier - reads rows of one tier with the columns of another, and merges rows into the next tier. */
 #include "shared/store/tier.h"
 
+#include <errno.h>
+
 #include "shared/base/clock.h"
 #include "shared/store/columns.h"
+#include "shared/store/store_sql.h"
 
 #define DAY_NS (24 * 3600 * NTK_NS_PER_SECOND)
 
@@ -26,6 +29,30 @@ const char *const ntk_tier_families[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_EXECUTION] = "execution", [NTK_FAMILY_MODEL] = "model",
     [NTK_FAMILY_RANK] = "rank",
 };
+
+int ntk_tier_load_extents(sqlite3 *db, struct ntk_tier_extent *extents, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(db, "SELECT first_ns, done_ns FROM tier ORDER BY step_ns",
+                                    &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        if (!ntk_store_sql_next(db, statement, &ret, err)) {
+            ret = ret < 0 ? ret
+                          : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                                        "the table tier is incomplete");
+            break;
+        }
+        extents[tier].first_ns = ntk_store_sql_u64(statement, "first_ns");
+        extents[tier].done_ns =
+            tier == NTK_STORE_SECOND ? INT64_MAX : ntk_store_sql_u64(statement, "done_ns");
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
 
 uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns)
 {

@@ -39,6 +39,16 @@ extern const char *const ntk_tier_families[NTK_FAMILY_COUNT]; /* such as "machin
 /* Such as "_minute": the name of a table is the family's name and this suffix. */
 extern const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT];
 
+/* What the table tier records: the tier is complete in (first_ns, done_ns]. done_ns is 0 before the
+ * first merge, and INT64_MAX for seconds. */
+struct ntk_tier_extent {
+    uint64_t first_ns;
+    uint64_t done_ns;
+};
+
+/* Reads the extents of all tiers. -EBADMSG: the table is incomplete. */
+int ntk_tier_load_extents(sqlite3 *db, struct ntk_tier_extent *extents, struct ntk_err *err);
+
 /* The start of the step that contains a sample at time_ns; steps are (start, start + step]. */
 uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns);
 
