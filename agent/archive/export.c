@@ -19,6 +19,7 @@
 
 static const char *arg_db;
 static struct ntk_query_span arg_span;
+static struct ntk_query_bounds bounds;
 static bool arg_json;
 static bool has_tables;
 static struct ntk_archive_options options;
@@ -108,7 +109,7 @@ static int set_window(struct ntk_store_reader *reader, struct window *window, st
     *window = (struct window){ 0, UINT64_MAX };
     return ret < 0 && ret != -ENODATA
                ? ret
-               : ntk_query_span_apply(&arg_span, last_ns, &window->from_ns, &window->to_ns, err);
+               : ntk_query_bounds_apply(&bounds, last_ns, &window->from_ns, &window->to_ns, err);
 }
 
 /* Exports all steps of the window that have rows. */
@@ -234,7 +235,7 @@ static int check_options(void)
         return ntk_opt_usage_error(&program,
                                    "no destination: use --output-folder FOLDER or s3://BUCKET");
     }
-    if (ntk_query_span_check(&arg_span, &err) < 0) {
+    if (ntk_query_span_parse(&arg_span, &bounds, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && !has_tables; i++) {

@@ -11,7 +11,6 @@
 
 #include "agent/http/api_parameters.h"
 #include "agent/query/query.h"
-#include "agent/query/query_span.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/log.h"
@@ -109,10 +108,11 @@ static int open_reader(struct ntk_api *api, struct ntk_store_reader **out_reader
 static int set_window(const struct ntk_api_parameters *parameters, struct ntk_query *query,
                       struct ntk_err *err)
 {
+    const struct ntk_query_bounds *bounds = &parameters->bounds;
     struct ntk_store_window *window = &query->window;
     int ret = 0;
 
-    if (!parameters->has_to || (!parameters->has_from && !parameters->last_ns)) {
+    if (!bounds->has_to || (!bounds->has_from && !bounds->last_ns)) {
         ret = ntk_query_window_whole(query->reader, window, err);
         if (ret == -ENODATA) { /* the first second is not yet stored: an empty response */
             window->to_ns = ntk_clock_realtime_ns();
@@ -120,21 +120,7 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
             ret = 0;
         }
     }
-    if (parameters->has_to) {
-        window->to_ns = parameters->to_ns;
-    }
-    if (parameters->has_from) {
-        window->from_ns = parameters->from_ns;
-    } else if (parameters->last_ns) {
-        window->from_ns =
-            window->to_ns > parameters->last_ns ? window->to_ns - parameters->last_ns : 0;
-        if (ret == 0 && !parameters->has_to) {
-            ret = ntk_query_window_begin(query->reader, window, err);
-        }
-    }
-    return ret < 0 ? ret
-                   : ntk_query_window_check(window->from_ns, window->to_ns, parameters->has_from,
-                                            parameters->has_to, err);
+    return ret < 0 ? ret : ntk_query_window_narrow(query->reader, bounds, window, err);
 }
 
 static int check_steps(const struct ntk_store_window *window, uint64_t steps_max,

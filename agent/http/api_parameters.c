@@ -25,14 +25,14 @@ static int bad(struct ntk_err *err, const char *what)
 
 static int take_from(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
-    p->has_from = true;
-    return ntk_timestamp_parse(value, &p->from_ns, err);
+    p->bounds.has_from = true;
+    return ntk_timestamp_parse(value, &p->bounds.from_ns, err);
 }
 
 static int take_to(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
-    p->has_to = true;
-    return ntk_timestamp_parse(value, &p->to_ns, err);
+    p->bounds.has_to = true;
+    return ntk_timestamp_parse(value, &p->bounds.to_ns, err);
 }
 
 static int take_duration(const char *value, uint64_t min_ns, uint64_t *out_ns, struct ntk_err *err)
@@ -45,7 +45,7 @@ static int take_duration(const char *value, uint64_t min_ns, uint64_t *out_ns, s
 
 static int take_last(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
-    return take_duration(value, STEP_NS_MIN, &p->last_ns, err);
+    return take_duration(value, STEP_NS_MIN, &p->bounds.last_ns, err);
 }
 
 static int take_step(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -223,7 +223,7 @@ int ntk_api_parameters_read(const struct ntk_http_request *request,
                    .event_kinds = NTK_QUERY_EVENT_KINDS },
     };
     int ret = ntk_http_request_query_each(request, take, &walk);
-    if (ret == 0 && parameters->has_from && parameters->last_ns) {
+    if (ret == 0 && parameters->bounds.has_from && parameters->bounds.last_ns) {
         ret = bad(err, "'from' and 'last' are mutually exclusive");
     }
     return ret;

@@ -20,12 +20,8 @@ extern "C" {
 
 struct ntk_api_parameters {
     struct ntk_query query; /* without reader and window, but with the step */
-    bool has_from;
-    bool has_to;
-    uint64_t from_ns;
-    uint64_t to_ns;
-    uint64_t last_ns; /* 0 if missing */
-    uint32_t seen;    /* one bit for each parameter in the request */
+    struct ntk_query_bounds bounds;
+    uint32_t seen; /* one bit for each parameter in the request */
 };
 
 /* -EINVAL and a message for an unknown, duplicate or invalid parameter. */

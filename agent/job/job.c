@@ -20,6 +20,7 @@
 static const char *arg_db;
 static const char *arg_user;
 static struct ntk_query_span arg_span;
+static struct ntk_query_bounds bounds;
 static uint64_t arg_newest;
 static uint64_t arg_device_watts;
 static bool arg_by_user;
@@ -143,7 +144,7 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
     /* A job that started before the first sample gets the whole window. */
     window->from_ns = 0;
     window->to_ns++;
-    ret = ret < 0 ? ret : ntk_query_window_narrow(reader, &arg_span, window, err);
+    ret = ret < 0 ? ret : ntk_query_window_narrow(reader, &bounds, window, err);
     if (ret < 0) {
         return ret;
     }
@@ -173,7 +174,7 @@ static int check_options(void)
     if (arg_csv && arg_json) {
         return ntk_opt_usage_error(&program, "--csv and --json are mutually exclusive");
     }
-    if (ntk_query_span_check(&arg_span, &err) < 0) {
+    if (ntk_query_span_parse(&arg_span, &bounds, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     return 0;

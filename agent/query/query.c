@@ -15,6 +15,7 @@
 
 static const char *arg_db;
 static struct ntk_query_span arg_span;
+static struct ntk_query_bounds bounds;
 static bool arg_csv;
 static bool arg_json;
 static uint32_t given; /* options in the command line */
@@ -194,7 +195,7 @@ static int set_window(struct ntk_err *err)
     struct ntk_store_window *window = &query.window;
     int ret = ntk_query_window_whole(query.reader, window, err);
 
-    return ret < 0 ? ret : ntk_query_window_narrow(query.reader, &arg_span, window, err);
+    return ret < 0 ? ret : ntk_query_window_narrow(query.reader, &bounds, window, err);
 }
 
 static int answer(const struct ntk_query_question *question, struct ntk_err *err)
@@ -256,7 +257,7 @@ static int check_options(const struct ntk_query_question *question)
              (query.filter.newest_events ? NTK_QUERY_OF_NEWEST : 0) |
              (query.device_latency ? NTK_QUERY_OF_LATENCY : 0) |
              (query.filter.job ? NTK_QUERY_OF_JOB : 0);
-    if (ntk_query_span_check(&arg_span, &err) < 0 ||
+    if (ntk_query_span_parse(&arg_span, &bounds, &err) < 0 ||
         ntk_query_options_check(question, &query, given, option_names, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }

@@ -91,13 +91,9 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
 
-/* For a window that ends with a row, and begins a time (--last) before it. Rows are not exactly a
- * second apart: one that ends shortly after the beginning is not a part of the window. */
-int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_window *window,
-                           struct ntk_err *err);
-/* Narrows a window that ends with the last row by the options; with --last and without --to, it
- * begins as above. */
-int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_span *span,
+/* Narrows a window that ends with the last row. With `last` and without `to`, a row that ends
+ * shortly after the beginning is not a part of it, because rows are not exactly a second apart. */
+int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_bounds *bounds,
                             struct ntk_store_window *window, struct ntk_err *err);
 
 /* The whole subcommand; argv[0] is "query". The exit code. */

@@ -126,8 +126,9 @@ int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_win
     return ret;
 }
 
-int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_window *window,
-                           struct ntk_err *err)
+/* Moves the beginning of the window to the end of the nearest row. */
+static int move_to_row(struct ntk_store_reader *reader, struct ntk_store_window *window,
+                       struct ntk_err *err)
 {
     uint64_t row_ns;
     int ret;
@@ -143,11 +144,10 @@ int ntk_query_window_begin(struct ntk_store_reader *reader, struct ntk_store_win
     return 0;
 }
 
-int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_span *span,
+int ntk_query_window_narrow(struct ntk_store_reader *reader, const struct ntk_query_bounds *bounds,
                             struct ntk_store_window *window, struct ntk_err *err)
 {
-    int ret = ntk_query_span_apply(span, window->to_ns, &window->from_ns, &window->to_ns, err);
+    int ret = ntk_query_bounds_apply(bounds, window->to_ns, &window->from_ns, &window->to_ns, err);
 
-    return ret == 0 && span->last_ns && !span->to ? ntk_query_window_begin(reader, window, err)
-                                                  : ret;
+    return ret == 0 && bounds->last_ns && !bounds->has_to ? move_to_row(reader, window, err) : ret;
 }

@@ -7,6 +7,7 @@
 #ifndef NTK_AGENT_QUERY_QUERY_SPAN_H
 #define NTK_AGENT_QUERY_QUERY_SPAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/base/err.h"
@@ -21,6 +22,15 @@ struct ntk_query_span {
     const char *from;
     const char *to;
     uint64_t last_ns;
+};
+
+/* The ends that a user sets: from and to, or last before the end. */
+struct ntk_query_bounds {
+    bool has_from;
+    bool has_to;
+    uint64_t from_ns;
+    uint64_t to_ns;
+    uint64_t last_ns; /* 0 if missing */
 };
 
 /* Expands to rows of the options. */
@@ -38,15 +48,13 @@ struct ntk_query_span {
             "begin TIME before the end of the window, such as 5m or 24h", .is_above_zero = true \
     }
 
-/* Checks that the options are valid times in the right order; -EINVAL: usage error. */
-int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err);
-/* Narrows the window. Without --to, --last counts from last_ns. -EINVAL: the window is empty. */
-int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
-                         uint64_t *to_ns, struct ntk_err *err);
-/* has_from, has_to: the user set this end; otherwise it is the first or last row of the database.
- * -EINVAL: the window is empty, with the wrong end in the message. */
-int ntk_query_window_check(uint64_t from_ns, uint64_t to_ns, bool has_from, bool has_to,
-                           struct ntk_err *err);
+/* -EINVAL: usage error. */
+int ntk_query_span_parse(const struct ntk_query_span *span, struct ntk_query_bounds *out_bounds,
+                         struct ntk_err *err);
+/* Narrows a window from the first to the last row of the database. Without `to`, `last` counts from
+ * newest_ns. -EINVAL: the window is empty, with the wrong end in the message. */
+int ntk_query_bounds_apply(const struct ntk_query_bounds *bounds, uint64_t newest_ns,
+                           uint64_t *from_ns, uint64_t *to_ns, struct ntk_err *err);
 
 #ifdef __cplusplus
 }
