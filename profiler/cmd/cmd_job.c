@@ -32,15 +32,19 @@ bool ntk_profile_job_has(const char *job, uint64_t pid, struct ntk_ring_segment 
 int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct ntk_ring_poll *poll,
                                   struct ntk_err *err)
 {
-    char unseen[320] = "";
+    char unseen[NTK_ERR_TEXT_BYTES] = "";
 
     if (poll->unreadable > 0) {
         (void)snprintf(unseen, sizeof unseen, "; %u unreadable process%s: %s", poll->unreadable,
                        poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     } else if (poll->ignored > 0) {
         /* Segments may be ignored because of another version, for example. */
+        struct ntk_buf reasons = { 0 };
+
+        ntk_ring_poll_reasons(poll, &reasons);
         (void)snprintf(unseen, sizeof unseen, "; ignored %u segment%s: %s", poll->ignored,
-                       poll->ignored > 1 ? "s, such as" : "", poll->ignored_reason);
+                       poll->ignored > 1 ? "s" : "", ntk_buf_text_get(&reasons));
+        ntk_buf_fini(&reasons);
     }
     if (job) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,

@@ -31,8 +31,9 @@ struct source_ring {
     uint64_t begin_monotonic_ns;
     uint64_t looked_ns;
     bool looked;
-    char note[256];
-    struct ntk_span_taker *spans; /* NULL: no spans are needed */
+    char note[NTK_ERR_TEXT_BYTES]; /* why segments are ignored or incomplete */
+    bool notes_refusals;           /* the note names an incomplete segment */
+    struct ntk_span_taker *spans;  /* NULL: no spans are needed */
     struct ntk_collector_unreadable unreadable;
     struct ntk_aggregate *aggregate; /* valid during a drain */
     unsigned int fullest;            /* fill level of the fullest ring in this drain, in percent */
@@ -81,6 +82,13 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
+static void add_note(struct source_ring *source, const char *text)
+{
+    size_t at = strlen(source->note);
+
+    (void)snprintf(source->note + at, sizeof source->note - at, "%s%s", at > 0 ? "; " : "", text);
+}
+
 /* Adds a note if a segment ran out of room and so counts in less detail; only the first kind of
  * shortage is noted. */
 static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
@@ -98,10 +106,14 @@ static void note_refusals(struct source_ring *source, const struct ntk_ring_refu
           "more latencies than its segment can hold: some cores or models have none" },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !source->note[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !source->notes_refusals; i++) {
         if (rows[i].is_full) {
-            (void)snprintf(source->note, sizeof source->note, "application %d has %s",
-                           (int)source->process.pid, rows[i].what);
+            char text[128];
+
+            (void)snprintf(text, sizeof text, "application %d has %s", (int)source->process.pid,
+                           rows[i].what);
+            add_note(source, text);
+            source->notes_refusals = true;
         }
     }
 }
@@ -464,6 +476,24 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
     return ntk_aggregate_runtime_first(aggregate, &reading);
 }
 
+static void note_ignored(struct source_ring *source, const struct ntk_ring_poll *poll)
+{
+    struct ntk_buf reasons = { 0 };
+
+    source->note[0] = '\0';
+    source->notes_refusals = false;
+    if (poll->unreadable > 0) {
+        (void)snprintf(source->note, sizeof source->note,
+                       "permission denied for %" PRIu32 " application%s: run as root",
+                       poll->unreadable, poll->unreadable > 1 ? "s" : "");
+    }
+    ntk_ring_poll_reasons(poll, &reasons);
+    if (reasons.bytes_count > 0) {
+        add_note(source, ntk_buf_text_get(&reasons));
+    }
+    ntk_buf_fini(&reasons);
+}
+
 /* Checks the folders: new segments get their baseline, ended ones their last reading. */
 static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                 struct ntk_err *err)
@@ -478,13 +508,7 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
     source->looked_ns = monotonic_ns;
     source->unreadable =
         (struct ntk_collector_unreadable){ poll.unreadable, poll.unreadable_users };
-    memcpy(source->note, poll.ignored_reason, sizeof source->note);
-    source->note[sizeof source->note - 1] = '\0';
-    if (poll.unreadable > 0) { /* the reason names only one of their files */
-        (void)snprintf(source->note, sizeof source->note,
-                       "permission denied for %" PRIu32 " application%s: run as root",
-                       poll.unreadable, poll.unreadable > 1 ? "s" : "");
-    }
+    note_ignored(source, &poll);
     for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
         struct ntk_runtime_reading reading;

@@ -50,8 +50,8 @@ struct ring_known_file {
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* for a file to be removed: locks its byte 1 until its contents are stored; else -1 */
     bool is_held;
-    bool is_unreadable; /* rejected because this user may not read it */
-    char *reason;       /* why it was rejected, or NULL */
+    int code;     /* -errno with which it was rejected */
+    char *reason; /* why it was rejected, or NULL */
 };
 
 struct ring_user {

@@ -26,6 +26,7 @@
 
 #include "shared/abi/event_abi.h"
 #include "shared/abi/segment_abi.h"
+#include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/ring/ring_reader.h"
 
@@ -66,6 +67,15 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
 void ntk_ring_registry_close(struct ntk_ring_registry *registry);
 
+/* Why files were ignored: one entry per code, the most frequent first. The last one also counts
+ * codes beyond the others. */
+#define NTK_RING_REASONS 8
+struct ntk_ring_reason {
+    int code; /* -errno */
+    uint32_t count;
+    char text[256]; /* for one of the files, a message with its name */
+};
+
 struct ntk_ring_poll {
     uint32_t segments; /* current number in the list */
     uint32_t appeared; /* number of new segments since the previous poll */
@@ -76,8 +86,11 @@ struct ntk_ring_poll {
     /* Number of users with folders that this user could not read when the registry was opened:
      * their processes cannot even be counted. */
     uint32_t unreadable_users;
-    char ignored_reason[256]; /* for the last ignored file, a message with its name; or empty */
+    struct ntk_ring_reason reasons[NTK_RING_REASONS];
 };
+
+/* Appends the reasons with their counts, except for unreadable files. */
+void ntk_ring_poll_reasons(const struct ntk_ring_poll *poll, struct ntk_buf *out);
 
 /* Runs one round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and
  * read their counters again. The next round makes them NTK_SEGMENT_GONE, and the round after that

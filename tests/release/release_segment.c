@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (poll.ignored > 0) {
-        (void)fprintf(stderr, "release_segment: %s\n", poll.ignored_reason);
+        (void)fprintf(stderr, "release_segment: %s\n", poll.reasons[0].text);
     }
     for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
         print_segment(ntk_ring_registry_get(registry, i));

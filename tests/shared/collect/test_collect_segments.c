@@ -202,7 +202,18 @@ static void a_full_segment_is_reported(void **state)
         assert_int_equal(strncmp(ntk_collector_note(f->collector), expected, strlen(expected)), 0);
         set_refused(found.gl_pathv[0], rows[i].offset, 0);
     }
+    /* It does not hide an ignored file, nor is it hidden. */
+    char *path = test_scratch_path(f->folder, "123-456");
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(ftruncate(fd, 1 << 20), 0);
+    assert_int_equal(pwrite(fd, "nonsense", 8, 0), 8);
+    close(fd);
     set_refused(found.gl_pathv[0], rows[0].offset, 7);
+    poll_collector(f);
+    assert_non_null(strstr(ntk_collector_note(f->collector), "123-456: is not a segment; "));
+    assert_non_null(strstr(ntk_collector_note(f->collector), rows[0].what));
+    assert_int_equal(unlink(path), 0);
+    free(path);
     globfree(&found);
     free(pattern);
     child_end(&child, 0);

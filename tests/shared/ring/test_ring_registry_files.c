@@ -43,7 +43,7 @@ static void files_that_are_not_segments_are_ignored_and_reported(void **state)
     write_file(f->folder, "17-3", 4096, 0600);
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 1);
-    assert_non_null(strstr(poll.ignored_reason, "17-3: is not a segment"));
+    assert_non_null(strstr(poll.reasons[0].text, "17-3: is not a segment"));
     assert_int_equal(mkfifo(fifo, 0600), 0); /* must not block */
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 2);
@@ -51,8 +51,32 @@ static void files_that_are_not_segments_are_ignored_and_reported(void **state)
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 3);
     assert_int_equal(poll.segments, 0);
+    assert_int_equal(poll.reasons[0].count, 3); /* one kind */
     free(fifo);
     free(link);
+    ntk_ring_registry_close(registry);
+}
+
+/* Files of the second kind do not replace those of the first. */
+static void all_reasons_are_reported_with_their_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_buf reasons = { 0 };
+    struct ntk_ring_poll poll;
+    char expected[512];
+
+    write_file(f->folder, "17-3", 4096, 0600);
+    write_file(f->folder, "17-4", 4096, 0600);
+    write_file(f->folder, "17-5", 4096, 0622);
+    poll = poll_once(registry);
+    assert_int_equal(poll.ignored, 3);
+    ntk_ring_poll_reasons(&poll, &reasons);
+    (void)snprintf(expected, sizeof expected,
+                   "%s/17-3: is not a segment (and 1 more); %s/17-5 is writable by other users",
+                   f->folder, f->folder);
+    assert_string_equal(ntk_buf_text_get(&reasons), expected);
+    ntk_buf_fini(&reasons);
     ntk_ring_registry_close(registry);
 }
 
@@ -208,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(files_that_are_not_segments_are_ignored_and_reported),
         TEST(an_ignored_file_is_reported_in_every_poll),
+        TEST(all_reasons_are_reported_with_their_counts),
         TEST(a_folder_created_by_a_later_process_is_found),
         TEST(the_file_of_a_writer_killed_during_creation_is_removed),
         TEST(a_file_without_magic_is_removed_after_its_process_exits),

@@ -91,7 +91,7 @@ static void no_process_can_claim_to_be_attached_to_another_users_process(void **
             }
             poll = poll_once(registry);
             assert_int_equal(poll.segments, 1); /* the child's own */
-            assert_non_null(strstr(poll.ignored_reason, claims[i].reason));
+            assert_non_null(strstr(poll.reasons[0].text, claims[i].reason));
             ntk_ring_registry_close(registry);
         }
     }
@@ -116,7 +116,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         path = test_scratch_path(f->folder, "4242-1");
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1); /* the child's own */
-        assert_non_null(strstr(poll.ignored_reason, "(user 65534) describes process"));
+        assert_non_null(strstr(poll.reasons[0].text, "(user 65534) describes process"));
         /* It cannot claim that the process ended, either. */
         poke(path, offsetof(struct ntk_segment_process, ended), 1);
         ntk_ring_registry_close(registry);
@@ -124,7 +124,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1);
         assert_int_equal(poll.ended, 0);
-        assert_non_null(strstr(poll.ignored_reason, "(user 65534) describes process"));
+        assert_non_null(strstr(poll.reasons[0].text, "(user 65534) describes process"));
         free(path);
     }
     ntk_ring_registry_close(registry);
@@ -187,7 +187,7 @@ static int look_for_user_behind_a_taken_name(void)
     }
     bool seen = ntk_ring_registry_open(NULL, &registry, NULL) == 0 &&
                 ntk_ring_registry_poll(registry, &poll, NULL) == 0 && poll.segments == 1 &&
-                strstr(poll.ignored_reason, "neuron-65534 is not a folder owned by user 65534");
+                strstr(poll.reasons[0].text, "neuron-65534 is not a folder owned by user 65534");
     ntk_ring_registry_close(registry);
     close(pipe_fd[1]);
     (void)waitpid(pid, NULL, 0);
@@ -236,7 +236,7 @@ static void a_user_with_too_many_segments_does_not_displace_others(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, MOST + 1);
         assert_int_equal(poll.ignored, MANY - MOST);
-        assert_non_null(strstr(poll.ignored_reason, "too many segments for user 65534"));
+        assert_non_null(strstr(poll.reasons[0].text, "too many segments for user 65534"));
         for (int i = 0; i < MANY; i++) {
             close(fds[i]);
         }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* ring_ignored - the reasons why files were ignored, by kind. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/ring/ring_registry_state.h"
+
+static bool is_before(const struct ntk_ring_reason *a, const struct ntk_ring_reason *b)
+{
+    return a->count > b->count || (a->count == b->count && a->code > b->code);
+}
+
+void ntk_ring_ignore(struct ntk_ring_poll *poll, int code, const char *text)
+{
+    struct ntk_ring_reason *reason = poll->reasons;
+    const struct ntk_ring_reason *last = &poll->reasons[NTK_RING_REASONS - 1];
+
+    poll->ignored++;
+    while (reason < last && reason->count > 0 && reason->code != code) {
+        reason++;
+    }
+    /* Folders are scanned in changing order; the example stays the same. */
+    if (reason->count == 0 || strcmp(text, reason->text) < 0) {
+        ntk_str_copy(reason->text, sizeof reason->text, text);
+    }
+    reason->code = reason->count == 0 ? code : reason->code;
+    reason->count++;
+    for (; reason > poll->reasons && is_before(reason, reason - 1); reason--) {
+        struct ntk_ring_reason other = reason[-1];
+
+        reason[-1] = *reason;
+        *reason = other;
+    }
+}
+
+void ntk_ring_poll_reasons(const struct ntk_ring_poll *poll, struct ntk_buf *out)
+{
+    for (size_t i = 0; i < NTK_RING_REASONS && poll->reasons[i].count > 0; i++) {
+        const struct ntk_ring_reason *reason = &poll->reasons[i];
+
+        ntk_buf_add_format(out, "%s%s", out->bytes_count > 0 ? "; " : "", reason->text);
+        if (reason->count > 1) {
+            ntk_buf_add_format(out, " (and %" PRIu32 " more)", reason->count - 1);
+        }
+    }
+}
