@@ -209,7 +209,7 @@ void ntk_advice_tensors(struct ntk_advice_list *list)
 {
     const struct ntk_tensor_traffic *tensors = list->input->tensors;
     /* Each execution has to read its inputs once. */
-    uint64_t executions = ntk_executions_count(list->input->program->trace);
+    uint64_t executions = list->input->program->execution_count;
     uint64_t all = 0;
 
     for (size_t i = 0; i < tensors->row_count; i++) {

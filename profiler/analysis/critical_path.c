@@ -21,7 +21,6 @@ struct walk {
     struct ntk_long_list steps; /* struct ntk_path_step, from the end to the start */
     int64_t at_ps;              /* everything from here on is in steps */
     bool has_cores;             /* the steps are in several cores */
-    struct ntk_execution_borders borders;
     int failed;
 };
 
@@ -119,7 +118,7 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
  * own execution delays it. cause_ps: start of what does; INT64_MIN: nothing. */
 static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_ps)
 {
-    const struct ntk_execution_borders *borders = &walk->borders;
+    const struct ntk_execution_borders *borders = &walk->program->borders;
     size_t of =
         borders->count ? ntk_execution_of(borders, walk->core->instructions[item].start_ps) : 0;
 
@@ -129,8 +128,9 @@ static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_p
 /* Goes to the instruction that ended the execution before. */
 static uint32_t go_over_border(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
-    size_t of = ntk_execution_of(&walk->borders, walk->core->instructions[item].start_ps);
-    const struct ntk_execution_border *before = &walk->borders.items[of - 1];
+    const struct ntk_execution_borders *borders = &walk->program->borders;
+    size_t of = ntk_execution_of(borders, walk->core->instructions[item].start_ps);
+    const struct ntk_execution_border *before = &borders->items[of - 1];
 
     step(walk, NTK_PATH_START, NTK_NO_INDEX, before->end_ps);
     *is_overlapped = before->end_ps > walk->at_ps;
@@ -420,9 +420,6 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
     if (!trace->has_total || trace->total_ps <= 0) {
         return -ENODATA;
     }
-    if (ntk_execution_borders_find(trace, &walk.borders) < 0) {
-        return -ENOMEM;
-    }
     ntk_long_list_init(&walk.steps, trace, sizeof(struct ntk_path_step), 1);
     walk.at_ps = trace->total_ps;
     item = last_instruction(program, &path.core);
@@ -439,7 +436,6 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
         passed(&walk, looks++);
     }
     step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);
-    ntk_execution_borders_fini(&walk.borders);
     reverse(&walk.steps);
     path.list = walk.steps;
     path.steps = walk.steps.items;

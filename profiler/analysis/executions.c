@@ -119,24 +119,6 @@ static bool has_a_program(const struct ntk_trace_core *core)
     return false;
 }
 
-uint64_t ntk_executions_count(const struct ntk_trace *trace)
-{
-    uint64_t most = 1;
-
-    for (size_t c = 0; c < trace->core_count && !trace->is_part; c++) {
-        struct ntk_executions executions;
-
-        if (!has_a_program(&trace->cores[c])) {
-            continue;
-        }
-        if (ntk_analysis_executions(&trace->cores[c], &executions) == 0) {
-            most = executions.count > most ? executions.count : most;
-            ntk_executions_fini(&executions);
-        }
-    }
-    return most;
-}
-
 size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t time_ps)
 {
     size_t low = 0;
@@ -154,47 +136,29 @@ size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t tim
     return low;
 }
 
-/* Starts of the executions of a core; cores with another number of them are ignored. */
-static int starts_add(struct ntk_execution_borders *borders, const struct ntk_trace_core *core,
-                      uint64_t count)
+/* cores: the executions of each core; those with another number of them have no borders. */
+static int borders_find(const struct ntk_trace *trace, const struct ntk_executions *cores,
+                        uint64_t count, struct ntk_execution_borders *out_borders)
 {
-    struct ntk_executions executions;
-    int ret = ntk_analysis_executions(core, &executions);
+    struct ntk_execution_borders borders = { .items = calloc(count, sizeof *borders.items),
+                                             .count = count };
 
-    for (size_t i = 0; ret == 0 && executions.count == count && i < count; i++) {
-        int64_t *start_ps = &borders->items[i].start_ps;
-
-        *start_ps =
-            executions.items[i].start_ps < *start_ps ? executions.items[i].start_ps : *start_ps;
-    }
-    ntk_executions_fini(&executions);
-    return ret;
-}
-
-int ntk_execution_borders_find(const struct ntk_trace *trace,
-                               struct ntk_execution_borders *out_borders)
-{
-    struct ntk_execution_borders borders = { 0 };
-    uint64_t count = ntk_executions_count(trace);
-    int ret = 0;
-
-    *out_borders = borders;
-    if (count <= 1) {
-        return 0;
-    }
-    borders.items = calloc(count, sizeof *borders.items);
     if (!borders.items) {
         return -ENOMEM;
     }
-    borders.count = count;
     for (size_t i = 0; i < count; i++) {
         borders.items[i] =
             (struct ntk_execution_border){ .start_ps = INT64_MAX, .end_ps = INT64_MIN };
     }
-    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        ret = starts_add(&borders, &trace->cores[c], count);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        for (size_t i = 0; cores[c].count == count && i < count; i++) {
+            int64_t start_ps = cores[c].items[i].start_ps;
+
+            borders.items[i].start_ps =
+                start_ps < borders.items[i].start_ps ? start_ps : borders.items[i].start_ps;
+        }
     }
-    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+    for (size_t c = 0; c < trace->core_count; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
 
         ntk_trace_each_instruction(core, instruction) {
@@ -208,16 +172,43 @@ int ntk_execution_borders_find(const struct ntk_trace *trace,
             }
         }
     }
-    bool is_unknown = false;
-    for (size_t i = 0; i < count; i++) { /* several start at the same time */
-        is_unknown = is_unknown || borders.items[i].end_ps == INT64_MIN;
-    }
-    if (ret < 0 || is_unknown) {
-        ntk_execution_borders_fini(&borders);
-        return ret;
+    for (size_t i = 0; i < count; i++) {
+        if (borders.items[i].end_ps == INT64_MIN) { /* several start at the same time */
+            ntk_execution_borders_fini(&borders);
+            return 0;
+        }
     }
     *out_borders = borders;
     return 0;
+}
+
+int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
+                               struct ntk_execution_borders *out_borders)
+{
+    struct ntk_executions *cores = NULL;
+    uint64_t count = 1;
+    int ret = 0;
+
+    *out_borders = (struct ntk_execution_borders){ 0 };
+    if (!trace->is_part) {
+        cores = calloc(trace->core_count + 1, sizeof *cores);
+        ret = cores ? 0 : -ENOMEM;
+    }
+    for (size_t c = 0; cores && c < trace->core_count && ret == 0; c++) {
+        ret = ntk_analysis_executions(&trace->cores[c], &cores[c]);
+        if (ret == 0 && cores[c].count > count && has_a_program(&trace->cores[c])) {
+            count = cores[c].count;
+        }
+    }
+    if (ret == 0 && count > 1) {
+        ret = borders_find(trace, cores, count, out_borders);
+    }
+    for (size_t c = 0; cores && c < trace->core_count; c++) {
+        ntk_executions_fini(&cores[c]);
+    }
+    free(cores);
+    *out_count = count;
+    return ret;
 }
 
 void ntk_execution_borders_fini(struct ntk_execution_borders *borders)

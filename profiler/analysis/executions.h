@@ -31,9 +31,6 @@ struct ntk_executions {
 int ntk_analysis_executions(const struct ntk_trace_core *core,
                             struct ntk_executions *out_executions);
 void ntk_executions_fini(struct ntk_executions *executions);
-/* The number of executions that a whole capture records, of the core with the most; 1 if it is
- * unknown, for a part, and out of memory. Figures of the capture are sums over all of them. */
-uint64_t ntk_executions_count(const struct ntk_trace *trace);
 
 /* The borders between executions: the next one starts when the one before has ended on all
  * cores. */
@@ -47,8 +44,9 @@ struct ntk_execution_borders {
     struct ntk_execution_border *items;
     size_t count; /* 0: one execution, or unknown, or a part of a capture */
 };
-/* 0 or -ENOMEM. */
-int ntk_execution_borders_find(const struct ntk_trace *trace,
+/* Finds the borders, and the number of executions that a whole capture records, of the core with
+ * the most; 1 if it is unknown, and for a part. 0 or -ENOMEM. */
+int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders);
 void ntk_execution_borders_fini(struct ntk_execution_borders *borders);
 /* The execution with this time: the last one that started before or at it; 0 before the first. */

@@ -17,8 +17,7 @@ struct walk {
     const struct ntk_trace_core *core;
     const struct ntk_core_dependencies *dependencies;
     struct ntk_idle_engine *engine;
-    struct ntk_vec rows; /* struct ntk_idle_row */
-    const struct ntk_execution_borders *borders;
+    struct ntk_vec rows;                       /* struct ntk_idle_row */
     int64_t until_ps;                          /* everything before is accounted for */
     int64_t program_from_ps, program_until_ps; /* start and end of the program on all engines */
     int64_t ran_out_ps; /* the engine has nothing left to do from then until program_until_ps */
@@ -239,7 +238,7 @@ static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64
 /* Time before the instruction's execution starts: the engine has finished the one before. */
 static void add_border(struct walk *walk, int64_t start_ps)
 {
-    const struct ntk_execution_borders *borders = walk->borders;
+    const struct ntk_execution_borders *borders = &walk->program->borders;
     struct ntk_idle_row end = plain(NTK_IDLE_END);
 
     if (borders->count == 0 || walk->until_ps <= 0 || start_ps <= walk->until_ps) {
@@ -305,7 +304,6 @@ struct program_time {
     bool has_run;
     int64_t from_ps, until_ps;                          /* on any engine of any core */
     int64_t (*engines_until_ps)[NTK_NTFF_ENGINE_COUNT]; /* by core; INT64_MIN: no program */
-    struct ntk_execution_borders borders;
 };
 
 static int program_time_get(const struct ntk_program *program, struct program_time *out)
@@ -315,11 +313,6 @@ static int program_time_get(const struct ntk_program *program, struct program_ti
     *out = (struct program_time){ .from_ps = INT64_MAX, .until_ps = INT64_MIN };
     out->engines_until_ps = calloc(trace->core_count + 1, sizeof *out->engines_until_ps);
     if (!out->engines_until_ps) {
-        return -ENOMEM;
-    }
-    if (ntk_execution_borders_find(trace, &out->borders) < 0) {
-        free(out->engines_until_ps);
-        out->engines_until_ps = NULL;
         return -ENOMEM;
     }
     for (size_t c = 0; c < trace->core_count; c++) {
@@ -368,7 +361,6 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
     walk.ran_out_ps = !time->has_run ? INT64_MAX : own_ps == INT64_MIN ? time->from_ps : own_ps;
     walk.program_from_ps = time->from_ps;
     walk.program_until_ps = time->until_ps;
-    walk.borders = &time->borders;
     engine->core = core_index;
     engine->engine = engine_index;
     ntk_trace_each_instruction(walk.core, instruction) {
@@ -434,7 +426,6 @@ int ntk_analysis_idle_parts(const struct ntk_program *program,
         }
     }
     free(time.engines_until_ps);
-    ntk_execution_borders_fini(&time.borders);
     if (ret < 0) {
         ntk_idle_reasons_fini(&result);
         return ret;

@@ -276,7 +276,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units)
 {
     const struct ntk_trace *trace = program->trace;
-    uint64_t executions = ntk_executions_count(trace);
+    uint64_t executions = program->execution_count;
     struct ntk_measures measures = { .unknown = unknown_kinds(program, path, executions) };
     struct ntk_activity activity;
     struct ntk_dma_traffic traffic;

@@ -397,6 +397,7 @@ static int create(const struct ntk_trace *trace, bool has_names, struct ntk_prog
         return -ENOMEM;
     }
     f.program->trace = trace;
+    f.program->execution_count = 1;
     f.program->facts =
         calloc(trace->core_count * NTK_NTFF_ENGINE_COUNT + 1, sizeof(struct ntk_slot_fact *));
     f.program->names = calloc(trace->core_count + 1, sizeof(struct ntk_neff_debug *));
@@ -416,6 +417,9 @@ static int create(const struct ntk_trace *trace, bool has_names, struct ntk_prog
     ntk_map_fini(&f.numbers);
     if (!f.failed && has_names) {
         f.failed = ntk_analysis_dropped(f.program, &f.program->dropped);
+        f.failed = f.failed ? f.failed
+                            : ntk_execution_borders_find(trace, &f.program->execution_count,
+                                                         &f.program->borders);
     }
     if (f.failed) {
         ntk_program_destroy(f.program);
@@ -448,6 +452,7 @@ void ntk_program_destroy(struct ntk_program *program)
         free(program->facts[i]);
     }
     ntk_neff_positions_destroy(program->positions);
+    ntk_execution_borders_fini(&program->borders);
     for (size_t c = 0; program->names && c < program->trace->core_count; c++) {
         ntk_neff_debug_destroy(program->names[c]);
     }

@@ -14,6 +14,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_PROGRAM_H
 #define NTK_PROFILER_ANALYSIS_PROGRAM_H
 
+#include "profiler/analysis/executions.h"
 #include "profiler/analysis/moves.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/err.h"
@@ -122,12 +123,17 @@ struct ntk_program {
     struct ntk_err names_err;      /* text is "" if no names are damaged */
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL if none are known */
     struct ntk_dropped dropped;           /* all 0 in a program without names */
+    /* Number of executions that a whole capture records, of the core with the most; 1 if it is
+     * unknown, for a part, and in a program without names. Figures of the capture are sums over all
+     * of them. */
+    uint64_t execution_count;
+    struct ntk_execution_borders borders;
 };
 
 /* Returns 0 or -ENOMEM. */
 int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program);
-/* Like ntk_program_create(), without the compiler's names of instructions and without positions:
- * for sums, in a third of the time and memory. */
+/* Like ntk_program_create(), without the compiler's names of instructions, positions and
+ * executions: for sums, in a third of the time and memory. */
 int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
 

@@ -191,7 +191,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
     struct ntk_json json;
     int ret = 0;
 
-    uint64_t executions = asked->part && arg_json ? ntk_executions_count(asked->part) : 1;
+    uint64_t executions = asked->part ? asked->analyses->program->execution_count : 1;
     ntk_json_init(&json, &sink->buf, true);
     json.ended = step;
     json.ended_ctx = sink;
@@ -209,7 +209,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_output_part_text(asked->part, &sink->buf);
         ntk_buf_add_char(&sink->buf, '\n');
     } else if (asked->part) {
-        ntk_output_several_text(asked->part, &sink->buf);
+        ntk_output_several_text(executions, &sink->buf);
     }
     for (size_t i = 0; i < ntk_analyze_count(asked->is_system) && ret == 0; i++) {
         if (is_chosen(i, names, name_count, asked->is_system)) {

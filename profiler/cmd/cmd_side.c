@@ -47,7 +47,7 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
     int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
 
     if (ret == 0) {
-        uint64_t count = ntk_executions_count(trace);
+        uint64_t count = analyses->program->execution_count;
         side->execution_count = count > side->execution_count ? count : side->execution_count;
         note_lacks(side, analyses->program);
         note_errors(side, trace);

@@ -18,14 +18,12 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
                                         "makers are known";
 }
 
-void ntk_output_several_text(const struct ntk_trace *trace, struct ntk_buf *out)
+void ntk_output_several_text(uint64_t execution_count, struct ntk_buf *out)
 {
-    uint64_t count = ntk_executions_count(trace);
-
-    if (count > 1) {
+    if (execution_count > 1) {
         ntk_buf_add_format(out,
                            "The capture has %llu executions: figures are of all of them together\n",
-                           (unsigned long long)count);
+                           (unsigned long long)execution_count);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "profiler/output/output.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "profiler/analysis/executions.h"
 #include "profiler/output/answers/output_cells.h"
@@ -36,7 +37,8 @@ static void cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool 
     }
 }
 
-static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
+static void add_cores(const struct ntk_trace *trace, const struct ntk_executions *executions,
+                      struct ntk_buf *out)
 {
     static const char *const heads[] = { "NODE ID",   "EXEC TIME (NS)", "EXECUTOR", "NAME",
                                          "TRACE",     "CYCLES",         "EVENTS",   "DMA",
@@ -60,12 +62,7 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
         ntk_cell_u64(&table, core->outside_window);
         ntk_cell_u64(&table, core->outside_code + core->unpaired + core->unknown);
         ntk_cell_u64(&table, core->ntff->queue_count);
-        struct ntk_executions executions;
-        if (ntk_analysis_executions(core, &executions) < 0) {
-            out->failed = true;
-        }
-        cell_u64_or_dash(&table, executions.count, executions.count > 0);
-        ntk_executions_fini(&executions);
+        cell_u64_or_dash(&table, executions[c].count, executions[c].count > 0);
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
@@ -73,7 +70,8 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
 }
 
 /* Lists the executions of cores with several executions. */
-static void add_executions(const struct ntk_trace *trace, struct ntk_buf *out)
+static void add_executions(const struct ntk_trace *trace, const struct ntk_executions *executions,
+                           struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXECUTOR", "EXECUTION", "START (NS)", "TIME (NS)" };
     struct ntk_text_table table;
@@ -81,23 +79,16 @@ static void add_executions(const struct ntk_trace *trace, struct ntk_buf *out)
 
     ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 0, heads);
     for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_trace_core *core = &trace->cores[c];
-        struct ntk_executions executions;
-
-        if (ntk_analysis_executions(core, &executions) < 0) {
-            out->failed = true;
-        }
-        for (size_t i = 0; i < executions.count && executions.count > 1; i++) {
-            const struct ntk_execution *execution = &executions.items[i];
+        for (size_t i = 0; i < executions[c].count && executions[c].count > 1; i++) {
+            const struct ntk_execution *execution = &executions[c].items[i];
 
             has_any = true;
-            ntk_text_table_format(&table, "NC %u", core->ntff->core);
+            ntk_text_table_format(&table, "NC %u", trace->cores[c].ntff->core);
             ntk_cell_u64(&table, i + 1);
             ntk_text_table_format(&table, "%lld", (long long)(execution->start_ps / 1000));
             ntk_text_table_format(&table, "%lld",
                                   (long long)((execution->end_ps - execution->start_ps) / 1000));
         }
-        ntk_executions_fini(&executions);
     }
     if (has_any) {
         ntk_text_table_put(&table, out);
@@ -168,9 +159,22 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
         ntk_buf_add_char(out, '\n');
     }
     ntk_buf_add_char(out, '\n');
-    add_cores(trace, out);
-    ntk_buf_add_char(out, '\n');
-    add_executions(trace, out);
+    struct ntk_executions *executions = calloc(trace->core_count + 1, sizeof *executions);
+    out->failed = out->failed || !executions;
+    for (size_t c = 0; executions && c < trace->core_count; c++) {
+        if (ntk_analysis_executions(&trace->cores[c], &executions[c]) < 0) {
+            out->failed = true;
+        }
+    }
+    if (executions) {
+        add_cores(trace, executions, out);
+        ntk_buf_add_char(out, '\n');
+        add_executions(trace, executions, out);
+    }
+    for (size_t c = 0; executions && c < trace->core_count; c++) {
+        ntk_executions_fini(&executions[c]);
+    }
+    free(executions);
     add_opcodes(trace, opcodes, out);
 }
 

@@ -23,7 +23,7 @@
 
 static const char *limits_text(const struct ntk_program *program)
 {
-    return ntk_executions_count(program->trace) > 1 ? LIMITS SEVERAL : LIMITS;
+    return program->execution_count > 1 ? LIMITS SEVERAL : LIMITS;
 }
 
 /* Writes parts such as "tensor 61%, dma 30%". */

@@ -469,7 +469,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
         ret = warn(CATEGORY_PART, ntk_buf_text_get(&text), put, ctx);
         ntk_buf_fini(&text);
     }
-    uint64_t executions = ret == 0 ? ntk_executions_count(trace) : 1;
+    uint64_t executions = ret == 0 ? export->program->execution_count : 1;
     if (executions > 1) {
         char text[100];
         snprintf(text, sizeof text,
