@@ -24,7 +24,7 @@ int ntk_cloudwatch_gather_flush(struct ntk_cloudwatch_gather *gather, struct ntk
 int ntk_cloudwatch_gather_put(struct ntk_cloudwatch_gather *gather,
                               const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
-    uint64_t now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    uint64_t now_ns = ntk_snapshot_time_ns(snapshot);
     uint64_t now_ms = now_ns / NTK_NS_PER_MS;
     uint64_t next_ms = now_ms + snapshot->period_ns / NTK_NS_PER_MS;
     uint64_t time_ms = step_of(gather, now_ms);

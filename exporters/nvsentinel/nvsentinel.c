@@ -131,7 +131,6 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     const char *node = node_get();
     int ret = 0;
 
-    (void)options; /* unused, because this exporter has no series */
     if (!state) {
         return ntk_err_no_memory(err);
     }
@@ -140,6 +139,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
                                                .send = send_message,
                                                .cancel = cancel,
                                                .ctx = state,
+                                               .clock = options->clock,
                                                .puts_again = true };
     state->socket = strdup(arg_socket[0] ? arg_socket : SOCKET_DEFAULT);
     state->client = ntk_http_client_create();
@@ -164,8 +164,8 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
                                                        .is_store_only = arg_store_only };
     const struct ntk_health_events before = state->said;
     struct ntk_buf message = { 0 };
-    unsigned count =
-        ntk_health_events_make(&state->said, &options, snapshot, ntk_clock_realtime_ns(), &message);
+    unsigned count = ntk_health_events_make(&state->said, &options, snapshot,
+                                            ntk_snapshot_time_ns(snapshot), &message);
     int ret = count > 0 ? ntk_outbox_put(state->outbox, &message, count, err) : 0;
 
     ntk_buf_fini(&message);

@@ -19,7 +19,6 @@
 #include "exporters/otlp/otlp_spans.h"
 #include "exporters/push/push.h"
 #include "exporters/transport/output_counts.h"
-#include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
 
@@ -302,7 +301,7 @@ static int count_delayed(struct otlp *state, const struct ntk_snapshot *snapshot
 static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot,
                     const struct ntk_otlp_machine *machine, struct ntk_err *err)
 {
-    uint64_t now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    uint64_t now_ns = ntk_snapshot_time_ns(snapshot);
     struct ntk_otlp_health after = state->health;
     struct ntk_buf request = { 0 };
 

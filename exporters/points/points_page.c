@@ -76,7 +76,7 @@ static void begin_period(struct ntk_points_page *page)
 int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct points_moment moment = {
-        .now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns(),
+        .now_ns = ntk_snapshot_time_ns(snapshot),
         .period_ns = snapshot->period_ns,
     };
     int ret = 0;

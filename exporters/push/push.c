@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "exporters/points/points_page.h"
-#include "shared/base/clock.h"
 #include "shared/base/str.h"
 
 struct ntk_push {
@@ -115,7 +114,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
     if (!push->sender) {
         return 0;
     }
-    push->time_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    push->time_ns = ntk_snapshot_time_ns(snapshot);
     if (push->peer.see) {
         push->peer.see(push->peer.ctx, snapshot);
     }

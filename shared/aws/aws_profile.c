@@ -279,6 +279,22 @@ static int keys_of(struct ntk_aws_credentials *c, const char *name, unsigned dep
     return ret;
 }
 
+static int complain_unknown(const struct ntk_aws_credentials *c, const char *name,
+                            struct ntk_err *err)
+{
+    char paths[2][PATH_BYTES];
+
+    for (int file = 0; file < 2; file++) {
+        file_path(c, (enum ntk_aws_file)file, paths[file]);
+        if (!paths[file][0]) {
+            ntk_str_copy(paths[file], PATH_BYTES, files[file].variable);
+        }
+    }
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                       "unknown profile '%.100s': it is not in %.150s or %.150s", name, paths[0],
+                       paths[1]);
+}
+
 int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                        struct ntk_err *err)
 {
@@ -287,8 +303,24 @@ int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
     const char *name = profile_name(c, &is_asked);
 
     int ret = keys_of(c, name, 0, keys, &is_found, err);
-    if (ret == 0 && is_asked && !is_found) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown profile '%.100s'", name);
+    return ret == 0 && is_asked && !is_found ? complain_unknown(c, name, err) : ret;
+}
+
+int ntk_aws_profile_check(const struct ntk_aws_credentials *c, struct ntk_err *err)
+{
+    bool is_asked;
+    bool is_found = false;
+    const char *name = profile_name(c, &is_asked);
+
+    is_asked = c->asked_profile || (is_asked && !ntk_aws_variable(c, "AWS_ACCESS_KEY_ID"));
+    for (int file = 0; is_asked && !is_found && file < 2; file++) {
+        struct ntk_aws_profile profile;
+        int ret = read_profile(c, (enum ntk_aws_file)file, name, &profile, err);
+        if (ret < 0) {
+            return ret;
+        }
+        is_found = profile.is_found;
+        ntk_aws_profile_fini(&profile);
     }
-    return ret;
+    return is_asked && !is_found ? complain_unknown(c, name, err) : 0;
 }

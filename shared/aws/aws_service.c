@@ -169,9 +169,9 @@ int ntk_aws_service_region_find(struct ntk_aws_service *service, const char *fal
         struct ntk_err ignored = { 0 };
         (void)ntk_aws_region_ask(service->credentials, &service->region, &ignored);
     }
-    return service->region
-               ? 0
-               : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no AWS region: use --region");
+    return service->region ? 0
+                           : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                         "no AWS region: set AWS_REGION or use --region");
 }
 
 char *ntk_aws_service_url_make(const struct ntk_aws_service *service, const char *prefix)
@@ -218,8 +218,10 @@ static int configure(struct ntk_aws_service *service, const struct ntk_aws_servi
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid region '%.100s'",
                            options->region);
     }
-    int ret = options->region ? take_text(options->region, &service->region, err)
-                              : ntk_aws_region_find(service->credentials, &service->region, err);
+    int ret = ntk_aws_profile_check(service->credentials, err);
+    ret = ret < 0           ? ret
+          : options->region ? take_text(options->region, &service->region, err)
+                            : ntk_aws_region_find(service->credentials, &service->region, err);
     ret = ret < 0                 ? ret
           : options->endpoint_url ? take_text(options->endpoint_url, &service->endpoint, err)
                                   : ntk_aws_endpoint_find(service->credentials, options->variable,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
+
 #define BLOCK_BYTES (64u * 1024u)
 #define ALIGNMENT 16u
 
@@ -81,6 +83,11 @@ size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot)
         bytes += BLOCK_HEADER + block->capacity;
     }
     return bytes;
+}
+
+uint64_t ntk_snapshot_time_ns(const struct ntk_snapshot *snapshot)
+{
+    return snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
 }
 
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot)

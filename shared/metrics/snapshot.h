@@ -885,6 +885,8 @@ struct ntk_snapshot *ntk_snapshot_create(void);
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot);
 /* The size in memory, for code that keeps many snapshots. */
 size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot);
+/* realtime_ns; the current time if it is 0. */
+uint64_t ntk_snapshot_time_ns(const struct ntk_snapshot *snapshot);
 /* Drops a reference; the last one frees the snapshot. Accepts NULL. */
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
 

@@ -18,6 +18,7 @@ make_old() {
 start() { # DATABASE PLACE ARGUMENT...
     local db=$1 place=$2
     shift 2
+    rm -f lines agent.err # of the previous agent
     neuron-monitor --db "$db" --archive "$place" --no-imds --period 1s "$@" >lines 2>agent.err &
     agent=$!
 }

@@ -4,6 +4,7 @@
 needs jq
 
 agent_start() {
+    rm -f agent.err # of the previous agent
     neuron-monitor --verbose 1 --quiet --db jobs.db --idle 2>agent.err &
     agent=$!
 }

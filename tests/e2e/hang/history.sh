@@ -21,6 +21,7 @@ verdict() { # verdict FILTER: prints yes when a verdict matches
     ask verdicts && [ "$(jq "[.[] | select($1)] | length > 0" answer.json)" = true ] && echo yes
 }
 agent_start() {
+    rm -f out.jsonl # of the previous agent
     neuron-monitor --verbose 1 --db jobs.db >out.jsonl 2>>out.log &
     agent=$!
 }

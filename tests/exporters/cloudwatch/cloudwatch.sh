@@ -261,6 +261,7 @@ wrong 1 "invalid endpoint" --endpoint-url 'http://user@host/'
 wrong 1 "invalid address" --emf --emf-output tcp://host
 wrong 1 "No such file or directory" --emf --emf-output none/such
 wrong 1 "No such device or address" --emf --emf-output emf.in
+wrong 1 "unknown profile 'absent': it is not in .*credentials or .*config" --profile absent
 mkdir -p .aws && printf '[default]\nregion = eu-west-1\nnonsense\n' >.aws/config
 unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
 wrong 1 '.aws/config: line 3 is neither' --profile other

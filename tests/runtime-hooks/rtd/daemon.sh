@@ -31,6 +31,7 @@ models_make() { # models that rtd.py loads, in the folder "model"
 # in reports.jsonl. They do not include what a client did before.
 monitor() {
     printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
+    rm -f reports.jsonl # of the previous monitor
     neuron-monitor -c monitor.json "$@" >reports.jsonl 2>agent.log &
     monitor=$!
     wait_for has_reports reports.jsonl

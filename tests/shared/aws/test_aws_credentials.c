@@ -154,6 +154,17 @@ static void assert_found(struct world *world, const char *profile, const char *e
     ntk_aws_credentials_destroy(credentials);
 }
 
+static int check(struct world *world, const char *profile)
+{
+    struct ntk_clock clock = clock_of(world);
+    struct ntk_aws_credentials *credentials = create(world, &clock, profile);
+    struct ntk_err err = { 0 };
+
+    int ret = ntk_aws_profile_check(credentials, &err);
+    ntk_aws_credentials_destroy(credentials);
+    return ret;
+}
+
 static void keys_in_the_environment_are_used_before_other_sources(void **state)
 {
     struct world world = { .variables = { "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=s",
@@ -192,13 +203,23 @@ static void a_profile_is_read_from_credentials_and_config_files(void **state)
     assert_found(&world, "default", "D"); /* a requested profile beats the environment */
     assert_found(&world, NULL, "A");
     assert_found(&world, "c", "C");
-    assert_found(&world, "none", "unknown profile 'none'");
+    snprintf(said, sizeof said, "unknown profile 'none': it is not in %s or %s", path, config);
+    assert_found(&world, "none", said);
     assert_found(&world, "role",
                  "profile 'role' has role_arn without source_profile, credential_source or "
                  "web_identity_token_file");
     snprintf(said, sizeof said,
              "%s: the profile has aws_access_key_id but no aws_secret_access_key", path);
     assert_found(&world, "half", said);
+    assert_int_equal(check(&world, "c"), 0);
+    assert_int_equal(check(&world, "default"), 0);
+    assert_int_equal(check(&world, "none"), -ENOENT);
+    assert_int_equal(check(&world, NULL), 0);
+    world.variables[4] = "AWS_PROFILE=none";
+    assert_int_equal(check(&world, NULL), 0); /* the keys of the environment are used */
+    world.variables[2] = "HOME=/none";
+    assert_int_equal(check(&world, NULL), -ENOENT);
+    world.variables[4] = "AWS_EC2_METADATA_DISABLED=true";
     world.variables[2] = "AWS_PROFILE=c";
     assert_found(&world, NULL, "C");
 

@@ -109,6 +109,7 @@ fi
 late=
 partner() {
     [ -z "$late" ] || kill "$late"
+    rm -f late.out # of the previous partner
     "$job" late-rank "$PWD/ranks" >late.out 2>late.err &
     late=$!
     wait_for is_ready late.out
