@@ -4,8 +4,8 @@
 . "$(dirname "$0")/terminal.sh"
 needs curl
 export NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_PROCESS_TAG=served
-neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
-neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
+neuron-packager example conv -s 4 -o conv.neff >/dev/null
+neuron-bench exec conv.neff --cores 0 --rate 20 --duration 10m >/dev/null &
 job=$!
 mkdir tools
 printf '#!/bin/sh\necho "$1" >%s/address\n' "$scratch" >tools/xdg-open

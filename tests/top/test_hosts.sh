@@ -16,8 +16,8 @@ for i in 1 2 3 4; do
     wait_for has_port "agent$i.log"
     names[i]=127.0.0.1:$(port_of "agent$i.log")
 done
-neuron-packager example mlp -s 128 -o mlp.neff
-NEURON_PROCESS_TAG=faraway NEURON_HOOKS_DIR=$memory/machine3 neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
+neuron-packager example conv -s 4 -o conv.neff
+NEURON_PROCESS_TAG=faraway NEURON_HOOKS_DIR=$memory/machine3 neuron-bench exec conv.neff --cores 0 --rate 20 --duration 10m >/dev/null &
 neuron-monitor --once --period 100ms >report
 mkdir -m 700 "$memory/machine"
 NEURON_HOOKS_DIR=$memory/machine neuron-bench machine >/dev/null

@@ -4,8 +4,8 @@
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
 export COLUMNS=120 LC_ALL=C.UTF-8
 
-neuron-packager example mlp -s 128 -o mlp.neff
-NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
+neuron-packager example conv -s 4 -o conv.neff
+NEURON_PROCESS_TAG=faraway neuron-bench exec conv.neff --cores 0 --rate 20 --duration 10m >/dev/null &
 runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
 wait_for runs
 
@@ -36,12 +36,12 @@ echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 neuron-monitor --period 100ms >loud &
 loud=$!
 wait_for has_reports loud
-NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
+NEURON_PROCESS_TAG=briefly neuron-bench exec conv.neff --cores 1 --rate 20 --duration 1s >/dev/null
 tells() { jq -r '.neuron_ext.events[]?.kind' loud | greps '^unload$' && echo yes; }
 wait_for tells
 kill "$loud" && wait "$loud" || true
 neuron-top --stdin --once --view events <loud >frame
-grep -q ' load  *[^ ]* .* mlp ' frame || fail "no events over --stdin: $(cat frame)"
+grep -q ' load  *[^ ]* .* conv ' frame || fail "no events over --stdin: $(cat frame)"
 # An application that was killed, in a report that another one follows at once; also indented and in an array.
 jq -s '[(.[0] | .neuron_runtime_data[0] += {ended: true, killed: true}), (.[1] | .neuron_runtime_data = [])]' reports >killed
 neuron-top --stdin --once --view events <killed >frame
@@ -89,9 +89,9 @@ wait_for shows 'Total: .*TF'
 tmx send-keys -t top l
 wait_for shows '>Events<'
 shows ' load ' >/dev/null && fail "an event is shown before it happened"
-NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
-wait_for shows 'unload .* briefly .* mlp '
-wait_for shows ' load .* briefly .* mlp '
+NEURON_PROCESS_TAG=briefly neuron-bench exec conv.neff --cores 1 --rate 20 --duration 1s >/dev/null
+wait_for shows 'unload .* briefly .* conv '
+wait_for shows ' load .* briefly .* conv '
 tmx send-keys -t top l
 wait_for shows 'Total: .*TF'
 kill "$agent" && wait "$agent" || true

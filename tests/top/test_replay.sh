@@ -7,11 +7,11 @@ export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
 # A recording: an application runs for a while, then none does.
 neuron-monitor --quiet --db history.db &
 agent=$!
-neuron-packager example mlp -s 128 -o mlp.neff
+neuron-packager example conv -s 4 -o conv.neff
 stored() { sqlite3 -readonly history.db "select $1" 2>/dev/null; }
 has_begun() { [ "$(stored 'count(*) from machine_sample')" -ge 1 ] && echo yes; }
 wait_for has_begun
-NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 900 >/dev/null 2>&1 &
+NEURON_PROCESS_TAG=yesterday neuron-bench exec conv.neff --cores 0 --rate 20 --duration 900 >/dev/null 2>&1 &
 bench=$!
 has_run() { [ "$(stored 'count(distinct time_ns) from execution_sample')" -ge 3 ] && echo yes; }
 wait_for has_run
@@ -32,7 +32,7 @@ neuron-monitor --quiet --period 200ms --db hurt.db &
 agent=$!
 knows() { [ "$(sqlite3 -readonly hurt.db 'select count(*) from machine_sample' 2>/dev/null)" -ge 1 ] && echo yes; }
 wait_for knows
-NEURON_PROCESS_TAG=hurt NEURON_SOFT_FAULT=mem-ecc-corrected:at=1 neuron-bench exec mlp.neff --cores 0 --duration 1s >/dev/null
+NEURON_PROCESS_TAG=hurt NEURON_SOFT_FAULT=mem-ecc-corrected:at=1 neuron-bench exec conv.neff --cores 0 --duration 1s >/dev/null
 hurts() { neuron-top --from hurt.db --at "$(date +%s)" --once --view events | greps ' error  *hurt .* HBM ECC corrected' && echo yes; }
 wait_for hurts
 kill "$agent" && wait "$agent" || fail "the second agent fails"
@@ -49,7 +49,7 @@ NEURON_PROCESS_TAG=dying NEURON_RT_EXEC_TIMEOUT=1 neuron-bench exec deadlock.nef
 bench=$!
 has_failed() { [ "$(dead "count(*) from error_log")" -ge 1 ] && echo yes; }
 wait_for has_failed
-NEURON_PROCESS_TAG=other NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.neff --cores 1 --duration 1s >/dev/null 2>&1 || true
+NEURON_PROCESS_TAG=other NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec conv.neff --cores 1 --duration 1s >/dev/null 2>&1 || true
 has_two() { [ "$(dead "count(distinct reason) from device_health where verdict = 'unhealthy'")" -ge 2 ] && echo yes; }
 wait_for has_two
 later_s=$(dead "max(time_ns) / 1000000000 + 3 from device_health")
@@ -96,7 +96,7 @@ for far in 1000000000 4000000000; do
     neuron-top --from history.db --at $far --once --layout overview >frame || fail "--at $far fails"
     grep -q 'recorded at .*; nothing is recorded at the time of --at' frame || fail "--at $far: no message: $(cat frame)"
 done
-for wrong in "--from nothing.db" "--from mlp.neff"; do
+for wrong in "--from nothing.db" "--from conv.neff"; do
     code=0
     neuron-top $wrong --once >/dev/null 2>err || code=$?
     [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "$wrong: unexpected exit code $code"

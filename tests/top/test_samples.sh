@@ -25,8 +25,8 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
         fail "unexpected result without a machine: $(cat none.json)"
 fi
 
-neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
-NEURON_PROCESS_TAG=$'say "hi",\tall' neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
+neuron-packager example conv -s 4 -o conv.neff >/dev/null
+NEURON_PROCESS_TAG=$'say "hi",\tall' neuron-bench exec conv.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 running() { neuron-top --json --once -d 200ms | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
 wait_for running
@@ -48,7 +48,7 @@ jq -s -e --argjson pid "$bench" '
         and .executions == .applications[0].executions and .executions == .models[0].executions
         and .device_memory_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
             .device_runtime_memory_bytes, .device_model_shared_scratchpad_bytes] | add)
-        and .host_memory_bytes == .applications[0].host_memory_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
+        and .host_memory_bytes == .applications[0].host_memory_bytes and .models[0].name == "conv" and .notice == null)' three.json >/dev/null ||
     fail "unexpected output: $(cat three.json)"
 jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
     .peak_flops_percent < 100 and .total_latency_p99_seconds >= .total_latency_p50_seconds and .total_latency_p50_seconds > 0)' three.json >/dev/null ||
@@ -81,7 +81,7 @@ reports() { # FILE OPTION...: a report of a period with executions, as neuron-to
     jq -e '.cores[1].utilization_percent > 0 and .applications[0].total_latency_p50_seconds > 0' "$1" >/dev/null && echo yes
 }
 wait_for reports stdin.json
-jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "unexpected output: $(cat stdin.json)"
+jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "conv"' stdin.json >/dev/null || fail "unexpected output: $(cat stdin.json)"
 diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "unexpected output: $(cat differ)"
 wait_for reports vendor.json --vendor-keys-only
 jq -e '.models[0].executions == null and .cores[1].pe_busy_percent == null and .models[0].in_flight == null and

@@ -8,8 +8,8 @@ export COLUMNS=250 LC_ALL=C.UTF-8 TZ=UTC NEURON_SOFT_INSTANCE=trn2.3xlarge
 views=$(neuron-top --help | tr -s ' \n' ' ' | sed 's/.*start with this view: \(.*\) --ascii.*/\1/')
 views=${views/ hosts/} # only of several machines
 [ "$(wc -w <<<"$views")" -ge 9 ] || fail "expected a list of views, found: $views"
-neuron-packager example mlp -s 128 --lnc 2 -o mlp.neff >/dev/null
-NEURON_PROCESS_TAG=everywhere neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 10m >/dev/null &
+neuron-packager example conv -s 4 --lnc 2 -o conv.neff >/dev/null
+NEURON_PROCESS_TAG=everywhere neuron-bench exec conv.neff --cores 1 --rate 20 --duration 10m >/dev/null &
 neuron-monitor --period 500ms --db history.db --http 127.0.0.1:0 --verbose 1 >reports 2>agent.log &
 works() {
     tail -1 reports >report
@@ -48,7 +48,7 @@ for source in live pipe http past; do
     done
     ask $source --json >$source.json || fail "$source: --json fails"
     jq -e '.neuroncore_count == 4 and .logical_neuroncore_config == 2 and (.cores | length) == 4 and
-        .applications[0].tag == "everywhere" and .applications[0].neuroncores == "1" and .models[0].name == "mlp" and
+        .applications[0].tag == "everywhere" and .applications[0].neuroncores == "1" and .models[0].name == "conv" and
         .applications[0].pod_name == null and .errors == 0 and .device_memory_bytes > 0' $source.json >/dev/null ||
         fail "$source: unexpected samples: $(cat $source.json)"
 done
@@ -75,7 +75,7 @@ for source in live pipe http past; do
     wait_for shows 'Executions in the last minute'
     wait_for shows 'TAG  *everywhere'
     key Escape m Enter
-    wait_for shows 'Model mlp'
+    wait_for shows 'Model conv'
     wait_for shows 'Latency of recent executions'
     goes_back() { shows "$then" || key '['; } # once there is a past to go back to
     wait_for goes_back

@@ -4,16 +4,16 @@
 needs tmux neuron-top neuron-bench neuron-packager
 export LC_ALL=C.UTF-8 TERM=xterm-256color NEURON_SOFT_INSTANCE=trn1.32xlarge OPENBLAS_NUM_THREADS=1
 unset NO_COLOR
-neuron-packager example mlp -s 128 -o mlp.neff
+neuron-packager example conv -s 4 -o conv.neff
 neuron-packager example nan -o nan.neff
 job() { # tag, variables and options of neuron-bench
     local tag=$1
     shift
     env NEURON_PROCESS_TAG="$tag" "${@:1:$#-1}" --duration 10m "${!#}" >"$tag.log" 2>&1 &
 }
-job holder neuron-bench exec --cores 8-9 --rate 0.005 mlp.neff
-job serving neuron-bench exec --cores 4-7 --rate 40 mlp.neff
-job broken NEURON_SOFT_FAULT=hbm-ue:from=3 neuron-bench exec --cores 20 --rate 5 mlp.neff
+job holder neuron-bench exec --cores 8-9 --rate 0.005 conv.neff
+job serving neuron-bench exec --cores 4-7 --rate 40 conv.neff
+job broken NEURON_SOFT_FAULT=hbm-ue:from=3 neuron-bench exec --cores 20 --rate 5 conv.neff
 job wrong neuron-bench exec --cores 30 --rate 5 nan.neff
 
 screen() { tmx capture-pane -p -t top; }
@@ -60,7 +60,7 @@ answer "What happened two minutes ago?" "{ {" '[1-9][0-9]* s ago; navigate with'
 tmx send-keys -t top Space
 wait_for shows 'busy [0-9]'
 back ""
-answer "Which model is the slowest?" "m" ' P99▼' '^mlp  *serving '
+answer "Which model is the slowest?" "m" ' P99▼' '^conv  *serving '
 back Escape
 tmx send-keys -t top '?' # the length of a page is known only after drawing
 wait_for shows 'Keys of a view'

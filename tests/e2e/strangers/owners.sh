@@ -21,7 +21,7 @@ world() {
     as "$1" "$rank" 0 2 1000000 5
     as "$1" "$rank" 1 2 1000000 5 "${2:-}"
 }
-neuron-packager example mlp -s 128 -o m.neff >/dev/null
+neuron-packager example conv -s 4 -o m.neff >/dev/null
 chmod 644 m.neff
 
 # The ranks of one user wait for each other; the other user's ranks at the same rendezvous continue. They are two
