@@ -182,6 +182,12 @@ static int borders_find(const struct ntk_trace *trace, const struct ntk_executio
     return 0;
 }
 
+/* Executions of a window are unknown: it may start within one. */
+static bool has_window(const struct ntk_trace *trace)
+{
+    return trace->is_part && (trace->part.from_ps > 0 || !trace->part.is_open);
+}
+
 int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders)
 {
@@ -190,7 +196,7 @@ int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_coun
     int ret = 0;
 
     *out_borders = (struct ntk_execution_borders){ 0 };
-    if (!trace->is_part) {
+    if (!has_window(trace)) {
         cores = calloc(trace->core_count + 1, sizeof *cores);
         ret = cores ? 0 : -ENOMEM;
     }
@@ -209,6 +215,17 @@ int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_coun
     free(cores);
     *out_count = count;
     return ret;
+}
+
+void ntk_execution_window(const struct ntk_execution_borders *borders, size_t execution,
+                          int64_t *out_from_ps, int64_t *out_to_ps)
+{
+    const struct ntk_execution_border *items = borders->items;
+    bool has_next = execution + 1 < borders->count;
+    int64_t next_ps = has_next ? items[execution + 1].start_ps : 0;
+
+    *out_from_ps = execution > 0 ? items[execution].start_ps : 0;
+    *out_to_ps = has_next && items[execution].end_ps < next_ps ? items[execution].end_ps : next_ps;
 }
 
 void ntk_execution_borders_fini(struct ntk_execution_borders *borders)

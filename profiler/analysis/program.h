@@ -124,8 +124,8 @@ struct ntk_program {
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL if none are known */
     struct ntk_dropped dropped;           /* all 0 in a program without names */
     /* Number of executions that a whole capture records, of the core with the most; 1 if it is
-     * unknown, for a part, and in a program without names. Figures of the capture are sums over all
-     * of them. */
+     * unknown, for a window, and in a program without names. Figures of the capture are sums over
+     * all of them. */
     uint64_t execution_count;
     struct ntk_execution_borders borders;
 };

@@ -201,11 +201,11 @@ static const struct ntk_trace_event *change_of(const struct ntk_release_search *
     return ntk_change_at(index->core, index->dependencies, index->changes.items[at]);
 }
 
-/* Returns the first of at most HIDDEN_MAX successive changes before `at` that leave the condition
- * true. Waits for the same condition are in order of time, so together they examine each change
- * once. */
+/* Returns the first of at most HIDDEN_MAX successive changes before `at`, but after from_ps, that
+ * leave the condition true. Waits for the same condition are in order of time, so together they
+ * examine each change once. */
 static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_slot_fact *fact,
-                             unsigned number, uint32_t at)
+                             unsigned number, uint32_t at, int64_t from_ps)
 {
     struct ntk_release_run *run = &index->runs[(number * 31 + fact->wait_value) % NTK_RELEASE_RUNS];
     bool is_known = run->is_used && run->number == number && run->wait == fact->wait &&
@@ -214,7 +214,8 @@ static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_
     uint32_t first = at;
 
     least = at - least > HIDDEN_MAX ? at - HIDDEN_MAX : least;
-    while (first > least && is_satisfied(fact, change_of(index, first - 1)->value)) {
+    while (first > least && change_of(index, first - 1)->time_ps > from_ps &&
+           is_satisfied(fact, change_of(index, first - 1)->value)) {
         first--;
     }
     if (is_known && first == run->at) {
@@ -237,11 +238,23 @@ static bool takes(const struct ntk_slot_fact *fact, const struct ntk_trace_instr
            change->source == instruction->engine;
 }
 
+/* Returns the start of the instruction's execution, which its own changes follow; INT64_MIN for the
+ * first one. */
+static int64_t execution_start(const struct ntk_release_search *index,
+                               const struct ntk_trace_instruction *instruction)
+{
+    const struct ntk_execution_borders *borders = &index->program->borders;
+    size_t of = borders->count ? ntk_execution_of(borders, instruction->start_ps) : 0;
+
+    return of ? borders->items[of].start_ps : INT64_MIN;
+}
+
 /* Finds the change that made the condition true, by walking back over changes that left it true.
  * Changes that make it false again (a consuming wait, the instruction's own change) may be later:
  * changes not before the start are skipped while they leave it false. If the condition was true
  * before the engine was free, its origin does not matter, and the walk stops there; so all walks
- * together examine each change about once per engine. */
+ * together examine each change about once per engine. Changes of an earlier execution release
+ * nothing: each execution starts with its own state. */
 static uint32_t find_change(struct ntk_release_search *index, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
@@ -250,6 +263,7 @@ static uint32_t find_change(struct ntk_release_search *index, const struct ntk_s
     unsigned number = ntk_program_number(is_event, fact->wait_number);
     const uint32_t *items = index->changes.items;
     uint32_t first = index->changes.first[number];
+    int64_t from_ps = execution_start(index, instruction);
     uint32_t at = changes_until(index, number,
                                 fact->waits_inside ? instruction->end_ps : instruction->start_ps);
     bool is_taken = false;
@@ -263,14 +277,16 @@ static uint32_t find_change(struct ntk_release_search *index, const struct ntk_s
     if (at > first && !is_taken && takes(fact, instruction, change_of(index, at - 1))) {
         at--;
     }
-    if (at == first || !is_satisfied(fact, change_of(index, at - 1)->value)) {
+    if (at == first || change_of(index, at - 1)->time_ps <= from_ps ||
+        !is_satisfied(fact, change_of(index, at - 1)->value)) {
         return NTK_NO_INDEX;
     }
     at--;
     if (index->finds_hidden) {
-        at = first_of_run(index, fact, number, at);
+        at = first_of_run(index, fact, number, at, from_ps);
     }
     while (!index->finds_hidden && at > first && change_of(index, at)->time_ps > free_ps &&
+           change_of(index, at - 1)->time_ps > from_ps &&
            is_satisfied(fact, change_of(index, at - 1)->value)) {
         at--;
     }

@@ -126,6 +126,7 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
     *out_was_ps = ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
     bool is_known =
         release->by != NTK_NO_INDEX && !release->core_away &&
+        !ntk_retime_is_before(r, release->by) &&
         !ntk_release_loads_code(r->to->dependencies, release) &&
         r->core->instructions[release->by].start_ps < *out_was_ps &&
         (release->by_transfer ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out)
@@ -190,7 +191,7 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
                                       const struct ntk_slot_fact *fact, int64_t own_was_ps)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[moment->item];
-    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
+    struct ntk_retimed_end *measured = &r->ends[NTK_RETIME_MEASURED];
     /* The instruction may only wait. */
     bool only_waits = ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->waits_inside;
     uint32_t rows = only_waits ? 0 : ntk_retimed_changed_rows(r->to, moment->item);
@@ -207,7 +208,7 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
     for (; rows; rows &= rows - 1) {
         size_t k = (size_t)__builtin_ctz(rows);
         double factor = ntk_retimed_factor(r->to, moment->item, k);
-        int64_t *more_ps = &r->to->ends[k].engine_busy_ps[one->engine];
+        int64_t *more_ps = &r->ends[k].engine_busy_ps[one->engine];
         moment->end.ps[k] =
             ntk_retime_limited(moment->own.ps[k] + ntk_retime_scaled(length_ps, factor));
         *more_ps = ntk_retime_limited(*more_ps + ntk_retime_scaled(busy_ps, factor) - busy_ps);
@@ -216,7 +217,9 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
     if (one->end_ps > from_ps) {
         r->covered_ps[one->engine] = one->end_ps;
     }
-    r->to->measured_end_ps = ntk_retime_larger(r->to->measured_end_ps, one->end_ps);
+    if (one->end_ps > r->next_ps) {
+        return; /* the next execution did not wait for it */
+    }
     if (measured->last == NTK_NO_INDEX || one->end_ps > measured->end_ps) {
         measured->end_ps = one->end_ps;
         measured->last = moment->item;
@@ -239,7 +242,7 @@ NTK_RETIME_CLONES static void finish_moment(struct ntk_retime *r, struct ntk_mom
     struct ntk_lanes change;
 
     moment->own = moment->start;
-    if (holder != NTK_NO_INDEX && ntk_only_waits(one)) {
+    if (holder != NTK_NO_INDEX && ntk_only_waits(one) && !ntk_retime_is_before(r, holder)) {
         int64_t end_ps = r->core->instructions[holder].end_ps;
         if (end_ps > was_ps && end_ps <= one->end_ps) {
             const struct ntk_moment *before = ntk_retime_moment(r, holder);
@@ -309,7 +312,7 @@ NTK_RETIME_CLONES static void bind_engine(struct ntk_retime *r, uint32_t item,
     uint32_t holder = ntk_holder_of(dependencies, item);
     struct ntk_lanes is;
 
-    if (previous == NTK_NO_INDEX) {
+    if (previous == NTK_NO_INDEX || ntk_retime_is_before(r, previous)) {
         return;
     }
     const struct ntk_trace_instruction *before = &all[previous];
@@ -326,7 +329,7 @@ NTK_RETIME_CLONES static void bind_engine(struct ntk_retime *r, uint32_t item,
                         before->end_ps - before->start_ps);
         ntk_retime_bind(bound, one->start_ps, &is, NTK_MOMENT_PREVIOUS);
     }
-    if (holder == NTK_NO_INDEX || holder == previous) {
+    if (holder == NTK_NO_INDEX || holder == previous || ntk_retime_is_before(r, holder)) {
         return;
     }
     int64_t free_ps = ntk_executes_until_ps(dependencies, &all[holder]);
@@ -366,7 +369,7 @@ NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
         ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
         return true;
     }
-    /* In those rows this binds nothing; without other bounds, they start at time 0. */
+    /* In those rows this binds nothing; without other bounds, they start with the execution. */
     struct ntk_retime_bound before = *bound;
     ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
     for (; unwaited; unwaited &= unwaited - 1) {
@@ -386,7 +389,7 @@ NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t ite
     if (r->pending[one->engine] != NTK_NO_INDEX) {
         finish(r, r->pending[one->engine]);
     }
-    ntk_retime_bound_init(&bound);
+    ntk_retime_bound_init(r, &bound);
     bind_engine(r, item, &bound);
     bool waits = !fact->waits_inside && fact->wait != NTK_WAIT_NONE;
     bool is_known = waits ? bind_change(r, item, fact, &bound) : fact->has_sync;

@@ -42,6 +42,7 @@ static int link_queues(struct ntk_retime *r)
     }
     ntk_map_fini(&numbers);
     r->queues = queues.items;
+    r->queue_count = queues.count;
     return ret;
 }
 
@@ -87,8 +88,8 @@ NTK_RETIME_CLONES static void bind_packet(struct ntk_retime *r, const struct ntk
     const struct ntk_trace_instruction *maker = &r->core->instructions[by];
     struct ntk_lanes is;
 
-    ntk_retime_bound_init(bound);
-    if (one->start_ps >= maker->start_ps) {
+    ntk_retime_bound_init(r, bound);
+    if (one->start_ps >= maker->start_ps && !ntk_retime_is_before(r, by)) {
         const struct ntk_moment *moment = ntk_retime_moment(r, by);
         if (one->start_ps >= maker->end_ps && moment->is_done) {
             int64_t gap_ps = ntk_retime_smaller(one->start_ps - maker->end_ps, r->begin_ps);
@@ -176,7 +177,7 @@ NTK_RETIME_CLONES static void lane_busy(struct ntk_retime *r, struct ntk_moved_l
 NTK_RETIME_CLONES void ntk_retime_packet(struct ntk_retime *r, size_t index)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
-    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
+    struct ntk_retimed_end *measured = &r->ends[NTK_RETIME_MEASURED];
     const struct ntk_trace_packet *one = &r->core->packets[index];
     uint32_t number = of->of_packets[index];
     struct ntk_moved_lane *lane = &r->lanes[one->engine];
@@ -195,10 +196,9 @@ NTK_RETIME_CLONES void ntk_retime_packet(struct ntk_retime *r, size_t index)
     lane_busy(r, lane, one);
     lane_step(lane, one, number, &start, &end);
     moved_step(r, moved, moved->left == transfer->packet_count, one, &start, &end);
-    if (one->end_ps > r->to->program->trace->total_ps) {
+    if (one->end_ps > ntk_retimed_until_ps(r->to->program, r->execution)) {
         return; /* the execution does not wait for it */
     }
-    r->to->measured_end_ps = ntk_retime_larger(r->to->measured_end_ps, one->end_ps);
     if (one->end_ps > measured->end_ps) {
         measured->end_ps = one->end_ps;
         measured->last = transfer->instruction;

@@ -20,8 +20,9 @@ struct known {
 struct path {
     const struct ntk_retimed *of;
     size_t lane;
-    int64_t *path_ps;
-    int64_t at_ps; /* all later time is in path_ps */
+    int64_t path_ps[NTK_WHAT_IF_ON_COUNT];
+    /* Current execution: it starts at from_ps, and all its time after at_ps is in path_ps. */
+    int64_t from_ps, at_ps;
     uint32_t item; /* current item of the walk */
     size_t steps_left;
     struct known recent[RECENT];
@@ -30,13 +31,17 @@ struct path {
     bool has_no_memory;
 };
 
+struct ntk_retime_paths {
+    struct path rows[NTK_RETIME_ROWS];
+};
+
 /* Adds the time from from_ps; returns the amount. */
 static int64_t take(struct path *path, unsigned on, int64_t from_ps)
 {
     int64_t ps = 0;
 
     if (from_ps < path->at_ps) {
-        from_ps = ntk_retime_larger(from_ps, 0);
+        from_ps = ntk_retime_larger(from_ps, path->from_ps);
         ps = path->at_ps - from_ps;
         path->path_ps[on] += ps;
         path->at_ps = from_ps;
@@ -104,7 +109,7 @@ static uint32_t step(struct path *path, uint32_t item)
     }
     switch (cause) {
     case NTK_MOMENT_FIRST:
-        take(path, NTK_WHAT_IF_ON_START, 0);
+        take(path, NTK_WHAT_IF_ON_START, path->from_ps);
         return NTK_NO_INDEX;
     case NTK_MOMENT_PREVIOUS:
         from = release->previous;
@@ -129,33 +134,59 @@ static uint32_t step(struct path *path, uint32_t item)
 
 NTK_ORDER(compare_items, struct ntk_what_if_item, NTK_DOWN(path_ps) NTK_UP(example));
 
-static void path_begin(struct path *path, const struct ntk_retimed *retimed, size_t lane,
-                       struct ntk_what_if_row *row)
+static void path_begin(struct path *path, const struct ntk_retimed *retimed, size_t execution)
 {
-    const struct ntk_retimed_end *end = &retimed->ends[lane];
+    const struct ntk_retimed_end *end = ntk_retimed_end_get(retimed, execution, path->lane);
 
-    *path = (struct path){ .of = retimed,
-                           .lane = lane,
-                           .path_ps = row->path_ps,
-                           .at_ps = end->end_ps,
-                           .item = end->last,
-                           .items = NTK_VEC_INIT(struct ntk_what_if_item) };
+    path->of = retimed;
+    path->from_ps = ntk_retimed_from_ps(retimed->program, execution);
+    path->at_ps = end->end_ps;
+    path->item = end->last;
     /* This limit ends the walk even if files contradict themselves. */
     path->steps_left = retimed->program->trace->cores[retimed->core].instruction_count;
     if (path->item != NTK_NO_INDEX && end->ends_in_moved) {
-        take_of(path, NTK_WHAT_IF_ON_DMA, ntk_retimed_end_ps(retimed, path->item, lane),
+        take_of(path, NTK_WHAT_IF_ON_DMA, ntk_retimed_end_ps(retimed, path->item, path->lane),
                 path->item);
     }
 }
 
 static bool continues(const struct path *path)
 {
-    return path->item != NTK_NO_INDEX && path->at_ps > 0 && path->steps_left > 0;
+    return path->item != NTK_NO_INDEX && path->at_ps > path->from_ps && path->steps_left > 0;
 }
 
-static int path_end(struct path *path, struct ntk_what_if_row *row)
+struct ntk_retime_paths *ntk_retime_paths_create(void)
 {
-    take(path, NTK_WHAT_IF_ON_START, 0);
+    struct ntk_retime_paths *paths = calloc(1, sizeof *paths);
+
+    for (size_t k = 0; paths && k < NTK_RETIME_ROWS; k++) {
+        ntk_retime_paths_clear(paths, k);
+    }
+    return paths;
+}
+
+void ntk_retime_paths_clear(struct ntk_retime_paths *paths, size_t lane)
+{
+    struct path *path = &paths->rows[lane];
+
+    ntk_vec_fini(&path->items);
+    ntk_map_fini(&path->numbers);
+    *path = (struct path){ .lane = lane, .items = NTK_VEC_INIT(struct ntk_what_if_item) };
+}
+
+void ntk_retime_paths_destroy(struct ntk_retime_paths *paths)
+{
+    for (size_t k = 0; paths && k < NTK_RETIME_ROWS; k++) {
+        ntk_retime_paths_clear(paths, k);
+    }
+    free(paths);
+}
+
+int ntk_retime_paths_put(struct ntk_retime_paths *paths, size_t lane, struct ntk_what_if_row *row)
+{
+    struct path *path = &paths->rows[lane];
+
+    memcpy(row->path_ps, path->path_ps, sizeof row->path_ps);
     ntk_vec_sort(&path->items, compare_items);
     row->item_count = 0;
     ntk_vec_each(struct ntk_what_if_item, one, &path->items) {
@@ -163,48 +194,39 @@ static int path_end(struct path *path, struct ntk_what_if_row *row)
             row->items[row->item_count++] = *one;
         }
     }
-    ntk_vec_fini(&path->items);
-    ntk_map_fini(&path->numbers);
     return path->has_no_memory ? -ENOMEM : 0;
 }
 
-/* Finds the paths of all rows. Paths of one execution have much in common. The walk that is
- * furthest is continued next, so that all pass the same instructions together, which are then read
- * from memory once. */
-int ntk_retimed_paths(const struct ntk_retimed *retimed,
-                      struct ntk_what_if_row *const rows[NTK_RETIME_ROWS])
+/* The walk of the row that is furthest is continued next, because paths of one execution have much
+ * in common: all pass the same instructions together, which are then read from memory once. */
+void ntk_retime_paths_add(struct ntk_retime_paths *paths, const struct ntk_retimed *retimed,
+                          size_t execution, uint32_t rows)
 {
     const struct ntk_trace_core *core = &retimed->program->trace->cores[retimed->core];
-    struct path *paths = calloc(NTK_RETIME_ROWS, sizeof *paths);
-    size_t count = 0;
     size_t looks = 0;
-    int ret = 0;
 
-    if (!paths) {
-        return -ENOMEM;
-    }
-    for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
-        if (rows[k]) {
-            path_begin(&paths[count++], retimed, k, rows[k]);
-        }
+    for (uint32_t left = rows; left; left &= left - 1) {
+        path_begin(&paths->rows[__builtin_ctz(left)], retimed, execution);
     }
     for (;;) {
         uint32_t item = 0;
         bool is_left = false;
 
-        for (size_t i = 0; i < count; i++) {
-            if (continues(&paths[i]) && paths[i].item >= item) {
-                item = paths[i].item;
+        for (uint32_t left = rows; left; left &= left - 1) {
+            const struct path *path = &paths->rows[__builtin_ctz(left)];
+            if (continues(path) && path->item >= item) {
+                item = path->item;
                 is_left = true;
             }
         }
         if (!is_left) {
             break;
         }
-        for (size_t i = 0; i < count; i++) {
-            if (paths[i].item == item && continues(&paths[i])) {
-                paths[i].steps_left--;
-                paths[i].item = step(&paths[i], item);
+        for (uint32_t left = rows; left; left &= left - 1) {
+            struct path *path = &paths->rows[__builtin_ctz(left)];
+            if (path->item == item && continues(path)) {
+                path->steps_left--;
+                path->item = step(path, item);
             }
         }
         if (looks++ % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
@@ -214,10 +236,8 @@ int ntk_retimed_paths(const struct ntk_retimed *retimed,
             ntk_long_list_give_back(&retimed->wide);
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        int ended = path_end(&paths[i], rows[paths[i].lane]);
-        ret = ret ? ret : ended;
+    for (uint32_t left = rows; left; left &= left - 1) {
+        struct path *path = &paths->rows[__builtin_ctz(left)];
+        take(path, NTK_WHAT_IF_ON_START, path->from_ps);
     }
-    free(paths);
-    return ret;
 }

@@ -81,6 +81,7 @@ struct ntk_retime {
     unsigned again_next;
     struct ntk_moved *moved;
     struct ntk_moved_queue *queues;
+    size_t queue_count;
     struct ntk_moved_lane *lanes;
     size_t lane_count;
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
@@ -90,7 +91,11 @@ struct ntk_retime {
     /* Shortest measured time between a cause and the item that it releases. */
     int64_t issue_ps[NTK_NTFF_ENGINE_COUNT], release_ps[NTK_NTFF_ENGINE_COUNT], begin_ps;
     struct ntk_retime_changed dma, begin, latency;
-    struct ntk_lanes end; /* end of the execution so far */
+    size_t execution; /* current one */
+    int64_t from_ps;  /* its start, and the start of the next one; INT64_MAX if none */
+    int64_t next_ps;
+    struct ntk_retimed_end *ends; /* its rows */
+    struct ntk_lanes end;         /* its end so far */
     uint32_t last[NTK_RETIME_LANES];
     uint32_t in_moved; /* bit of each row that ends in a transfer */
     int failed;
@@ -174,6 +179,12 @@ static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retim
     return ntk_program_fact(r->to->program, r->to->core, &r->core->instructions[item]);
 }
 
+/* Returns true if the instruction belongs to an earlier execution. */
+static inline bool ntk_retime_is_before(const struct ntk_retime *r, uint32_t item)
+{
+    return r->execution > 0 && r->core->instructions[item].start_ps < r->from_ps;
+}
+
 /* The latest of the preconditions. */
 struct ntk_retime_bound {
     bool is_first; /* true if there is none */
@@ -182,12 +193,12 @@ struct ntk_retime_bound {
     uint8_t causes[NTK_RETIME_ROWS];
 };
 
-/* Initializes a bound without preconditions, at time 0. */
-static inline void ntk_retime_bound_init(struct ntk_retime_bound *bound)
+/* Initializes a bound without preconditions, at the start of the execution. */
+static inline void ntk_retime_bound_init(const struct ntk_retime *r, struct ntk_retime_bound *bound)
 {
     bound->is_first = true;
-    bound->was_ps = 0;
-    ntk_lanes_fill(&bound->is, 0);
+    bound->was_ps = r->from_ps;
+    ntk_lanes_fill(&bound->is, r->from_ps);
     memset(bound->causes, NTK_MOMENT_FIRST, sizeof bound->causes);
 }
 
@@ -283,5 +294,20 @@ bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t ch
 
 /* Called after this many steps of a loop: returns memory of long lists to the system. */
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks);
+
+/* ---- what_if_run ---- */
+
+struct ntk_what_if_input {
+    const struct ntk_program *program;
+    const struct ntk_transfers *transfers;
+    struct ntk_dependencies dependencies;
+};
+
+/* Retimes all cores for the changes of all rows, and sets their results. tight: the row in which
+ * time that no dependency explains is dropped; `count` if there is none. Unless what_if is NULL,
+ * also finds the paths and the result without a change. Returns 0, -ENOMEM or -errno of a long
+ * list. */
+int ntk_what_if_run(const struct ntk_what_if_input *input, struct ntk_what_if_row *const *rows,
+                    size_t count, size_t tight, struct ntk_what_if *what_if);
 
 #endif

@@ -19,42 +19,46 @@ void ntk_retime_passed(const struct ntk_retime *r, size_t looks)
         ntk_long_list_give_back(&r->to->wide);
         ntk_long_list_give_back(&r->to->starts);
         ntk_long_list_give_back(&r->to->moved);
+        ntk_long_list_give_back(&r->to->ends);
     }
 }
 
-static void walk(struct ntk_retime *r)
+/* ---- executions ---- */
+
+static void go_to(struct ntk_retime *r, size_t execution)
 {
-    size_t p = 0;
+    const struct ntk_program *program = r->to->program;
 
-    for (size_t i = 0; i < r->core->instruction_count; i++) {
-        const struct ntk_trace_instruction *one = &r->core->instructions[i];
-        for (; p < r->core->packet_count && r->core->packets[p].start_ps < one->start_ps; p++) {
-            ntk_retime_finish_until(r, r->core->packets[p].start_ps);
-            ntk_retime_packet(r, p);
-            ntk_retime_passed(r, p);
-        }
-        ntk_retime_finish_until(r, one->start_ps);
-        ntk_retime_instruction(r, (uint32_t)i);
-        ntk_retime_passed(r, i);
-    }
-    for (; p < r->core->packet_count; p++) {
-        ntk_retime_finish_until(r, r->core->packets[p].start_ps);
-        ntk_retime_packet(r, p);
-        ntk_retime_passed(r, p);
-    }
-    ntk_retime_finish_until(r, INT64_MAX);
+    r->execution = execution;
+    r->from_ps = ntk_retimed_from_ps(program, execution);
+    r->next_ps = execution + 1 < ntk_retimed_executions(program)
+                     ? ntk_retimed_from_ps(program, execution + 1)
+                     : INT64_MAX;
+    r->ends = ((struct ntk_retimed_ends *)r->to->ends.items)[execution].rows;
 }
 
-/* Stores the results of the walk for all rows. */
+static void ends_init(struct ntk_retime *r)
+{
+    struct ntk_retimed_ends *ends = r->to->ends.items;
+
+    for (size_t e = 0; e < r->to->ends.count; e++) {
+        for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
+            ends[e].rows[k].end_ps = ntk_retimed_from_ps(r->to->program, e);
+            ends[e].rows[k].last = NTK_NO_INDEX;
+        }
+    }
+}
+
+/* Stores the end of the execution for all rows. */
 static void put_ends(struct ntk_retime *r)
 {
-    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
+    struct ntk_retimed_end *measured = &r->ends[NTK_RETIME_MEASURED];
 
     for (size_t l = 0; l < r->lane_count; l++) {
         measured->dma_busy_ps = ntk_retime_larger(measured->dma_busy_ps, r->lanes[l].busy_was_ps);
     }
     for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
-        struct ntk_retimed_end *end = &r->to->ends[k];
+        struct ntk_retimed_end *end = &r->ends[k];
         end->end_ps = r->end.ps[k];
         end->last = r->last[k];
         end->ends_in_moved = r->in_moved >> k & 1;
@@ -65,6 +69,59 @@ static void put_ends(struct ntk_retime *r)
             end->dma_busy_ps = ntk_retime_larger(end->dma_busy_ps, r->lanes[l].busy.ps[k]);
         }
     }
+}
+
+/* Begins an execution: nothing before it has an effect on it. */
+static void begin(struct ntk_retime *r, size_t execution)
+{
+    go_to(r, execution);
+    ntk_lanes_fill(&r->end, r->from_ps);
+    memset(r->last, 0xff, sizeof r->last);
+    r->in_moved = 0;
+    for (size_t l = 0; l < r->lane_count; l++) {
+        r->lanes[l].is_used = false;
+        r->lanes[l].busy_was_ps = 0;
+        ntk_lanes_fill(&r->lanes[l].busy, 0);
+    }
+    for (size_t q = 0; q < r->queue_count; q++) {
+        r->queues[q].was_ps = 0;
+        ntk_lanes_fill(&r->queues[q].is, 0);
+    }
+}
+
+static void pass(struct ntk_retime *r, int64_t time_ps)
+{
+    while (time_ps >= r->next_ps) {
+        ntk_retime_finish_until(r, INT64_MAX);
+        put_ends(r);
+        begin(r, r->execution + 1);
+    }
+    ntk_retime_finish_until(r, time_ps);
+}
+
+static void walk(struct ntk_retime *r)
+{
+    size_t p = 0;
+
+    begin(r, 0);
+    for (size_t i = 0; i < r->core->instruction_count; i++) {
+        const struct ntk_trace_instruction *one = &r->core->instructions[i];
+        for (; p < r->core->packet_count && r->core->packets[p].start_ps < one->start_ps; p++) {
+            pass(r, r->core->packets[p].start_ps);
+            ntk_retime_packet(r, p);
+            ntk_retime_passed(r, p);
+        }
+        pass(r, one->start_ps);
+        ntk_retime_instruction(r, (uint32_t)i);
+        ntk_retime_passed(r, i);
+    }
+    for (; p < r->core->packet_count; p++) {
+        pass(r, r->core->packets[p].start_ps);
+        ntk_retime_packet(r, p);
+        ntk_retime_passed(r, p);
+    }
+    ntk_retime_finish_until(r, INT64_MAX);
+    put_ends(r);
 }
 
 static void least(int64_t *of, int64_t ps)
@@ -96,9 +153,9 @@ static void least_of(struct ntk_retime *r, uint32_t item)
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
     const struct ntk_slot_fact *fact = ntk_retime_fact(r, item);
     bool waits = fact->wait != NTK_WAIT_NONE && !fact->waits_inside;
-    int64_t free_ps = release->previous == NTK_NO_INDEX
-                          ? INT64_MIN
-                          : r->core->instructions[release->previous].end_ps;
+    bool has_previous =
+        release->previous != NTK_NO_INDEX && !ntk_retime_is_before(r, release->previous);
+    int64_t free_ps = has_previous ? r->core->instructions[release->previous].end_ps : INT64_MIN;
     int64_t change_ps = release->event == NTK_NO_INDEX || !waits
                             ? INT64_MIN
                             : ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
@@ -108,7 +165,7 @@ static void least_of(struct ntk_retime *r, uint32_t item)
     }
     if (change_ps > free_ps) {
         least(&r->release_ps[one->engine], one->start_ps - change_ps);
-    } else if (release->previous != NTK_NO_INDEX) {
+    } else if (has_previous) {
         least(&r->issue_ps[one->engine], one->start_ps - free_ps);
     }
 }
@@ -122,7 +179,11 @@ static void find_least(struct ntk_retime *r)
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         r->issue_ps[e] = r->release_ps[e] = INT64_MAX;
     }
+    go_to(r, 0);
     for (size_t i = 0; i < r->core->instruction_count; i++) {
+        while (all[i].start_ps >= r->next_ps) {
+            go_to(r, r->execution + 1);
+        }
         least_of(r, (uint32_t)i);
         ntk_retime_passed(r, i);
     }
@@ -163,16 +224,13 @@ static int prepare(struct ntk_retime *r)
     }
     memset(r->pending, 0xff, sizeof r->pending);
     memset(r->previous, 0xff, sizeof r->previous);
-    memset(r->last, 0xff, sizeof r->last);
     r->pending_end_ps = INT64_MAX;
-    for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
-        r->to->ends[k].last = NTK_NO_INDEX;
-    }
     int ret = ntk_retime_read_changes(r);
     ret = ret ? ret : empty_list(&r->to->items, r->core->instruction_count);
     size_t blocks = r->core->instruction_count / NTK_RETIME_BLOCK + 1;
     ret = ret ? ret : empty_list(&r->to->bases, blocks * NTK_NTFF_ENGINE_COUNT);
     ret = ret ? ret : empty_list(&r->to->moved, r->to->transfers->cores[r->to->core].count);
+    ret = ret ? ret : empty_list(&r->to->ends, ntk_retimed_executions(r->to->program));
     r->to->starts.count = r->to->wide.count = 0;
     r->moved = r->to->moved.items;
     return ret ? ret : ntk_retime_prepare_packets(r);
@@ -197,6 +255,7 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                                   .wide = retimed->wide,
                                   .starts = retimed->starts,
                                   .moved = retimed->moved,
+                                  .ends = retimed->ends,
                                   .program = program,
                                   .transfers = transfers,
                                   .dependencies = &dependencies->cores[core],
@@ -221,12 +280,14 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
         ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), SMALL_LISTS);
         ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
         ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
+        ntk_long_list_init(&result.ends, program->trace, sizeof(struct ntk_retimed_ends),
+                           SMALL_LISTS);
     }
     int ret = prepare(&r);
     if (ret == 0) {
+        ends_init(&r);
         find_least(&r);
         walk(&r);
-        put_ends(&r);
         ret = r.failed;
     }
     free(r.recent);
@@ -246,6 +307,7 @@ void ntk_retimed_fini(struct ntk_retimed *retimed)
     ntk_long_list_fini(&retimed->wide);
     ntk_long_list_fini(&retimed->starts);
     ntk_long_list_fini(&retimed->moved);
+    ntk_long_list_fini(&retimed->ends);
     free_slots(retimed);
     *retimed = (struct ntk_retimed){ 0 };
 }

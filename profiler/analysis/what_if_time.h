@@ -3,6 +3,9 @@
  * what_if_time - recomputes the times of one core with changed durations, for several changes in
  * one walk; used by what_if.h
  *
+ * Each execution is recomputed by itself: its times begin at its measured start in all rows, and no
+ * dependency goes to an earlier execution.
+ *
  * Facts that do not depend on the change are determined once for each instruction and packet: its
  * condition, and the measured gaps. Only times exist once per row (struct ntk_lanes). The row
  * without a change needs no lane: it has the measured times.
@@ -60,13 +63,16 @@ struct ntk_retimed_base {
     bool is_set;
 };
 
-/* End of a row. */
+/* End of an execution in a row: of what ended before the next execution started. */
 struct ntk_retimed_end {
     int64_t end_ps;
     uint32_t last;      /* last instruction; NTK_NO_INDEX if none */
     bool ends_in_moved; /* the transfer that ends last was started by `last` */
     int64_t engine_busy_ps[NTK_NTFF_ENGINE_COUNT];
     int64_t dma_busy_ps; /* busy time of the busiest DMA engine */
+};
+struct ntk_retimed_ends {
+    struct ntk_retimed_end rows[NTK_RETIME_ROWS];
 };
 
 /* Rows that change single instructions, by slot. */
@@ -93,8 +99,7 @@ struct ntk_retimed {
     /* elements are struct ntk_lanes, for instructions that waited inside themselves */
     struct ntk_long_list starts;
     struct ntk_long_list moved; /* one element per transfer */
-    int64_t measured_end_ps;    /* end of the last instruction, or packet of a transfer */
-    struct ntk_retimed_end ends[NTK_RETIME_ROWS];
+    struct ntk_long_list ends;  /* elements are struct ntk_retimed_ends: one per execution */
     uint64_t unknown_wait_count, unknown_transfer_count;
 };
 
@@ -109,10 +114,45 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                      const struct ntk_dependencies *dependencies, size_t core,
                      const struct ntk_what_if_changes *const *changes, size_t count, size_t tight);
 void ntk_retimed_fini(struct ntk_retimed *retimed);
-/* Adds the parts of the time until the end to path_ps of each row, and sets its items; a row may
- * be NULL. */
-int ntk_retimed_paths(const struct ntk_retimed *retimed,
-                      struct ntk_what_if_row *const rows[NTK_RETIME_ROWS]);
+
+/* The executions of a capture; one if they are not known. */
+static inline size_t ntk_retimed_executions(const struct ntk_program *program)
+{
+    return program->borders.count ? program->borders.count : 1;
+}
+
+/* Returns the start of an execution; the first one includes the time before its instructions. */
+static inline int64_t ntk_retimed_from_ps(const struct ntk_program *program, size_t execution)
+{
+    return execution ? program->borders.items[execution].start_ps : 0;
+}
+
+/* Returns the start of the next execution, or the end of the capture. */
+static inline int64_t ntk_retimed_until_ps(const struct ntk_program *program, size_t execution)
+{
+    return execution + 1 < program->borders.count ? program->borders.items[execution + 1].start_ps
+                                                  : program->trace->total_ps;
+}
+
+static inline const struct ntk_retimed_end *ntk_retimed_end_get(const struct ntk_retimed *retimed,
+                                                                size_t execution, size_t lane)
+{
+    return &((const struct ntk_retimed_ends *)retimed->ends.items)[execution].rows[lane];
+}
+
+/* The critical paths of all rows, added up over executions and cores. */
+struct ntk_retime_paths;
+
+/* Returns NULL if out of memory. */
+struct ntk_retime_paths *ntk_retime_paths_create(void);
+void ntk_retime_paths_destroy(struct ntk_retime_paths *paths);
+/* Forgets the path of a row. */
+void ntk_retime_paths_clear(struct ntk_retime_paths *paths, size_t lane);
+/* Adds the paths of an execution, for the rows of a mask. */
+void ntk_retime_paths_add(struct ntk_retime_paths *paths, const struct ntk_retimed *retimed,
+                          size_t execution, uint32_t rows);
+/* Sets path_ps and the items of a row. Returns 0 or -ENOMEM. */
+int ntk_retime_paths_put(struct ntk_retime_paths *paths, size_t lane, struct ntk_what_if_row *row);
 
 static inline struct ntk_retimed_item *ntk_retimed_item_at(const struct ntk_retimed *retimed,
                                                            uint32_t item)

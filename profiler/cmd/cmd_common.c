@@ -304,26 +304,54 @@ static void say_part(const struct ntk_profile *profile)
     ntk_buf_fini(&text);
 }
 
+static int create_trace(const struct ntk_profile *profile, const struct ntk_trace_part *part,
+                        struct ntk_trace **out_trace, struct ntk_err *err)
+{
+    struct ntk_progress progress;
+    struct ntk_trace_options options = { .metrics = metrics_version,
+                                         .progress = show_progress,
+                                         .progress_ctx = &progress,
+                                         .part = *part };
+
+    ntk_progress_begin(&progress, "reading records");
+    int ret = ntk_trace_create(profile->ntff, profile->neff, &options, out_trace, err);
+    ntk_progress_end(&progress);
+    return ret;
+}
+
+/* Narrows the part to the execution of --execution: its times are known after all records were
+ * read. */
+static int find_execution(const struct ntk_profile *profile, struct ntk_trace_part *part,
+                          struct ntk_err *err)
+{
+    const struct ntk_trace_part all = { 0 };
+    struct ntk_trace *whole = NULL;
+    int ret = create_trace(profile, &all, &whole, err);
+
+    if (ret == 0) {
+        ret = ntk_cut_to_execution(whole, part, err);
+        ntk_trace_destroy(whole);
+    }
+    return ret;
+}
+
 /* Opens a part. code: the result for an empty part. */
 static int open_part(const char *ntff_path, const char *neff_path,
                      const struct ntk_trace_part *part, int code_outside,
                      struct ntk_profile *out_profile)
 {
     struct ntk_profile profile;
-    struct ntk_progress progress;
+    struct ntk_trace_part narrowed = *part;
     struct ntk_err err = { 0 };
     int code = ntk_profile_open_files(ntff_path, neff_path, &profile);
 
     if (code) {
         return code;
     }
-    ntk_progress_begin(&progress, "reading records");
-    struct ntk_trace_options options = { .metrics = metrics_version,
-                                         .progress = show_progress,
-                                         .progress_ctx = &progress,
-                                         .part = *part };
-    int ret = ntk_trace_create(profile.ntff, profile.neff, &options, &profile.trace, &err);
-    ntk_progress_end(&progress);
+    int ret = ntk_cut_execution() ? find_execution(&profile, &narrowed, &err) : 0;
+    if (ret == 0) {
+        ret = create_trace(&profile, &narrowed, &profile.trace, &err);
+    }
     if (ret < 0) {
         ntk_err_prefix(&err, "%s", ntff_path);
         drop(&profile);

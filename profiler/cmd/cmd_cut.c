@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
@@ -22,9 +23,19 @@ struct moment {
 };
 
 static struct moment from, to;
+static const char *execution_text; /* NULL if not given */
+static uint64_t execution;         /* from 1 */
 static const char *core_list;
 static uint32_t cores[NTK_SPAN_FILTER_CORES_MAX];
 static size_t core_count;
+
+static int check_exclusive(struct ntk_err *err)
+{
+    return execution_text && (from.text || to.text)
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                             "--execution and --from or --to are mutually exclusive")
+               : 0;
+}
 
 static int moment_set(struct moment *moment, const char *text, struct ntk_err *err)
 {
@@ -44,7 +55,7 @@ static int moment_set(struct moment *moment, const char *text, struct ntk_err *e
     if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after --from");
     }
-    return 0;
+    return check_exclusive(err);
 }
 
 static int set_from(const char *value, struct ntk_err *err)
@@ -55,6 +66,16 @@ static int set_from(const char *value, struct ntk_err *err)
 static int set_to(const char *value, struct ntk_err *err)
 {
     return moment_set(&to, value, err);
+}
+
+static int set_execution(const char *value, struct ntk_err *err)
+{
+    if (ntk_str_parse_u64(value, &execution) < 0 || execution == 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "expected the number of an execution, from 1");
+    }
+    execution_text = value;
+    return check_exclusive(err);
 }
 
 static int set_core(const char *value, struct ntk_err *err)
@@ -71,6 +92,7 @@ static int set_core(const char *value, struct ntk_err *err)
 
 int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err) = set_from;
 int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err) = set_to;
+int (*const ntk_cut_on_execution)(const char *value, struct ntk_err *err) = set_execution;
 int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err) = set_core;
 
 const char *ntk_cut_from(void)
@@ -83,6 +105,11 @@ const char *ntk_cut_to(void)
     return to.text;
 }
 
+const char *ntk_cut_execution(void)
+{
+    return execution_text;
+}
+
 bool ntk_cut_has_times(void)
 {
     return from.text || to.text;
@@ -90,7 +117,7 @@ bool ntk_cut_has_times(void)
 
 bool ntk_cut_is_given(void)
 {
-    return ntk_cut_has_times() || core_list;
+    return ntk_cut_has_times() || execution_text || core_list;
 }
 
 const char *ntk_cut_cores(void)
@@ -127,6 +154,27 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err)
                                          .to_ps = to.text ? ps_of(to.ns) : 0,
                                          .cores = core_list ? cores : NULL,
                                          .core_count = core_count };
+    return 0;
+}
+
+int ntk_cut_to_execution(const struct ntk_trace *whole, struct ntk_trace_part *part,
+                         struct ntk_err *err)
+{
+    struct ntk_execution_borders borders;
+    uint64_t recorded;
+
+    if (ntk_execution_borders_find(whole, &recorded, &borders) < 0) {
+        return ntk_err_no_memory(err);
+    }
+    size_t count = borders.count ? borders.count : 1;
+    if (execution > count) {
+        ntk_execution_borders_fini(&borders);
+        return ntk_err_set(err, -ERANGE, NTK_ERR_NO_OFFSET,
+                           "--execution %s: the capture has %zu known execution%s", execution_text,
+                           count, count > 1 ? "s" : "");
+    }
+    ntk_execution_window(&borders, (size_t)execution - 1, &part->from_ps, &part->to_ps);
+    ntk_execution_borders_fini(&borders);
     return 0;
 }
 
@@ -233,6 +281,10 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
 
     if (ret < 0) {
         return ret;
+    }
+    if (execution_text) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "--execution requires one capture: pass it with -s");
     }
     filter->first_ns = extent->first_ns;
     filter->from_ns = from_ns > extent->first_ns ? from_ns : 0;

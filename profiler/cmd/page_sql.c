@@ -45,6 +45,7 @@ int ntk_page_sql_add(struct ntk_page_sql *sql, const struct ntk_page_options *op
         { "--framework-root", options->framework_root },
         { "--from", ntk_cut_from() },
         { "--to", ntk_cut_to() },
+        { "--execution", ntk_cut_execution() },
         { "--core", ntk_cut_cores() },
     };
 

@@ -47,8 +47,15 @@ for example in mlp attention conv; do
         all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice
     says printed 'The capture has 3 executions: figures are of all of them together'
+    # Each execution is timed again by itself.
+    judge 'def gains(a): a."what-if".changes | map({key: .change, value: .gain_ns}) | from_entries;
+        gains($one) as $x | gains($three) as $y | ($x | length) > 8 and ($x | keys) == ($y | keys) and
+        all($x | keys[]; . as $change | ($y[$change] - 3 * $x[$change] | fabs) < 3)' "$example: estimates of three executions"
+    judge '$three."what-if" | .baseline.error_ratio == 0 and .unknown_waits == 3 * $one."what-if".unknown_waits and
+        all(.baseline, .changes[]; ([.path_by_part_ns[]] | add) as $sum | near($sum; .total_ns))' "$example: the parts of what-if do not add up"
+    judge 'near($three."what-if".baseline.least_ns; 3 * $one."what-if".baseline.least_ns)' "$example: the lower bound of three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
-    says printed 'In a capture of several executions, gains are too small'
+    grep -q '^The 3 executions (' printed && says printed 'Each execution is timed again by itself'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
     grep -Eq '^Executions +3, figures are of all' printed || complain "$example: the brief summary lacks the number of executions"
     for order in --by=stall --loops; do
@@ -57,7 +64,30 @@ for example in mlp attention conv; do
     done
     ends 0 neuron-profile query -s "$three" --csv "SELECT message FROM Warning"
     says printed 'The capture has 3 executions; metrics are of all of them together.'
-    # Executions of a part are unknown.
+    # One execution alone has the figures of a capture of it.
+    for number in 1 2 3; do
+        ends 0 neuron-profile analyze -s "$three" -n e.neff --execution $number --json
+        cp printed three.json
+        judge '$three | has("execution_count") | not' "$example: execution $number is several"
+        judge 'near($three."what-if".measured_ns; $one."what-if".measured_ns) and near($three."critical-path".total_ns; $one."critical-path".total_ns) and
+            all(range($one.idle.engines | length); near($three.idle.engines[.].busy_ns; $one.idle.engines[.].busy_ns)) and
+            ($three.advice | map(.id)) == ($one.advice | map(.id))' "$example: execution $number alone"
+    done
+    ends 1 neuron-profile analyze -s "$three" -n e.neff --execution 4 idle
+    says err '--execution 4: the capture has 3 known executions'
+    ends 1 neuron-profile view -s one.ntff -n e.neff --execution 2 --brief
+    says err '--execution 2: the capture has 1 known execution'
+    # The core of a capture still has its executions, a window does not.
+    ends 0 neuron-profile analyze -s "$three" -n e.neff --core 0 --json idle
+    jq -e '.execution_count == 3' printed >/dev/null || complain "$example: the executions of a core are unknown"
     ends 0 neuron-profile analyze -s "$three" -n e.neff --to 1us --json idle
-    jq -e 'has("execution_count") | not' printed >/dev/null || complain "$example: a part has executions"
+    jq -e 'has("execution_count") | not' printed >/dev/null || complain "$example: a window has executions"
 done
+for option in "0" "-1" "x" ""; do
+    ends 2 neuron-profile analyze -s one.ntff --execution "$option" idle
+    says err 'expected the number of an execution, from 1'
+done
+ends 2 neuron-profile query -s one.ntff --execution 1 --to 1us "SELECT 1"
+says err '--execution and --from or --to are mutually exclusive'
+ends 1 neuron-profile analyze -d many --execution 1 host-gaps
+says err '--execution requires one capture'

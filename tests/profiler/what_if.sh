@@ -1,6 +1,6 @@
 #!/bin/bash
 # what_if - estimates of the effect of a change, compared with captures of software cores that have exactly this
-# change; changes that a capture does not allow, wrong usage, captures without all of their records, and captures of
+# change, also of several executions and of one of them; changes that a capture does not allow, wrong usage, captures without all of their records, and captures of
 # real machines.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 # Captures have whole ns; the estimate must be within this share of the device time.
@@ -8,11 +8,17 @@ tolerance=0.001
 capture() { # NEFF OUTPUT FAULT
     NEURON_SOFT_FAULT=$3 neuron-profile capture -n "$1" -s "$2" >/dev/null 2>err || complain "the capture to $2 failed"
 }
-estimate() { # CAPTURE CHANGES
-    neuron-profile analyze -s "$1" -n e.neff --json --what-if "$2" what-if 2>err | jq '."what-if".changes[0].total_ns'
+several() { # NEFF OUTPUT FAULT: three executions, with this fault
+    rm -rf many
+    NEURON_SOFT_FAULT=$3 neuron-profile inspect -o many --capture-device-profiles --device-profile-mode session -- \
+        neuron-bench exec "$1" --count 3 >/dev/null 2>err || complain "the inspection to $2 failed"
+    cp "$(find many -name '*_session_*.ntff')" "$2"
 }
-measured() { # CAPTURE
-    neuron-profile analyze -s "$1" -n e.neff --json what-if >printed 2>err
+estimate() { # CAPTURE CHANGES [OPTION]...
+    neuron-profile analyze -s "$1" -n e.neff --json --what-if "${@:2}" what-if 2>err | jq '."what-if".changes[0].total_ns'
+}
+measured() { # CAPTURE [OPTION]...
+    neuron-profile analyze -s "$@" -n e.neff --json what-if >printed 2>err
     jq '."what-if".measured_ns' printed
     jq -e '."what-if".baseline | (.error_ratio | fabs) < '$tolerance' and (.dependencies_only_error_ratio | fabs) < '$tolerance \
         printed >/dev/null || complain "$1: the rules do not explain the whole execution"
@@ -40,6 +46,22 @@ for run in "mlp 1" "conv 1" "attention 1" "attention-slow 1" "attention 2"; do
     near "$run: engines=2" "$(estimate slow_core.ntff engines=2)" "$as_is"
     near "$run: engines=0.5" "$(estimate as_is.ntff engines=0.5)" "$slow_core"
     near "$run: from one to the other" "$(estimate slow_dma.ntff dma=2,engines=0.5)" "$slow_core"
+    # The same of three executions together, and of the last one alone.
+    [ "$run" = "mlp 1" ] || [ "$run" = "attention 2" ] || continue
+    several e.neff three.ntff ''
+    several e.neff three_slow.ntff slow-hbm:every=1,factor=2
+    several e.neff last_slow.ntff slow-hbm:from=3,factor=2
+    three=$(measured three.ntff)
+    three_slow=$(measured three_slow.ntff)
+    last_slow=$(measured last_slow.ntff)
+    near "$run: three executions" "$three" "$((3 * as_is))"
+    near "$run: the last one is slow" "$last_slow" "$((2 * as_is + slow_dma))"
+    near "$run: three, dma=2" "$(estimate three_slow.ntff dma=2)" "$three"
+    near "$run: three, dma=0.5" "$(estimate three.ntff dma=0.5)" "$three_slow"
+    near "$run: the first one" "$(measured last_slow.ntff --execution 1)" "$as_is"
+    near "$run: the last one" "$(measured last_slow.ntff --execution 3)" "$slow_dma"
+    near "$run: the last one, dma=2" "$(estimate last_slow.ntff dma=2 --execution 3)" "$as_is"
+    near "$run: the second one, dma=0.5" "$(estimate last_slow.ntff dma=0.5 --execution 2)" "$slow_dma"
 done
 
 # ---- exactly one change of the program: no transposes, or no wait for a semaphore ----

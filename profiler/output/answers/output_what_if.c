@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
@@ -18,12 +17,16 @@
     " that no dependency explains, and does not know waits across cores, contention for"     \
     " memory or changes of the program"
 #define SEVERAL                                                                               \
-    ". In a capture of several executions, gains are too small: an execution does not start " \
-    "earlier when the previous one becomes shorter"
+    ". Each execution is timed again by itself, and the time between two executions stays as" \
+    " measured (--execution N estimates one of them)"
+#define ONE ". All of it counts as one execution"
 
 static const char *limits_text(const struct ntk_program *program)
 {
-    return program->execution_count > 1 ? LIMITS SEVERAL : LIMITS;
+    if (program->borders.count) {
+        return LIMITS SEVERAL;
+    }
+    return program->trace->is_part || program->execution_count > 1 ? LIMITS ONE : LIMITS;
 }
 
 /* Writes parts such as "tensor 61%, dma 30%". */
@@ -134,8 +137,14 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
                                          "LOWER BOUND US", "BOUND BY", "NEW PATH" };
     struct ntk_text_table table;
 
+    ntk_buf_add_text(out, "The ");
+    if (program->borders.count) {
+        ntk_buf_add_format(out, "%zu executions", program->borders.count);
+    } else {
+        ntk_buf_add_text(out, "execution");
+    }
     ntk_buf_add_format(out,
-                       "The execution (%.3f us), timed again by its dependencies: %.3f us (%+.1f%%)"
+                       " (%.3f us), timed again by its dependencies: %.3f us (%+.1f%%)"
                        "; by dependencies alone: %.3f us (%+.1f%%)\n",
                        (double)what_if->measured_ps / 1e6, (double)what_if->as_is.total_ps / 1e6,
                        100 * error_of(what_if, what_if->as_is.total_ps),
