@@ -26,19 +26,20 @@ depends_of() { dpkg-deb --field "$(deb_of "$1")" Depends | tr ',' '\n' | sed 's/
 needed_by() {
     find "$1" -type f -exec readelf -d {} + 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' | sort -u
 }
-# provider SONAME: the package that has the library on this system, as the loader finds it.
-provider() {
-    local path
-    path=$(awk -v name="$1" '$1 == name { print $NF; exit }' cache)
-    [ "$path" != "" ] || return 0
-    { dpkg -S "$path" || dpkg -S "/usr$path" || dpkg -S "$(readlink -f "$path")"; } 2>/dev/null | sed -n '1s/[:,].*//p'
-}
+# The package of each library on this system, as the loader finds it, in lines SONAME PACKAGE. dpkg knows one of three
+# names of a file, and starts slowly.
 [ "$ldconfig" != "" ] || skip "ldconfig is missing"
 "$ldconfig" -p >cache
+while read -r soname; do
+    path=$(awk -v name="$soname" '$1 == name { print $NF; exit }' cache)
+    [ "$path" = "" ] || printf '%s %s\n' "$soname" "$path" "$soname" "/usr$path" "$soname" "$(readlink -f "$path")"
+done < <(needed_by alone | sort -u) >paths
+{ cut -d ' ' -f 2 paths | sort -u | xargs -r dpkg -S 2>/dev/null || true; } | sed -n 's/^\([^:,]*\)[:,].* \(.*\)$/\2 \1/p' >owners
+awk 'NR == FNR { package[$1] = $2; next } $2 in package { print $1, package[$2] }' owners paths | sort -u >providers
 for name in "${names[@]}"; do
     for soname in $(needed_by "alone/${name%%=*}"); do
         [ "$(find "alone/${name%%=*}" -name "$soname")" = "" ] || continue # in the package itself
-        provider "$soname"
+        sed -n "s/^${soname//./\\.} //p" providers
     done | sort -u >needed
     case $name in
     soft_runtime=* | rtd=*) echo libopenblas0 >>needed ;; # loaded on first use
