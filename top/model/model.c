@@ -680,13 +680,20 @@ bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t 
 
 struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device)
 {
-    const struct ntk_top_core *cores =
-        &model->cores[ntk_core_number(device, model->cores_per_device, 0)];
+    uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
+    const struct ntk_top_core *cores = &model->cores[first];
     struct ntk_top_number mean = { 0, false, false };
     uint32_t known = 0;
+    bool has_own = false;
 
+    for (uint32_t c = 0; runtime && c < model->cores_per_device; c++) {
+        has_own = has_own || ntk_top_model_core_of(model, runtime, first + c);
+    }
     for (uint32_t c = 0; c < model->cores_per_device; c++) {
-        if (cores[c].busy_percent.present) {
+        bool is_other = has_own && !ntk_top_model_core_of(model, runtime, first + c);
+
+        if (cores[c].busy_percent.present && !is_other) {
             mean.value += cores[c].busy_percent.value;
             mean.estimated = mean.estimated || cores[c].busy_percent.estimated;
             known++;

@@ -335,8 +335,13 @@ static int add_core_row(struct ntk_top_model *model, struct ntk_top_table *table
 
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table)
 {
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
+
     for (uint32_t i = 0; i < model->watch.alerts.core_count; i++) {
-        if (ntk_top_model_alerts_since(model, i) > 0 && add_core_row(model, table, i) < 0) {
+        bool is_shown = !runtime || ntk_top_model_core_of(model, runtime, i);
+
+        if (is_shown && ntk_top_model_alerts_since(model, i) > 0 &&
+            add_core_row(model, table, i) < 0) {
             return -ENOMEM;
         }
     }

@@ -150,7 +150,7 @@ void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device
 {
     struct device_memory memory;
 
-    collect(model, device, true, &memory);
+    collect(model, device, ntk_top_model_tab_get(model)->is_all, &memory);
     *out_used = (struct ntk_top_bytes){ memory.used, memory.has_used,
                                         memory.estimated > 0 && !memory.is_measured };
     *out_capacity = (struct ntk_top_bytes){ memory.capacity, memory.has_capacity, false };
@@ -288,6 +288,10 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         collect(model, d, is_all, &memory);
         out->has_categories = out->has_categories || memory.has_categories;
         out->used.present = out->used.present || memory.has_used;
+        if (!is_all && memory.used == 0) {
+            continue;
+        }
+        out->device_count++;
         out->used.value += memory.used;
         out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
         out->capacity.present = out->capacity.present || memory.has_capacity;

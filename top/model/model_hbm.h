@@ -27,7 +27,8 @@ enum ntk_top_hbm_column {
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
-/* Returns the used part of a device's memory, by any application, and its size. */
+/* Returns the used part of a device's memory, by any application or by that of the tab, and its
+ * size. */
 void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
                               struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
 /* Returns the used share of the size. */
@@ -39,8 +40,9 @@ int ntk_top_model_hbm_observe(struct ntk_top_model *model);
 /* Returns 0 or -ENOMEM. */
 int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table);
 
-/* Sum over all devices, for the selected tab. */
+/* Sum over all devices; for the tab of an application, over those on which it uses memory. */
 struct ntk_top_hbm_sum {
+    uint32_t device_count;
     struct ntk_top_bytes used;
     struct ntk_top_bytes capacity;
     bool has_categories;

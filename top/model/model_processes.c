@@ -89,14 +89,33 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
     }
 }
 
+struct ntk_top_number ntk_top_model_processes_busy(const struct ntk_top_model *model,
+                                                   const struct ntk_runtime_sample *runtime)
+{
+    struct ntk_top_number busy = { 0 };
+    size_t count = 0;
+
+    for (size_t c = 0; runtime->has & NTK_RUNTIME_HAS_CORES && c < runtime->core_count; c++) {
+        const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+
+        if (core.has & NTK_CORE_HAS_BUSY &&
+            ntk_top_model_alerts_core(model, core.core / model->lnc) != NTK_TOP_CORE_DEAD) {
+            busy.value += 100 * core.utilization;
+        }
+        count += (core.has & NTK_CORE_HAS_BUSY) != 0;
+        busy.estimated = busy.estimated || core.busy_of_calls;
+    }
+    busy.present = count > 0;
+    busy.value = count > 0 ? busy.value / (double)count : 0;
+    return busy;
+}
+
 static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
                        const struct ntk_runtime_sample *runtime, struct ntk_top_cell *cells)
 {
-    double busy = 0;
+    struct ntk_top_number busy = ntk_top_model_processes_busy(model, runtime);
     double flops = 0;
-    size_t busy_count = 0;
     bool has_flops = false;
-    bool is_estimated = false;
 
     if (!(runtime->has & NTK_RUNTIME_HAS_CORES)) {
         return;
@@ -104,13 +123,6 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     for (size_t c = 0; c < runtime->core_count; c++) {
         const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
 
-        busy +=
-            core.has & NTK_CORE_HAS_BUSY &&
-                    ntk_top_model_alerts_core(model, core.core / model->lnc) != NTK_TOP_CORE_DEAD
-                ? core.utilization
-                : 0;
-        busy_count += (core.has & NTK_CORE_HAS_BUSY) != 0;
-        is_estimated = is_estimated || core.busy_of_calls;
         if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
             has_flops = true;
             flops += ntk_snapshot_rate(model->snapshot, core.effective_flops);
@@ -118,9 +130,8 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     }
     cells[NTK_TOP_PROCESSES_CORES] =
         ntk_top_cells_cores(table, model->lnc, runtime->cores, runtime->core_count);
-    cells[NTK_TOP_PROCESSES_BUSY] =
-        ntk_top_cell_if(busy_count > 0, busy_count > 0 ? 100 * busy / (double)busy_count : 0);
-    cells[NTK_TOP_PROCESSES_BUSY].estimated = is_estimated;
+    cells[NTK_TOP_PROCESSES_BUSY] = ntk_top_cell_if(busy.present, busy.value);
+    cells[NTK_TOP_PROCESSES_BUSY].estimated = busy.estimated;
     cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
 }
 

@@ -33,6 +33,9 @@ enum ntk_top_processes_column {
     NTK_TOP_PROCESSES_COUNT,
 };
 
+/* Returns the mean busy share of the process's cores. */
+struct ntk_top_number ntk_top_model_processes_busy(const struct ntk_top_model *model,
+                                                   const struct ntk_runtime_sample *runtime);
 /* Returns 0 or -ENOMEM. */
 int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table);
 

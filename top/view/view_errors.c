@@ -68,10 +68,12 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     ntk_top_model_errors_sum(model, &sum);
     column = put_count(screen, row, column, "failed executions: ", NTK_STYLE_ERROR, true,
                        sum.executions);
-    column = put_count(screen, row, column, ", ECC uncorrected: ", NTK_STYLE_ERROR, sum.has_ecc,
-                       sum.uncorrected);
-    column = put_count(screen, row, column, ", corrected: ", NTK_STYLE_WARNING, sum.has_ecc,
-                       sum.corrected);
+    if (ntk_top_model_tab_get(model)->is_all) { /* devices count these, not applications */
+        column = put_count(screen, row, column, ", ECC uncorrected: ", NTK_STYLE_ERROR, sum.has_ecc,
+                           sum.uncorrected);
+        column = put_count(screen, row, column, ", corrected: ", NTK_STYLE_WARNING, sum.has_ecc,
+                           sum.corrected);
+    }
     if (model->snapshot && localtime_r(&since, &date) &&
         strftime(text, sizeof text, ", since %H:%M:%S", &date) > 0) {
         ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_DIM, text);

@@ -102,8 +102,9 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     bytes[SERIES_COUNT - 1] = sum.other;
     total += sum.other;
 
-    ntk_screen_format(screen, row, 0, LABEL_CELLS - 1, NTK_STYLE_NORMAL, "%zu devices: %s of %s",
-                      (size_t)model->device_count, ntk_top_format_bytes(used, sum.used),
+    ntk_screen_format(screen, row, 0, LABEL_CELLS - 1, NTK_STYLE_NORMAL, "%u device%s: %s of %s",
+                      sum.device_count, sum.device_count == 1 ? "" : "s",
+                      ntk_top_format_bytes(used, sum.used),
                       ntk_top_format_bytes(capacity, sum.capacity));
     bar = screen->columns - LABEL_CELLS;
     whole = sum.capacity.present && sum.capacity.value > total ? sum.capacity.value : total;

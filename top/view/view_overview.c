@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * view_overview - draws the machine in one line, then a row per device: its cores, memory and
- * power.
+ * power. With one application selected, only its devices have a row, with the memory that it uses,
+ * and without power, which is the device's.
  *
  * A core is a bar if there is space, else a percentage, else one cell with a height by utilization.
  * If devices would leave too few rows to the processes, several devices are drawn in one line.
@@ -34,6 +35,12 @@
 #define NUMBER_CELLS_MAX 5 /* such as "71.2%": a second decimal would change at each refresh */
 #define GROUP_CELLS_ROOMY 60
 
+/* Devices with a row. */
+struct shown {
+    uint32_t count;
+    uint32_t devices[NTK_SNAPSHOT_DEVICES_MAX];
+};
+
 /* Positions of the parts of each device, from the first cell of its group. */
 struct grid {
     int group_count;
@@ -43,62 +50,104 @@ struct grid {
     int mean_at;    /* -1 if the cores show it themselves */
     int memory_at;
     int memory_cells;
-    int power_at;
+    int power_at;   /* -1 if it is not shown */
     bool has_bytes; /* false: a percentage */
 };
+
+static bool is_of_application(const struct ntk_top_model *model,
+                              const struct ntk_runtime_sample *runtime, uint32_t device)
+{
+    uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
+    struct ntk_top_bytes used;
+    struct ntk_top_bytes capacity;
+
+    for (uint32_t c = 0; c < model->cores_per_device; c++) {
+        if (ntk_top_model_core_of(model, runtime, first + c)) {
+            return true;
+        }
+    }
+    ntk_top_model_hbm_device(model, device, &used, &capacity);
+    return used.present && used.value > 0;
+}
+
+/* Finds the devices of the selected application; all devices if they are unknown. */
+static struct shown shown_get(const struct ntk_top_model *model)
+{
+    const struct ntk_runtime_sample *runtime =
+        model->snapshot ? ntk_top_model_tab_runtime(model) : NULL;
+    struct shown shown = { 0 };
+
+    for (uint32_t d = 0; runtime && d < model->device_count; d++) {
+        if (is_of_application(model, runtime, d)) {
+            shown.devices[shown.count++] = d;
+        }
+    }
+    for (uint32_t d = 0; shown.count == 0 && d < model->device_count; d++) {
+        shown.devices[d] = d;
+    }
+    shown.count = shown.count > 0 ? shown.count : model->device_count;
+    return shown;
+}
+
+static bool shows_power(const struct ntk_top_model *model)
+{
+    return ntk_top_model_tab_get(model)->is_all;
+}
 
 static int group_cells_min(const struct ntk_top_model *model)
 {
     return LABEL_CELLS + (int)model->cores_per_device + MEAN_CELLS + SHARE_CELLS + POWER_CELLS;
 }
 
-static int groups_max(const struct ntk_top_model *model, int columns)
+static int groups_max(const struct ntk_top_model *model, uint32_t count, int columns)
 {
     int groups = (columns + GROUP_GAP) / (group_cells_min(model) + GROUP_GAP);
 
-    return groups < 1 ? 1 : groups > (int)model->device_count ? (int)model->device_count : groups;
+    return groups < 1 ? 1 : groups > (int)count ? (int)count : groups;
 }
 
-static int rows_of(const struct ntk_top_model *model, int groups)
+static int rows_of(uint32_t count, int groups)
 {
-    return ((int)model->device_count + groups - 1) / groups;
+    return ((int)count + groups - 1) / groups;
 }
 
 int ntk_top_view_overview_rows(const struct ntk_top_model *model, int rows, int columns)
 {
-    int most = groups_max(model, columns);
+    uint32_t count = shown_get(model).count;
+    int most = groups_max(model, count, columns);
     int room = rows - FIXED_ROWS - LIST_ROWS_MIN;
 
     if (rows < 1 + LIST_ROWS_MIN) {
         return 0;
     }
-    if (model->device_count == 0 || room < DEVICE_ROWS_MIN) {
-        return room < 0 || (model->device_count > 0 && room < rows_of(model, most)) ? 1
-               : model->device_count == 0                                           ? FIXED_ROWS
-                                          : FIXED_ROWS + rows_of(model, most);
+    if (count == 0 || room < DEVICE_ROWS_MIN) {
+        return room < 0 || (count > 0 && room < rows_of(count, most)) ? 1
+               : count == 0                                           ? FIXED_ROWS
+                            : FIXED_ROWS + rows_of(count, most);
     }
     for (int groups = 1; groups < most; groups++) {
-        if (FIXED_ROWS + rows_of(model, groups) + LIST_ROWS_GOOD <= rows) {
-            return FIXED_ROWS + rows_of(model, groups);
+        if (FIXED_ROWS + rows_of(count, groups) + LIST_ROWS_GOOD <= rows) {
+            return FIXED_ROWS + rows_of(count, groups);
         }
     }
-    return FIXED_ROWS + (rows_of(model, most) < room ? rows_of(model, most) : room);
+    return FIXED_ROWS + (rows_of(count, most) < room ? rows_of(count, most) : room);
 }
 
-static struct grid grid_make(const struct ntk_top_model *model, int columns, int rows)
+static struct grid grid_make(const struct ntk_top_model *model, uint32_t count, int columns,
+                             int rows)
 {
     struct grid grid = { .group_rows = rows, .mean_at = -1 };
     int cores = model->cores_per_device > 0 ? (int)model->cores_per_device : 1;
-    int most = groups_max(model, columns);
+    int most = groups_max(model, count, columns);
     int rest;
 
-    grid.group_count = ((int)model->device_count + rows - 1) / rows;
+    grid.group_count = ((int)count + rows - 1) / rows;
     grid.group_count = grid.group_count > most ? most : grid.group_count;
     grid.group_cells = (columns - (grid.group_count - 1) * GROUP_GAP) / grid.group_count;
     grid.has_bytes = grid.group_cells >= GROUP_CELLS_ROOMY;
     grid.memory_cells = grid.has_bytes ? BYTES_CELLS : SHARE_CELLS;
-    grid.power_at = grid.group_cells - POWER_CELLS;
-    grid.memory_at = grid.power_at - grid.memory_cells;
+    grid.power_at = shows_power(model) ? grid.group_cells - POWER_CELLS : -1;
+    grid.memory_at = (shows_power(model) ? grid.power_at : grid.group_cells) - grid.memory_cells;
     rest = grid.memory_at - LABEL_CELLS;
     grid.core_cells = rest / cores;
     if (grid.core_cells < NUMBER_CELLS_MIN) {
@@ -108,94 +157,6 @@ static struct grid grid_make(const struct ntk_top_model *model, int columns, int
                            : grid.memory_at - MEAN_CELLS;
     }
     return grid;
-}
-
-/* ---- the machine's line ---- */
-
-/* Draws a label and its value, if both fit. */
-static void put_part(struct ntk_screen *screen, int row, int *column, const char *label, int style,
-                     const char *value)
-{
-    int cells = ntk_screen_width(screen, label) + ntk_screen_width(screen, value);
-    int gap = *column > 0 ? 3 : 0;
-
-    if (*column + gap + cells > screen->columns) {
-        return;
-    }
-    *column += gap;
-    *column += ntk_screen_put(screen, row, *column, cells, NTK_STYLE_NORMAL, label);
-    *column += ntk_screen_put(screen, row, *column, cells, style, value);
-}
-
-static void put_health(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
-                       int *column)
-{
-    uint32_t count[NTK_HEALTH_VERDICT_COUNT] = { 0 };
-    uint32_t judged = 0;
-    char text[64];
-
-    for (size_t i = 0; model->snapshot && i < model->snapshot->device_count; i++) {
-        const struct ntk_device_sample *device = &model->snapshot->devices[i];
-
-        if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict < NTK_HEALTH_VERDICT_COUNT) {
-            judged++;
-            count[device->verdict]++;
-        }
-    }
-    if (count[NTK_HEALTH_UNHEALTHY] > 0) {
-        (void)snprintf(text, sizeof text, "%u of %u unhealthy", count[NTK_HEALTH_UNHEALTHY],
-                       model->device_count);
-        put_part(screen, row, column, "health ", NTK_STYLE_ERROR, text);
-    } else if (judged < model->device_count || count[NTK_HEALTH_UNKNOWN] > 0) {
-        (void)snprintf(text, sizeof text, "%u of %u unknown",
-                       model->device_count - count[NTK_HEALTH_HEALTHY], model->device_count);
-        put_part(screen, row, column, "health ", NTK_STYLE_DIM, text);
-    } else if (judged > 0) {
-        put_part(screen, row, column, "health ", NTK_STYLE_VALUE, "good");
-    }
-}
-
-static void put_memory(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
-                       int *column)
-{
-    struct ntk_top_hbm_sum sum;
-    char used[NTK_TOP_FORMAT_BYTES];
-    char capacity[NTK_TOP_FORMAT_BYTES];
-    char text[2 * NTK_TOP_FORMAT_BYTES + 4];
-
-    ntk_top_model_hbm_sum(model, &sum);
-    ntk_top_format_bytes(used, sum.used);
-    ntk_top_format_bytes(capacity, sum.capacity);
-    (void)snprintf(text, sizeof text, "%s%s%s", used, sum.capacity.present ? " of " : "",
-                   sum.capacity.present ? capacity : "");
-    put_part(screen, row, column, ntk_top_view_label(screen, "HBM "), NTK_STYLE_VALUE, text);
-}
-
-static void draw_machine(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
-{
-    const struct ntk_top_vcpu *cpu = &model->system_vcpu;
-    struct ntk_top_number all = { cpu->user_percent.value + cpu->system_percent.value,
-                                  cpu->user_percent.present && cpu->system_percent.present, false };
-    size_t count = model->snapshot ? model->snapshot->runtime_count : 0;
-    char text[NTK_TOP_FORMAT_BYTES];
-    int column = 0;
-
-    ntk_top_format_percent_short(text, 6, model->busy_percent_mean);
-    put_part(screen, row, &column, "busy ", NTK_STYLE_VALUE, text + strspn(text, " "));
-    put_memory(model, screen, row, &column);
-    put_health(model, screen, row, &column);
-    ntk_top_format_percent_short(text, 6, all);
-    put_part(screen, row, &column, "CPU ", NTK_STYLE_VALUE, text + strspn(text, " "));
-    (void)snprintf(text, sizeof text, "%zu", count);
-    put_part(screen, row, &column, "processes ", NTK_STYLE_VALUE, text);
-    if (model->teraflops_total.present) {
-        ntk_top_format_teraflops(text, model->teraflops_total);
-        put_part(screen, row, &column, "", NTK_STYLE_VALUE, text + strspn(text, " "));
-    }
-    if (model->memory.host_total.present) {
-        put_part(screen, row, &column, "host memory ", NTK_STYLE_VALUE,
-                 ntk_top_format_bytes(text, model->memory.host_total));
-    }
 }
 
 /* ---- devices ---- */
@@ -218,8 +179,10 @@ static void draw_titles(const struct ntk_top_model *model, struct ntk_screen *sc
         }
         ntk_screen_put_right(screen, row, left + grid->memory_at, grid->memory_cells,
                              NTK_STYLE_HEADING, ntk_top_view_label(screen, "HBM"));
-        ntk_screen_put_right(screen, row, left + grid->power_at, POWER_CELLS, NTK_STYLE_HEADING,
-                             "POWER");
+        if (grid->power_at >= 0) {
+            ntk_screen_put_right(screen, row, left + grid->power_at, POWER_CELLS, NTK_STYLE_HEADING,
+                                 "POWER");
+        }
     }
 }
 
@@ -339,7 +302,9 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
                              text);
     }
     draw_memory(model, screen, row, left + grid->memory_at, grid, device);
-    draw_power(model, screen, row, left + grid->power_at, device);
+    if (grid->power_at >= 0) {
+        draw_power(model, screen, row, left + grid->power_at, device);
+    }
     ntk_screen_spot_add(screen, row, left + grid->memory_at, grid->memory_cells,
                         NTK_TOP_ACTION_VIEW, NTK_TOP_VIEW_HBM);
 }
@@ -348,31 +313,31 @@ void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_sc
                                 int row, int rows)
 {
     const struct ntk_runtime_sample *selected = ntk_top_model_selected(model);
-    int device_count = (int)model->device_count;
+    const struct shown shown = shown_get(model);
     struct grid grid;
-    int shown;
+    int drawn;
 
-    draw_machine(model, screen, row);
+    ntk_top_view_overview_line(model, screen, row);
     if (rows < FIXED_ROWS) {
         return;
     }
-    if (device_count == 0) {
+    if (shown.count == 0) {
         ntk_screen_put(screen, row + 1, 0, screen->columns, NTK_STYLE_DIM,
                        ntk_top_view_no_device(model));
         return;
     }
-    grid = grid_make(model, screen->columns, rows - FIXED_ROWS);
+    grid = grid_make(model, shown.count, screen->columns, rows - FIXED_ROWS);
     draw_titles(model, screen, row + 1, &grid);
-    shown = grid.group_count * grid.group_rows;
-    shown = shown < device_count ? shown - 1 : device_count;
-    for (int i = 0; i < shown; i++) {
+    drawn = grid.group_count * grid.group_rows;
+    drawn = drawn < (int)shown.count ? drawn - 1 : (int)shown.count;
+    for (int i = 0; i < drawn; i++) {
         draw_device(model, screen, row + FIXED_ROWS + i % grid.group_rows,
-                    i / grid.group_rows * (grid.group_cells + GROUP_GAP), &grid, (uint32_t)i,
+                    i / grid.group_rows * (grid.group_cells + GROUP_GAP), &grid, shown.devices[i],
                     selected);
     }
-    if (shown < device_count) {
+    if (drawn < (int)shown.count) {
         ntk_screen_format(screen, row + FIXED_ROWS + grid.group_rows - 1,
                           (grid.group_count - 1) * (grid.group_cells + GROUP_GAP), grid.group_cells,
-                          NTK_STYLE_DIM, "and %d more devices (t)", device_count - shown);
+                          NTK_STYLE_DIM, "and %d more devices (t)", (int)shown.count - drawn);
     }
 }

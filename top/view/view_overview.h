@@ -15,5 +15,8 @@
 int ntk_top_view_overview_rows(const struct ntk_top_model *model, int rows, int columns);
 void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_screen *screen,
                                 int row, int rows);
+/* Draws its first line. */
+void ntk_top_view_overview_line(const struct ntk_top_model *model, struct ntk_screen *screen,
+                                int row);
 
 #endif

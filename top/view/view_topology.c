@@ -213,13 +213,19 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
                          enum ntk_topology shape)
 {
     int column = screen->columns - NTK_STYLE_HEAT_LEVELS * 2 - 6;
-    char text[128];
+    const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
+    bool is_busy = model->heat == NTK_TOP_HEAT_BUSY;
+    char of[64] = "of each device";
+    char text[192];
 
+    if (!tab->is_all && is_busy) {
+        (void)snprintf(of, sizeof of, "of %.20s on each device", tab->tag);
+    } else if (!tab->is_all && model->heat == NTK_TOP_HEAT_HBM) {
+        (void)snprintf(of, sizeof of, "of each device by all applications");
+    }
     (void)snprintf(
-        text, sizeof text, " %s%s of each device%s",
-        ntk_top_view_label(screen, heat_names[model->heat]),
-        model->heat == NTK_TOP_HEAT_BUSY && ntk_top_view_has_software(model) ? " (host time)" : "",
-        shape_names[shape]);
+        text, sizeof text, " %s%s %s%s", ntk_top_view_label(screen, heat_names[model->heat]),
+        is_busy && ntk_top_view_has_software(model) ? " (host time)" : "", of, shape_names[shape]);
     ntk_top_view_heading(screen, row, text);
     if (column < ntk_screen_width(screen, text) + 4 || !screen->has_colour) {
         return;

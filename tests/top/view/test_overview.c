@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The overview as whole screens, and the contents of its head. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "tests/top/view/views_fixture.h"
+#include "top/model/model_hbm.h"
 #include "top/model/model_processes.h"
 #include "top/view/view.h"
 #include "top/view/view_overview.h"
@@ -120,6 +122,87 @@ static void the_cores_of_the_selected_process_are_marked(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Returns the position after a text; the text must be in the row. */
+static const char *after(const char *row, const char *text)
+{
+    const char *at = strstr(row, text);
+
+    if (!at) {
+        fail_msg("no '%s' in: %s", text, row);
+    }
+    return at + strlen(text);
+}
+
+/* Checks the first line of the tab; returns the number of rows of devices. */
+static unsigned check_application(struct ntk_top_model *model, int rows, int columns, double busy)
+{
+    char owner[64];
+    unsigned devices = 0;
+    bool is_found = false;
+
+    (void)snprintf(owner, sizeof owner, "%s: busy ", ntk_top_model_tab_get(model)->tag);
+    for (int row = 0; row < rows; row++) {
+        char *text = scene_row(model, rows, columns, row);
+
+        assert_null(strstr(text, "POWER"));
+        devices += text[0] == 'N' && text[1] == 'D' && text[2] >= '0' && text[2] <= '9';
+        if (strncmp(text, owner, strlen(owner)) == 0) {
+            const char *machine = after(text, "machine: health ");
+
+            is_found = true;
+            assert_true(fabs(strtod(text + strlen(owner), NULL) - busy) < 0.051);
+            assert_true(after(text, "HBM ") < machine && after(text, "CPU ") < machine);
+            assert_true(columns < 120 || after(text, "TF ") < machine);
+            assert_null(strstr(text, " of 512")); /* the capacity is the machine's */
+        }
+        free(text);
+    }
+    assert_true(is_found);
+    return devices;
+}
+
+/* Method: three applications with three cores each on devices of eight: the first two on one
+ * device, the third on two. */
+static void figures_of_one_application_come_before_those_of_the_machine(void **state)
+{
+    static const unsigned devices[] = { 1, 1, 2 };
+    struct scene scene = scene_trn2_lnc1;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.runtime_count = 3;
+    scene.cores_per_runtime = 3;
+    model = open_view(&scene, NTK_TOP_VIEW_OVERVIEW);
+    for (int i = 0; i < 3; i++) {
+        struct ntk_top_hbm_sum memory;
+
+        ntk_top_model_act(model, NTK_TOP_ACTION_TAB, i + 2);
+        const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_OVERVIEW];
+        const struct ntk_top_row *row = ntk_top_table_row_get(table, 0);
+        double busy = ntk_top_table_cell_get(table, row, NTK_TOP_PROCESSES_BUSY)->value;
+        double used = ntk_top_table_cell_get(table, row, NTK_TOP_PROCESSES_HBM)->value;
+
+        assert_int_equal(check_application(model, 24, 80, busy), devices[i]);
+        assert_int_equal(check_application(model, 40, 120, busy), devices[i]);
+        ntk_top_model_hbm_sum(model, &memory);
+        assert_int_equal(memory.device_count, devices[i]);
+        assert_true((double)memory.used.value == used);
+        if (devices[i] == 1) {
+            assert_true(fabs(ntk_top_model_device_busy(model, 0).value - busy) < 1e-9);
+        }
+    }
+    golden(model, 120, 40, "application");
+    golden(model, 80, 24, "application");
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 1);
+    for (int row = 0; row < 24; row++) { /* again all: nothing is marked */
+        char *text = scene_row(model, 24, 80, row);
+
+        assert_null(strstr(text, "machine:"));
+        free(text);
+    }
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +210,7 @@ int main(void)
         cmocka_unit_test(faulty_devices_are_marked),
         cmocka_unit_test(omitted_devices_and_processes_are_counted),
         cmocka_unit_test(the_cores_of_the_selected_process_are_marked),
+        cmocka_unit_test(figures_of_one_application_come_before_those_of_the_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The log of events and the view of errors, over many snapshots. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "tests/top/view/views_fixture.h"
@@ -232,6 +234,54 @@ static void repeated_events_share_a_row_until_expanded(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Returns the number of listed cores; those of other applications than the tab's are none. */
+static size_t count_cores(const struct ntk_top_model *model)
+{
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
+    size_t count = 0;
+
+    for (size_t i = 0; i < table->order.count; i++) {
+        const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+        const char *where = ntk_top_table_cell_get(table, row, NTK_TOP_ERRORS_WHERE)->text;
+        unsigned device;
+        unsigned core;
+
+        if (sscanf(where, "ND%u NC%u", &device, &core) == 2) {
+            uint32_t logical = device * model->cores_per_device + core;
+            assert_true(!runtime || ntk_top_model_core_of(model, runtime, logical));
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Method: three applications, two of them with a dead core. */
+static void errors_of_one_application_include_only_its_own_cores(void **state)
+{
+    struct ntk_top_model *model = NULL;
+    size_t sum = 0;
+
+    (void)state;
+    assert_int_equal(ntk_top_model_create(ntk_top_views, &model, NULL), 0);
+    assert_int_equal(ntk_top_model_update(model, test_mixed_snapshot(), NULL), 0);
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_ERRORS);
+    size_t all = count_cores(model);
+    assert_true(all > 0);
+    for (int tab = 2; tab <= 1 + MIXED_COUNT; tab++) {
+        ntk_top_model_act(model, NTK_TOP_ACTION_TAB, tab);
+        assert_int_equal(model->tab_index, tab - 1);
+        sum += count_cores(model);
+        for (int row = 0; row < 24; row++) {
+            char *text = scene_row(model, 24, 100, row);
+            assert_null(strstr(text, "ECC uncorrected:"));
+            free(text);
+        }
+    }
+    assert_int_equal(sum, all);
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +291,7 @@ int main(void)
         cmocka_unit_test(unknown_ecc_totals_of_a_recording_are_absent_rather_than_zero),
         cmocka_unit_test(the_number_of_listed_errors_is_limited),
         cmocka_unit_test(repeated_events_share_a_row_until_expanded),
+        cmocka_unit_test(errors_of_one_application_include_only_its_own_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
