@@ -25,6 +25,19 @@ struct ntk_device_errors {
     struct ntk_ntff_record first;
 };
 
+/* One record in the shown part of the execution. */
+struct ntk_device_error {
+    size_t core;          /* index in the trace */
+    const uint8_t *bytes; /* the record as stored */
+    bool is_known;        /* of this project's core: the members below are set */
+    struct ntk_ntff_record record;
+    int64_t since_ps; /* since time 0 of the trace */
+};
+/* Calls for each record, core by core, until a call returns a value other than 0, which it
+ * returns. */
+typedef int ntk_device_error_call(const struct ntk_device_error *error, void *ctx);
+int ntk_device_errors_each(const struct ntk_trace *trace, ntk_device_error_call *call, void *ctx);
+
 void ntk_analysis_device_errors(const struct ntk_trace *trace,
                                 struct ntk_device_errors *out_errors);
 
