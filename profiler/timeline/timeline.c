@@ -179,8 +179,7 @@ static int what_of_source(struct ntk_timeline_build *build, uint8_t source, uint
 {
     char text[64];
 
-    (void)snprintf(text, sizeof text, "by %s",
-                   source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source));
+    (void)snprintf(text, sizeof text, "by %s", ntk_ntff_source_title(source));
     return ntk_timeline_what_of(build, &build->sources[source], text, "semaphore", out_what);
 }
 

@@ -309,8 +309,7 @@ static void put_event(const struct ntk_timeline_track *track,
     put_row(json, "Number", "number", from->number);
     put_row(json, "Value", "number", from->value);
     put_text_row(json, "How", mode_name(from->mode));
-    put_text_row(json, "By",
-                 from->source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(from->source));
+    put_text_row(json, "By", ntk_ntff_source_title(from->source));
 }
 
 static void put_text_row_if(struct ntk_json *json, const char *name, const char *text)

@@ -62,7 +62,7 @@ static void causes_text(const struct ntk_program *program, const struct ntk_bubb
         ntk_cell_us(&table, cause->gaps_ps / (int64_t)cause->count);
         ntk_cell_us(&table, longest->end_ps - longest->start_ps);
         ntk_cell_u64(&table, program->trace->cores[longest->core].ntff->core);
-        ntk_text_table_text(&table, ntk_engine_shown(longest->engine));
+        ntk_text_table_text(&table, ntk_ntff_source_title(longest->engine));
         ntk_cell_us(&table, longest->start_ps);
         ntk_text_table_text(&table, cause_text(cause, text, sizeof text));
     }
@@ -106,7 +106,7 @@ static void gap_cells(const struct ntk_program *program, const struct ntk_bubble
     char text[CAUSE_BYTES];
 
     ntk_cell_u64(table, program->trace->cores[bubble->core].ntff->core);
-    ntk_text_table_text(table, ntk_engine_shown(bubble->engine));
+    ntk_text_table_text(table, ntk_ntff_source_title(bubble->engine));
     ntk_cell_us(table, bubble->start_ps);
     ntk_cell_us(table, bubble->end_ps - bubble->start_ps);
     ntk_cell_us(table, bubble->cause_ps);

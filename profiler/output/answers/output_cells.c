@@ -48,9 +48,20 @@ void ntk_cell_u64(struct ntk_text_table *table, uint64_t value)
     ntk_text_table_format(table, "%llu", (unsigned long long)value);
 }
 
-const char *ntk_engine_shown(unsigned engine)
+void ntk_cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool is_known)
 {
-    return engine == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(engine);
+    if (is_known) {
+        ntk_cell_u64(table, value);
+    } else {
+        ntk_text_table_text(table, "-");
+    }
+}
+
+void ntk_cell_dashes(struct ntk_text_table *table, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ntk_text_table_text(table, "-");
+    }
 }
 
 const char *ntk_queue_shown(const char *name, char *buf, size_t buf_bytes)

@@ -25,8 +25,9 @@ void ntk_cell_bytes_or_dash(struct ntk_text_table *table, uint64_t bytes_count);
 /* Writes a count such as "1.23G". */
 void ntk_cell_count(struct ntk_text_table *table, double count);
 void ntk_cell_u64(struct ntk_text_table *table, uint64_t value);
-/* Returns a name such as "Tensor"; "DMA" for NTK_NTFF_ENGINE_AXI. */
-const char *ntk_engine_shown(unsigned engine);
+void ntk_cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool is_known);
+/* Writes "-" in several cells. */
+void ntk_cell_dashes(struct ntk_text_table *table, unsigned count);
 /* Returns a name such as "qSyncIO0"; "-" for NULL. Returns buf. */
 const char *ntk_queue_shown(const char *name, char *buf, size_t buf_bytes);
 /* Writes "... and 12 more" if not all rows are shown. */

@@ -29,7 +29,7 @@ static void operation_name(const struct ntk_program *program, const struct ntk_c
     char opcode[16];
 
     (void)program;
-    snprintf(buf, buf_bytes, "%s %s", ntk_engine_shown(row->engine),
+    snprintf(buf, buf_bytes, "%s %s", ntk_ntff_source_title(row->engine),
              ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode));
 }
 
@@ -47,7 +47,7 @@ static void instruction_name(const struct ntk_program *program, const struct ntk
 
     (void)ntk_label_line(fact_of(program, row), line, sizeof line);
     snprintf(buf, buf_bytes, "NC %u %s pc %u %s%s%s", program->trace->cores[row->core].ntff->core,
-             ntk_engine_shown(row->engine), row->slot,
+             ntk_ntff_source_title(row->engine), row->slot,
              ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode), line[0] ? " " : "", line);
 }
 

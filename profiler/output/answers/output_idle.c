@@ -25,7 +25,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
     switch (row->reason) {
     case NTK_IDLE_ENGINE:
         snprintf(buf, buf_bytes, "%s %u, changed by %s %s%s", what, row->number,
-                 ntk_engine_shown(row->source), opcode, of_core);
+                 ntk_ntff_source_title(row->source), opcode, of_core);
         break;
     case NTK_IDLE_DMA:
         if (row->is_foreign) {
@@ -85,7 +85,7 @@ static void chains_text(const struct ntk_program *program, const struct ntk_idle
                 ntk_chain_link_name(&chain->links[chain->link_count - 1], root, sizeof root);
             }
             ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
-            ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+            ntk_text_table_text(&table, ntk_ntff_source_title(engine->engine));
             ntk_cell_us(&table, chain->idle_ps);
             ntk_cell_share(&table, (double)chain->idle_ps, (double)idle->total_ps);
             ntk_cell_u64(&table, chain->count);
@@ -118,12 +118,10 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
     for (size_t i = 0; i < idle->engine_count; i++) {
         const struct ntk_idle_engine *engine = &idle->engines[i];
         ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
-        ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+        ntk_text_table_text(&table, ntk_ntff_source_title(engine->engine));
         /* Without records in a truncated file, the engine is unknown, not idle. */
         if (program->trace->cores[engine->core].is_cut.instructions && !engine->instruction_count) {
-            ntk_text_table_text(&table, "-");
-            ntk_text_table_text(&table, "-");
-            ntk_text_table_text(&table, "-");
+            ntk_cell_dashes(&table, 3);
         } else {
             ntk_cell_u64(&table, engine->instruction_count);
             ntk_cell_us(&table, engine->busy_ps);
@@ -145,7 +143,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
             char text[REASON_BYTES];
             reason_text(row, text, sizeof text);
             ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
-            ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+            ntk_text_table_text(&table, ntk_ntff_source_title(engine->engine));
             ntk_cell_us(&table, row->idle_ps);
             ntk_cell_share(&table, (double)row->idle_ps, (double)idle->total_ps);
             ntk_cell_u64(&table, row->count);

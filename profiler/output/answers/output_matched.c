@@ -17,9 +17,7 @@ static const struct ntk_work_unit *unit_at(const struct ntk_work_units *units, u
 static void unit_cells(struct ntk_text_table *table, const struct ntk_work_unit *unit, double ratio)
 {
     if (!unit) {
-        ntk_text_table_text(table, "-");
-        ntk_text_table_text(table, "-");
-        ntk_text_table_text(table, "-");
+        ntk_cell_dashes(table, 3);
         return;
     }
     ntk_text_table_text(table, unit->name);

@@ -21,7 +21,7 @@ static void opcode_text(const struct ntk_path_share *share, char *buf, size_t bu
     char opcode[16];
     char core[OF_CORE_BYTES];
 
-    snprintf(buf, buf_bytes, "%s %s%s", ntk_engine_shown(share->engine),
+    snprintf(buf, buf_bytes, "%s %s%s", ntk_ntff_source_title(share->engine),
              ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode), of_core(share, core));
 }
 
@@ -30,7 +30,7 @@ static void instruction_text(const struct ntk_path_share *share, char *buf, size
     char opcode[16];
     char core[OF_CORE_BYTES];
 
-    snprintf(buf, buf_bytes, "%s pc %u %s%s", ntk_engine_shown(share->engine), share->slot,
+    snprintf(buf, buf_bytes, "%s pc %u %s%s", ntk_ntff_source_title(share->engine), share->slot,
              ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode), of_core(share, core));
 }
 
@@ -91,8 +91,7 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                 ntk_cell_us(&table, of->shares[i].issue_ps);
                 ntk_cell_us(&table, of->shares[i].drain_ps);
             } else if (has_phases) {
-                ntk_text_table_text(&table, "-");
-                ntk_text_table_text(&table, "-");
+                ntk_cell_dashes(&table, 2);
             }
         }
         ntk_text_table_put(&table, out);

@@ -74,11 +74,6 @@ static void put_dma(struct ntk_buf *out, const struct ntk_ntff_record *record, u
     ntk_buf_add_char(out, '\n');
 }
 
-const char *ntk_output_source_title(unsigned source)
-{
-    return source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source);
-}
-
 static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record, unsigned core)
 {
     switch (record->kind) {
@@ -89,11 +84,10 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
         put_slot(out, record, "END");
         break;
     case NTK_NTFF_RECORD_EVENT:
-        ntk_buf_add_format(out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE",
-                           ntk_output_source_title(record->engine),
-                           record->is_semaphore ? "semaphore" : "event", record->number,
-                           ntk_ntff_mode_name(record->mode), record->value,
-                           record->has_bit30 ? " (bit 30)" : "");
+        ntk_buf_add_format(
+            out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE", ntk_ntff_source_title(record->engine),
+            record->is_semaphore ? "semaphore" : "event", record->number,
+            ntk_ntff_mode_name(record->mode), record->value, record->has_bit30 ? " (bit 30)" : "");
         break;
     case NTK_NTFF_RECORD_DMA_START:
         put_dma(out, record, core, "M2S_SOP");
@@ -109,7 +103,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
                            record->throttle_k, record->throttle_n);
         break;
     case NTK_NTFF_RECORD_ERROR:
-        ntk_buf_add_format(out, "%-14s  %-7s  %s", "ERROR", ntk_output_source_title(record->engine),
+        ntk_buf_add_format(out, "%-14s  %-7s  %s", "ERROR", ntk_ntff_source_title(record->engine),
                            ntk_ntff_error_name(record->error));
         if (record->slot != NTK_NTFF_SLOT_OUTSIDE) {
             ntk_buf_add_format(out, ", pc %u", record->slot);

@@ -21,9 +21,6 @@
 
 #define NTK_OUTPUT_RECORD_BYTES ((size_t)16)
 
-/* Returns the maker of a change or error: an engine, or DMA. */
-const char *ntk_output_source_title(unsigned source);
-
 /* Memory does not grow with the capture. Returns 0 or the error of the sink. */
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink);
 int ntk_output_records(const struct ntk_ntff *ntff, unsigned what, struct ntk_sink *sink);

@@ -28,15 +28,6 @@ static uint64_t core_execution_ps(const struct ntk_trace *trace, const struct nt
                                     : (trace->has_total ? (uint64_t)trace->total_ps : 0);
 }
 
-static void cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool is_known)
-{
-    if (is_known) {
-        ntk_cell_u64(table, value);
-    } else {
-        ntk_text_table_text(table, "-");
-    }
-}
-
 static void add_cores(const struct ntk_trace *trace, const struct ntk_executions *executions,
                       struct ntk_buf *out)
 {
@@ -51,18 +42,18 @@ static void add_cores(const struct ntk_trace *trace, const struct ntk_executions
         const struct ntk_trace_core *core = &trace->cores[c];
         uint64_t ps = core_execution_ps(trace, core);
         ntk_cell_u64(&table, c);
-        cell_u64_or_dash(&table, ps / 1000, ps > 0);
+        ntk_cell_u64_or_dash(&table, ps / 1000, ps > 0);
         ntk_text_table_format(&table, "NC %u", core->ntff->core);
         ntk_text_table_format(&table, "%.60s", core->ntff->name);
         ntk_cell_u64(&table, core->instruction_count);
-        cell_u64_or_dash(&table, ps, ps > 0);
+        ntk_cell_u64_or_dash(&table, ps, ps > 0);
         ntk_cell_u64(&table, core->event_count);
         ntk_cell_u64(&table, core->packet_count);
         ntk_cell_u64(&table, core->throttle_count);
         ntk_cell_u64(&table, core->outside_window);
         ntk_cell_u64(&table, core->outside_code + core->unpaired + core->unknown);
         ntk_cell_u64(&table, core->ntff->queue_count);
-        cell_u64_or_dash(&table, executions[c].count, executions[c].count > 0);
+        ntk_cell_u64_or_dash(&table, executions[c].count, executions[c].count > 0);
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
@@ -239,7 +230,7 @@ static void add_error_json(const struct ntk_ntff_section *section, uint64_t inde
     ntk_json_key_u64(json, "NodeId", node);
     if (record->kind == NTK_NTFF_RECORD_ERROR) {
         ntk_json_key_i64(json, "TimePs", record->time_ps);
-        ntk_json_key_text(json, "Source", ntk_output_source_title(record->engine));
+        ntk_json_key_text(json, "Source", ntk_ntff_source_title(record->engine));
         ntk_json_key_text(json, "Error", ntk_ntff_error_name(record->error));
         if (record->slot != NTK_NTFF_SLOT_OUTSIDE) {
             ntk_json_key_u64(json, "Pc", record->slot);

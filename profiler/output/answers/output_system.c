@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/output/answers/output_cells.h"
 #include "profiler/output/tables/rows_split.h"
 #include "profiler/output/tables/rows_system.h"
 #include "profiler/output/tables/tables.h"
@@ -120,16 +121,6 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     }
 }
 
-/* Events of a core have no thread, and a thread that has ended may be unknown. */
-static void thread_cell(struct ntk_text_table *table, uint32_t thread_id)
-{
-    if (thread_id > 0) {
-        ntk_text_table_format(table, "%" PRIu32, thread_id);
-    } else {
-        ntk_text_table_text(table, "-");
-    }
-}
-
 static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *out)
 {
     static const char *const heads[] = { "THREAD",     "EVENT",     "SOURCE",   "COUNT",
@@ -141,7 +132,8 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
         const struct ntk_system_thread_row *row = &tables->thread_rows[i];
         uint64_t whole = row->count - row->partial_count;
 
-        thread_cell(&table, row->thread_id);
+        /* Events of a core have no thread, and a thread that has ended may be unknown. */
+        ntk_cell_u64_or_dash(&table, row->thread_id, row->thread_id > 0);
         ntk_text_table_text(&table, row->type);
         ntk_text_table_text(&table, row->is_hardware ? "neuron_hw" : "neuron_rt");
         ntk_text_table_format(&table, "%" PRIu64, row->count);
@@ -198,7 +190,7 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
         ntk_text_table_text(&table, execution->model);
         ntk_text_table_format(&table, "%" PRIu32, execution->nc);
-        thread_cell(&table, execution->thread_id);
+        ntk_cell_u64_or_dash(&table, execution->thread_id, execution->thread_id > 0);
         ntk_text_table_us(&table, ntk_system_trace_after_ns(view->trace, execution->start_ns),
                           execution->start_ns >= view->trace->zero_ns);
         ntk_text_table_us(&table, execution->host_ns, is_whole);
@@ -224,15 +216,6 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
     if (tables->execution_count > count_max) {
         ntk_buf_add_format(out, "(%zu more executions: --output-format summary-json has all)\n",
                            tables->execution_count - count_max);
-    }
-}
-
-static void count_cell(struct ntk_text_table *table, uint64_t count, bool is_known)
-{
-    if (is_known) {
-        ntk_text_table_format(table, "%" PRIu64, count);
-    } else {
-        ntk_text_table_text(table, "-");
     }
 }
 
@@ -270,8 +253,8 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
             ntk_text_table_text(&table, capture->is_session ? "all" : "-");
         }
         ntk_text_table_us(&table, capture->total_ns, capture->has_total);
-        count_cell(&table, capture->instruction_count, capture->has_instructions);
-        count_cell(&table, capture->packet_count, capture->has_packets);
+        ntk_cell_u64_or_dash(&table, capture->instruction_count, capture->has_instructions);
+        ntk_cell_u64_or_dash(&table, capture->packet_count, capture->has_packets);
     }
     ntk_buf_add_char(out, '\n');
     ntk_text_table_put(&table, out);

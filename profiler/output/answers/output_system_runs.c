@@ -11,13 +11,6 @@
 #include "profiler/output/tables/rows_split.h"
 #include "shared/base/units.h"
 
-static void dash_cells(struct ntk_text_table *table, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        ntk_text_table_text(table, "-");
-    }
-}
-
 /* ---- host gaps ---- */
 
 static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_host_gaps *gaps,
@@ -36,7 +29,7 @@ static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_hos
             ntk_cell_host_us(table, core->longest_ns);
             ntk_cell_host_at(table, trace, core->longest_at_ns);
         } else {
-            dash_cells(table, 3);
+            ntk_cell_dashes(table, 3);
         }
         for (unsigned i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
             ntk_cell_share(table, (double)core->cause_ns[i], (double)core->gap_ns);
@@ -236,12 +229,12 @@ static void part_cells(struct ntk_text_table *table, bool is_known, bool has_tim
         ntk_cell_u64(table, count);
         ntk_cell_bytes(table, bytes);
     } else {
-        dash_cells(table, 2);
+        ntk_cell_dashes(table, 2);
     }
     if (has_time) {
         ntk_cell_host_us(table, ns);
     } else {
-        dash_cells(table, 1);
+        ntk_cell_dashes(table, 1);
     }
 }
 
@@ -291,7 +284,7 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
         if (split->has_allocs || split->has_copies) {
             ntk_cell_host_us(&table, load->rest_ns);
         } else {
-            dash_cells(&table, 1);
+            ntk_cell_dashes(&table, 1);
         }
     }
     if (split->count > 0) {

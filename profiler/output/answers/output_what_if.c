@@ -86,7 +86,7 @@ static const char *item_name(const struct ntk_program *program, const struct ntk
         snprintf(buf, buf_bytes, "DMA queue %s", ntk_queue_shown(item->queue, queue, sizeof queue));
         return buf;
     }
-    snprintf(buf, buf_bytes, "%s%s pc %u %s%s%.*s", ntk_engine_shown(one->engine),
+    snprintf(buf, buf_bytes, "%s%s pc %u %s%s%.*s", ntk_ntff_source_title(one->engine),
              item->on == NTK_WHAT_IF_ON_DMA ? " transfer," : "", one->slot,
              ntk_ntff_opcode_name(one->opcode, opcode, sizeof opcode), file ? " " : "",
              (int)(file ? NTK_WHAT_IF_NAME_BYTES : 0), file ? file : "");

@@ -107,6 +107,8 @@ const char *ntk_ntff_error_name(unsigned kind);
  * form for titles: "Tensor". */
 const char *ntk_ntff_engine_name(unsigned engine);
 const char *ntk_ntff_engine_title(unsigned engine);
+/* The maker of a change or error: the title of an engine, or "DMA". */
+const char *ntk_ntff_source_title(unsigned source);
 /* Such as "MATMUL"; bytes without a name are printed as "OP_0x7f" into buf (at least 8 bytes). */
 const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes);
 /* The displayed name of a memory usage type; NULL if the number is not in the table. */

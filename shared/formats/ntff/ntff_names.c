@@ -26,6 +26,11 @@ const char *ntk_ntff_engine_title(unsigned engine)
     return engine < NTK_NTFF_ENGINE_COUNT ? engine_titles[engine] : "?";
 }
 
+const char *ntk_ntff_source_title(unsigned source)
+{
+    return source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source);
+}
+
 const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes)
 {
     switch (opcode) {
