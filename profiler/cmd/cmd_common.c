@@ -404,17 +404,11 @@ int ntk_profile_can_put(const char *path, struct ntk_err *err)
 {
     struct ntk_fs_replace replace;
     struct stat status;
-    bool is_there = path && stat(path, &status) == 0;
 
-    if (!path || strcmp(path, "-") == 0) {
+    /* The reader of a pipe would see its end. */
+    if (!path || strcmp(path, "-") == 0 ||
+        (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
         return 0;
-    }
-    if (is_there && S_ISDIR(status.st_mode)) {
-        return ntk_err_set(err, -EISDIR, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
-                           strerror(EISDIR));
-    }
-    if (is_there && !S_ISREG(status.st_mode)) {
-        return 0; /* the reader of a pipe would see its end */
     }
     int ret = ntk_fs_replace_begin(&replace, path, err);
     if (ret == 0) {

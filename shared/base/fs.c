@@ -375,10 +375,15 @@ static int begin_in_place(struct ntk_fs_replace *replace, const char *path, stru
 int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
 {
     struct stat status;
+    bool is_there = stat(path, &status) == 0;
 
-    *replace = (struct ntk_fs_replace){ .path = strdup(path) };
-    if (replace->path && stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-        !S_ISDIR(status.st_mode)) {
+    *replace = (struct ntk_fs_replace){ 0 };
+    if (is_there && S_ISDIR(status.st_mode)) {
+        return ntk_err_set(err, -EISDIR, NO_OFFSET, "cannot write '%s': %s", path,
+                           strerror(EISDIR));
+    }
+    replace->path = strdup(path);
+    if (replace->path && is_there && !S_ISREG(status.st_mode)) {
         return begin_in_place(replace, path, err);
     }
     if (!replace->path || asprintf(&replace->temporary_path, "%s.tmp-XXXXXX", path) < 0) {

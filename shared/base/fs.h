@@ -85,6 +85,7 @@ struct ntk_fs_replace {
     char *temporary_path;
 };
 
+/* -EISDIR: the path is a folder. */
 int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err);
 /* Flushes, checks every write, and renames. After a failure, removes the temporary file. */
 int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err);
