@@ -57,13 +57,21 @@ bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measu
            (ntk_measure_is_always(kind) && !ntk_measures_find(measures, kind, name));
 }
 
-int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
-                     double value)
+static struct ntk_measure *find(struct ntk_measures *measures, enum ntk_measure_kind kind,
+                                const char *name)
 {
     uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
 
-    if (index) {
-        ((struct ntk_measure *)ntk_vec_at(&measures->items, index - 1))->value += value;
+    return index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+}
+
+int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+                     double value)
+{
+    struct ntk_measure *before = find(measures, kind, name);
+
+    if (before) {
+        before->value += value;
         return 0;
     }
     if (!measures->items.item_bytes) {
@@ -77,11 +85,21 @@ int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, 
     return ntk_map_put(&measures->indices[kind], name, (void *)(uintptr_t)measures->items.count);
 }
 
+int ntk_measures_add_peak(struct ntk_measures *measures, enum ntk_measure_kind kind,
+                          const char *name, double value)
+{
+    int ret = ntk_measures_add(measures, kind, name, value);
+
+    if (ret == 0) {
+        find(measures, kind, name)->is_peak = true;
+    }
+    return ret;
+}
+
 int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                       const char *shown)
 {
-    uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
-    struct ntk_measure *measure = index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+    struct ntk_measure *measure = find(measures, kind, name);
 
     if (!measure || measure->shown || strcmp(name, shown) == 0) {
         return 0;
@@ -164,7 +182,7 @@ static int add_peaks(struct ntk_measures *measures, const struct ntk_program *pr
             most =
                 use->space == s && (double)use->peak_bytes > most ? (double)use->peak_bytes : most;
         }
-        ret = ntk_measures_add(measures, NTK_MEASURE_MEMORY, names[s], most);
+        ret = ntk_measures_add_peak(measures, NTK_MEASURE_MEMORY, names[s], most);
     }
     ntk_chip_memory_fini(&chip);
     return ret;
@@ -248,11 +266,11 @@ static unsigned unknown_kinds(const struct ntk_program *program,
 }
 
 /* Returns true if the measure of a capture is the sum over its executions. Regions have a median,
- * and peaks and shares cover all executions. */
+ * and shares cover all executions. */
 static bool adds_up(const struct ntk_measure *measure)
 {
     return measure->kind != NTK_MEASURE_REGION && measure->kind != NTK_MEASURE_USE &&
-           (measure->kind != NTK_MEASURE_MEMORY || strncmp(measure->name, "HBM ", 4) == 0);
+           !measure->is_peak;
 }
 
 /* The mean: a capture of three executions is compared with one of a single execution. */

@@ -33,6 +33,7 @@ struct ntk_measure {
     char *name;   /* same name in every capture of the program */
     char *shown;  /* for users; NULL for the name */
     double value; /* in the unit of its kind */
+    bool is_peak; /* the maximum over all executions, not their sum */
 };
 
 struct ntk_measures {
@@ -51,6 +52,9 @@ static inline bool ntk_measures_have(const struct ntk_measures *measures,
 /* Adds to the measure of that kind and name. Returns 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);
+/* Same, for a maximum over all executions. */
+int ntk_measures_add_peak(struct ntk_measures *measures, enum ntk_measure_kind kind,
+                          const char *name, double value);
 /* Sets the name for users, which may differ between captures. Returns 0 or -ENOMEM. */
 int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                       const char *shown);
