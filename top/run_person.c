@@ -46,7 +46,10 @@ const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, con
         if (!runtime->ended) {
             return runtime;
         }
-        SAY(run, "%s has exited", runtime->tag);
+        char name[NTK_TOP_RUN_NAME_BYTES];
+
+        ntk_top_run_name_of(runtime, name);
+        SAY(run, "%s has exited", name);
     }
     return NULL;
 }
