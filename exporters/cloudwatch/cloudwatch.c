@@ -69,17 +69,16 @@ static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_
     }
 }
 
-static void send_body(struct ntk_cloudwatch *c, const struct ntk_aws_post *post,
+static void send_body(struct ntk_cloudwatch *c, struct ntk_aws_post *post,
                       struct ntk_outbox_answer *answer)
 {
     struct ntk_aws_reply reply;
     struct ntk_err err = { 0 };
-    struct ntk_aws_post request = *post;
 
     answer->result = NTK_OUTBOX_RETRY;
     int ret = find_place(c, &err);
-    request.url = c->url;
-    ret = ret < 0 ? ret : ntk_aws_service_call(c->service, &request, TIMEOUT_NS, &reply, &err);
+    post->url = c->url;
+    ret = ret < 0 ? ret : ntk_aws_service_call(c->service, post, TIMEOUT_NS, &reply, &err);
     if (ret >= 0 && reply.verdict == NTK_AWS_TAKEN) {
         answer->result = NTK_OUTBOX_SENT;
         return;
@@ -106,11 +105,11 @@ static void send_request(void *ctx, const void *bytes, size_t bytes_count,
     }
     zip(c, bytes, bytes_count, &zipped);
     bool is_zipped = zipped.bytes_count > 0;
-    const struct ntk_aws_post post = { .content_type = NTK_CLOUDWATCH_CONTENT_TYPE,
-                                       .content_encoding = is_zipped ? "gzip" : NULL,
-                                       .target = NTK_CLOUDWATCH_TARGET,
-                                       .body = is_zipped ? zipped.bytes : bytes,
-                                       .body_bytes = is_zipped ? zipped.bytes_count : bytes_count };
+    struct ntk_aws_post post = { .content_type = NTK_CLOUDWATCH_CONTENT_TYPE,
+                                 .content_encoding = is_zipped ? "gzip" : NULL,
+                                 .target = NTK_CLOUDWATCH_TARGET,
+                                 .body = is_zipped ? zipped.bytes : bytes,
+                                 .body_bytes = is_zipped ? zipped.bytes_count : bytes_count };
     send_body(c, &post, answer);
     ntk_buf_fini(&zipped);
 }
