@@ -49,7 +49,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,
       "set the machine's name (default: the stored host name)" },
     { 0, "S3", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "endpoint", "URL", NTK_OPT_TEXT, &options.target.endpoint,
+    { 0, "endpoint-url", "URL", NTK_OPT_TEXT, &options.target.endpoint,
       "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
     { 0, "region", "REGION", NTK_OPT_TEXT, &options.target.region,
       "use this region (default: AWS_REGION, or the region of the profile or instance)" },

@@ -228,9 +228,10 @@ int ntk_s3_create(const struct ntk_s3_options *options, struct ntk_s3 **out_s3, 
     ret = ret < 0 ? ret : ntk_aws_service_create(&service, &s3->service, err);
     if (ret == 0 && !ntk_aws_service_endpoint_get(s3->service) &&
         ntk_str_is_true(getenv("AWS_USE_DUALSTACK_ENDPOINT"))) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "the S3 dual-stack endpoint must be set explicitly: use --endpoint or "
-                          "AWS_ENDPOINT_URL_S3");
+        ret =
+            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                        "the S3 dual-stack endpoint must be set explicitly: use --endpoint-url or "
+                        "AWS_ENDPOINT_URL_S3");
     }
     if (ret < 0) {
         ntk_s3_destroy(s3);

@@ -22,7 +22,7 @@ sample neuron-top --once --json --connect "$A" --connect "http://someone:hunter2
 sample neuron-top --once --connect "ftp://someone:hunter2@a"
 sample neuron-profile trigger --host "$A" --job none
 sample neuron-profile trigger --host "$A" --job none --json
-for option in otlp remote-write k8s-api archive-endpoint; do
+for option in otlp remote-write k8s-api archive-endpoint-url; do
     sample neuron-monitor --once "--$option=ftp://someone:hunter2@a b"
 done
 # Outputs without a receiver.
