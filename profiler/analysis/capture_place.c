@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiler/system/session_find.h"
 #include "shared/base/str.h"
 
 #define INTERPOLATE_NS 1000000000U
@@ -108,31 +109,49 @@ static bool is_near(const char *path, const struct ntk_system_trace *trace)
     return strncmp(trace->folder, path, bytes) == 0;
 }
 
-bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *const *traces,
-                           size_t count, struct ntk_capture_triggered *out_capture)
+/* Fills what the name of a capture requested by `neuron-profile trigger` shows. */
+static void locate_triggered(const char *path, const struct ntk_vec *traces,
+                             struct ntk_capture_located *at)
 {
     unsigned long long execution;
     unsigned pid;
     unsigned core; /* number of the core in the machine */
+    bool has_near = false;
 
     if (sscanf(ntk_str_base_name(path), "pid_%u_nc_%u_exec_%llu.ntff", &pid, &core, &execution) !=
         3) {
-        return false;
+        return;
     }
-    *out_capture =
-        (struct ntk_capture_triggered){ .pid = pid, .execution = execution, .nc = UINT32_MAX };
+    at->pid = pid;
+    at->execution = execution;
     /* Processes of several machines may have one number. */
-    bool has_near = false;
-    for (size_t i = 0; i < count; i++) {
-        has_near = has_near || (is_of(traces[i], pid) && is_near(path, traces[i]));
+    ntk_vec_each(struct ntk_system_trace *, trace, traces) {
+        has_near = has_near || (is_of(*trace, pid) && is_near(path, *trace));
     }
-    for (size_t i = 0; i < count && out_capture->start_ns == 0; i++) {
-        if (is_of(traces[i], pid) && (!has_near || is_near(path, traces[i]))) {
-            uint32_t first = traces[i]->info->first_core;
+    uint64_t start_ns = 0;
+    ntk_vec_each(struct ntk_system_trace *, trace, traces) {
+        if (start_ns == 0 && is_of(*trace, pid) && (!has_near || is_near(path, *trace))) {
+            uint32_t first = (*trace)->info->first_core;
 
-            out_capture->nc = core >= first ? core - first : UINT32_MAX;
-            out_capture->start_ns = start_of_execution(traces[i], execution);
+            at->nc = core >= first ? core - first : UINT32_MAX;
+            start_ns = start_of_execution(*trace, execution);
         }
     }
-    return true;
+    at->start_ns = at->start_ns ? at->start_ns : start_ns;
+}
+
+struct ntk_capture_located ntk_capture_locate(const char *path,
+                                              const struct ntk_system_trace *trace,
+                                              const struct ntk_system_tables *tables,
+                                              const struct ntk_vec *traces)
+{
+    struct ntk_capture_located at = { .nc = ntk_session_core_of(path) };
+    struct ntk_ntff *ntff = NULL;
+
+    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
+        at.start_ns = ntk_capture_place(trace, tables, ntff, at.nc, NULL);
+        ntk_ntff_close(ntff);
+    }
+    locate_triggered(path, traces, &at);
+    return at;
 }

@@ -20,16 +20,19 @@
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                            uint32_t nc, const char **out_reason);
-/* A capture requested by `neuron-profile trigger`, identified by its name. The trace of its process
- * is in another folder. */
-struct ntk_capture_triggered {
+
+struct ntk_capture_located {
+    uint64_t start_ns; /* time 0 since 1970; 0 if unknown */
+    uint32_t nc;       /* core of the process; UINT32_MAX if unknown */
+    /* For a capture requested by `neuron-profile trigger`, from its name; otherwise 0. */
     uint32_t pid;
     uint64_t execution; /* first execution in the capture */
-    uint32_t nc;        /* core of the process; UINT32_MAX without a trace of the process */
-    uint64_t start_ns;  /* start of that execution, since 1970; 0 if it is in no trace */
 };
-/* Returns false if the name has another form. */
-bool ntk_capture_triggered(const char *path, const struct ntk_system_trace *const *traces,
-                           size_t count, struct ntk_capture_triggered *out_capture);
+/* Locates a capture in the folder of a trace, or, if `trigger` requested it, in one of all traces
+ * (elements are struct ntk_system_trace *): the trace of its process is in another folder. */
+struct ntk_capture_located ntk_capture_locate(const char *path,
+                                              const struct ntk_system_trace *trace,
+                                              const struct ntk_system_tables *tables,
+                                              const struct ntk_vec *traces);
 
 #endif

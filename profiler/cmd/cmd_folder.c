@@ -27,37 +27,20 @@ struct loaded {
     struct ntk_vec profiles; /* elements are struct ntk_profile, one per capture; else empty */
 };
 
-/* Finds time 0 of a capture on the host's clock, if it is known, and facts that only the name
- * has. */
-static void capture_locate(const struct loaded *loaded, const struct ntk_vec *traces,
-                           struct ntk_system_capture *capture)
-{
-    struct ntk_ntff *ntff = NULL;
-    struct ntk_capture_triggered triggered;
-
-    if (ntk_ntff_open(capture->path, &ntff, NULL) == 0) {
-        capture->start_ns =
-            ntk_capture_place(loaded->trace, &loaded->tables, ntff, capture->nc, NULL);
-        ntk_ntff_close(ntff);
-    }
-    if (ntk_capture_triggered(capture->path, traces->items, traces->count, &triggered)) {
-        capture->start_ns = capture->start_ns ? capture->start_ns : triggered.start_ns;
-        capture->nc = triggered.nc;
-        capture->exec_id = triggered.execution;
-        capture->process_id = triggered.pid;
-    }
-}
-
 /* Loads a capture; an unreadable one is reported and omitted, and 1 is returned. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
                         const struct ntk_span_filter *filter, const struct ntk_vec *traces)
 {
     struct ntk_profile profile;
     struct ntk_trace_part part = { 0 };
+    struct ntk_capture_located at =
+        ntk_capture_locate(path, loaded->trace, &loaded->tables, traces);
     struct ntk_system_capture capture = { .path = path,
-                                          .nc = ntk_session_core_of(path),
+                                          .nc = at.nc,
+                                          .start_ns = at.start_ns,
+                                          .exec_id = at.execution,
+                                          .process_id = at.pid,
                                           .is_session = strstr(path, "_session_") != NULL };
-    capture_locate(loaded, traces, &capture);
     bool is_wanted = capture.nc == UINT32_MAX || ntk_cut_has_core(capture.nc);
     if (!is_wanted || (capture.start_ns && !ntk_cut_of_placed(filter, capture.start_ns, &part))) {
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_page - implements view's timeline page: serves captures to a local browser until stopped. */
+/* cmd_page - implements view's timeline page: serves captures to a local browser until stopped, or
+ * writes them to a file. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,29 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "profiler/analysis/capture_place.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
-#include "profiler/cmd/neff_find.h"
-#include "profiler/cmd/page_sql.h"
-#include "profiler/output/answers/output_joined.h"
-#include "profiler/output/answers/output_system.h"
-#include "profiler/system/session_find.h"
+#include "profiler/cmd/page_shown.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
-#include "profiler/trace/long_list.h"
-#include "shared/base/fs.h"
 #include "shared/base/progress.h"
-#include "shared/base/units.h"
 #include "shared/base/str.h"
-
-/* Limits on processes and bytes of traces; beyond them only ranks are shown: one row each, without
- * loading the traces. */
-#define PROCESSES_MAX 64U
-/* with more processes, rows are collapsed at first if ranks have their own */
-#define PROCESSES_OPEN_MAX 4U
-#define TRACES_BYTES_MAX (UINT64_C(512) << 20)
-#define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
+#include "shared/base/units.h"
 
 static void show_progress(double share, void *ctx)
 {
@@ -68,505 +54,6 @@ static void open_browser(const char *address)
     }
 }
 
-/* ---- the shown data -------------------------------------------------------------------------- */
-
-/* All objects that are open while the page is served. */
-struct shown {
-    const struct ntk_page_options *options;
-    struct ntk_vec profiles; /* elements are struct ntk_profile * */
-    struct ntk_vec sources;  /* elements are struct ntk_timeline_source */
-    struct ntk_vec traces;   /* elements are struct ntk_system_trace * */
-    struct ntk_vec hosts;    /* elements are struct ntk_timeline_host */
-    struct ntk_vec names;    /* elements are char *: names of sources and hosts */
-    struct ntk_rank_list ranks;
-    bool has_ranks; /* true if ranks can be joined */
-    uint64_t zero_ns;
-    struct ntk_span_filter filter; /* for the shown part of traces */
-    struct ntk_buf joined_json;
-    struct ntk_source_text *text; /* text of the source; NULL if none */
-    struct ntk_page_sql sql;
-    int code; /* exit code: 1 if an input could not be read */
-};
-
-static void shown_init(struct shown *shown, const struct ntk_page_options *options)
-{
-    *shown = (struct shown){ .options = options };
-    (void)ntk_span_filter_set(&shown->filter, ntk_cut_cores(), NULL, NULL, NULL);
-    ntk_vec_init(&shown->profiles, sizeof(struct ntk_profile *));
-    ntk_vec_init(&shown->sources, sizeof(struct ntk_timeline_source));
-    ntk_vec_init(&shown->traces, sizeof(struct ntk_system_trace *));
-    ntk_vec_init(&shown->hosts, sizeof(struct ntk_timeline_host));
-    ntk_vec_init(&shown->names, sizeof(char *));
-    ntk_rank_list_init(&shown->ranks);
-    ntk_page_sql_init(&shown->sql);
-}
-
-static void shown_fini(struct shown *shown)
-{
-    ntk_profile_source_text_close(shown->text);
-    ntk_vec_each(struct ntk_profile *, profile, &shown->profiles) {
-        (void)ntk_profile_close(*profile, 0);
-        free(*profile);
-    }
-    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
-        ntk_system_trace_close(*trace);
-    }
-    ntk_vec_each(char *, name, &shown->names) {
-        free(*name);
-    }
-    ntk_vec_fini(&shown->profiles);
-    ntk_vec_fini(&shown->sources);
-    ntk_vec_fini(&shown->traces);
-    ntk_vec_fini(&shown->hosts);
-    ntk_vec_fini(&shown->names);
-    ntk_rank_list_fini(&shown->ranks);
-    ntk_buf_fini(&shown->joined_json);
-    ntk_page_sql_fini(&shown->sql);
-}
-
-/* Returns a copy that is valid as long as the page is served; "" if out of memory. */
-static const char *keep_name(struct shown *shown, const char *text)
-{
-    char *name = strdup(text);
-
-    if (!name || ntk_vec_push(&shown->names, &name) < 0) {
-        free(name);
-        return "";
-    }
-    return name;
-}
-
-static int no_memory(void)
-{
-    struct ntk_err err = { 0 };
-
-    ntk_err_no_memory(&err);
-    return ntk_profile_fail(&err);
-}
-
-/* Returns true if the NEFF belongs to the capture; errors are reported later. */
-static bool fits(const char *path, const struct ntk_neff *neff)
-{
-    struct ntk_ntff *ntff = NULL;
-    bool is_of_another = false;
-
-    if (neff && ntk_ntff_open(path, &ntff, NULL) == 0) {
-        is_of_another = ntk_ntff_check_neff(ntff, neff->header.uuid, NULL) == -ENOEXEC;
-        ntk_ntff_close(ntff);
-    }
-    return !is_of_another;
-}
-
-/* Adds the capture, or the part of --from and --to, as a source. Returns its profile, or NULL after
- * printing a message. */
-static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff,
-                                       const struct ntk_trace_part *part)
-{
-    struct ntk_profile *profile = calloc(1, sizeof *profile);
-
-    if (!profile) {
-        shown->code = no_memory();
-        return NULL;
-    }
-    int code = part ? ntk_profile_open_part(path, neff, part, profile)
-                    : ntk_profile_open(path, neff, profile);
-    if (code == 0 && ntk_vec_push(&shown->profiles, &profile) < 0) {
-        code = ntk_profile_close(profile, no_memory());
-    }
-    if (code) {
-        free(profile);
-        shown->code = code == NTK_PROFILE_OUTSIDE ? shown->code : code;
-        return NULL;
-    }
-    struct ntk_timeline_source source = { .trace = profile->trace,
-                                          .name = keep_name(shown, ntk_str_base_name(path)) };
-    if (ntk_vec_push(&shown->sources, &source) < 0) {
-        shown->code = no_memory();
-    }
-    shown->code = shown->code ? shown->code : profile->is_incomplete;
-    return profile;
-}
-
-/* Returns the time 0 of the capture on the host clock; 0 if unknown. */
-static uint64_t capture_start(const char *path, const struct ntk_system_trace *trace,
-                              const struct ntk_system_tables *tables)
-{
-    struct ntk_ntff *ntff = NULL;
-    uint64_t start_ns = 0;
-
-    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        start_ns = ntk_capture_place(trace, tables, ntff, ntk_session_core_of(path), NULL);
-        ntk_ntff_close(ntff);
-    }
-    return start_ns;
-}
-
-/* Adds the selected part of a capture in a folder, at the time of its execution. */
-static void add_placed(struct shown *shown, const char *path, const struct ntk_system_trace *trace,
-                       const struct ntk_system_tables *tables, uint64_t zero_ns)
-{
-    uint32_t nc = ntk_session_core_of(path);
-    uint64_t start_ns = zero_ns ? capture_start(path, trace, tables) : 0;
-    struct ntk_trace_part part = { 0 };
-
-    struct ntk_capture_triggered triggered;
-    if (zero_ns && !start_ns &&
-        ntk_capture_triggered(path, shown->traces.items, shown->traces.count, &triggered)) {
-        start_ns = triggered.start_ns;
-        nc = nc == UINT32_MAX ? triggered.nc : nc;
-    }
-
-    /* A capture days away from the trace does not belong to it; this also avoids an overflow
-     * below. */
-    if (start_ns && llabs((long long)(start_ns - zero_ns)) >= CAPTURE_FAR_NS) {
-        start_ns = 0;
-    }
-    if ((nc != UINT32_MAX && !ntk_cut_has_core(nc)) ||
-        (start_ns && !ntk_cut_of_placed(&shown->filter, start_ns, &part))) {
-        return;
-    }
-    if (ntk_cut_has_times() && !start_ns) {
-        fprintf(stderr, "neuron-profile: %s omitted: its position in the trace is unknown\n", path);
-        return;
-    }
-    const struct ntk_profile *profile = add_capture(shown, path, shown->options->neff, &part);
-    if (profile && start_ns && shown->sources.count) {
-        struct ntk_timeline_source *source = ntk_vec_at(&shown->sources, shown->sources.count - 1);
-        source->offset_ps =
-            (int64_t)(start_ns - zero_ns) * NTK_TRACE_PS_PER_NS + profile->trace->part.from_ps;
-    }
-}
-
-/* Returns NULL without a trace, or if a message was printed. */
-static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
-{
-    struct ntk_system_trace *trace = NULL;
-    struct ntk_err err = { 0 };
-
-    if (ntk_system_trace_open(folder, &trace, &err) < 0) {
-        shown->code = ntk_profile_fail(&err);
-        return NULL;
-    }
-    if (ntk_vec_push(&shown->traces, &trace) < 0) {
-        ntk_system_trace_close(trace);
-        shown->code = no_memory();
-        return NULL;
-    }
-    ntk_vec_each(char *, warning, &trace->warnings) {
-        fprintf(stderr, "neuron-profile: %s\n", *warning);
-        shown->code = 1;
-    }
-    return trace;
-}
-
-static void add_host(struct shown *shown, const struct ntk_system_trace *trace, uint64_t zero_ns)
-{
-    char process[NTK_SYSTEM_PROCESS_BYTES];
-    char name[64];
-    struct ntk_timeline_host host = { .trace = trace,
-                                      .zero_ns = zero_ns,
-                                      .is_folded = shown->has_ranks &&
-                                                   shown->traces.count > PROCESSES_OPEN_MAX };
-
-    (void)snprintf(name, sizeof name, "Process %s",
-                   ntk_output_system_process(trace, process, sizeof process));
-    host.name = keep_name(shown, name);
-    if (trace->span_count > 0 && ntk_vec_push(&shown->hosts, &host) < 0) {
-        shown->code = no_memory();
-    }
-}
-
-/* ---- one capture, or two --------------------------------------------------------------------- */
-
-/* Cuts a system trace to the part of the capture; a whole capture keeps all events. */
-static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, uint64_t zero_ns)
-{
-    struct ntk_span_filter filter;
-    uint64_t length_ns = (uint64_t)(trace->part.to_ps - trace->part.from_ps) / NTK_TRACE_PS_PER_NS;
-
-    if (!ntk_cut_has_times() || !trace->is_part) {
-        return true;
-    }
-    (void)ntk_span_filter_set(&filter, NULL, NULL, NULL, NULL);
-    filter.from_ns = trace->part.from_ps > 0 ? zero_ns : 0;
-    filter.to_ns = trace->part.is_open ? UINT64_MAX : zero_ns + length_ns;
-    return ntk_span_filter_apply(&filter, of) == 0;
-}
-
-/* Adds the system trace in its folder if it contains the execution. */
-static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
-{
-    char *folder = strdup(shown->options->session);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    struct ntk_system_tables tables = { 0 };
-    char *path = NULL;
-
-    if (slash) {
-        *slash = '\0';
-    }
-    if (!folder || asprintf(&path, "%s/ntrace.pb", slash ? folder : ".") < 0) {
-        free(folder);
-        return;
-    }
-    struct ntk_system_trace *trace =
-        access(path, R_OK) == 0 ? add_trace(shown, slash ? folder : ".") : NULL;
-    if (trace && ntk_analysis_system_tables(trace, &tables) == 0) {
-        uint64_t start_ns = ntk_capture_place(trace, &tables, profile->ntff,
-                                              ntk_session_core_of(shown->options->session), NULL);
-        if (start_ns) {
-            uint64_t zero_ns =
-                start_ns + (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;
-            if (!cut_to(trace, profile->trace, zero_ns)) {
-                shown->code = no_memory();
-            }
-            add_host(shown, trace, zero_ns);
-        }
-    }
-    ntk_system_tables_fini(&tables);
-    free(path);
-    free(folder);
-}
-
-static bool has_neff_next_to_it(const char *path)
-{
-    struct ntk_ntff *ntff = NULL;
-    char *neff = NULL;
-
-    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        (void)ntk_neff_find(ntff, path, &neff, NULL);
-        ntk_ntff_close(ntff);
-    }
-    free(neff);
-    return neff != NULL;
-}
-
-static int open_captures(struct shown *shown)
-{
-    const struct ntk_page_options *options = shown->options;
-    const char *first = options->neff;
-
-    /* Names are only useful if both sides have them. */
-    if (options->compare && !options->neff && !options->compare_neff &&
-        !(has_neff_next_to_it(options->session) && has_neff_next_to_it(options->compare))) {
-        first = NTK_PROFILE_NO_NEFF;
-    }
-    const struct ntk_profile *profile = add_capture(shown, options->session, first, NULL);
-
-    if (profile && options->compare) {
-        const char *neff = options->compare_neff ? options->compare_neff : first;
-        return add_capture(shown, options->compare, neff, NULL) ? 0 : 1;
-    }
-    if (profile && !options->ignore_system) {
-        add_host_of(shown, profile);
-    }
-    return profile ? 0 : 1;
-}
-
-/* ---- a folder -------------------------------------------------------------------------------- */
-
-/* Returns time 0 of the timeline: the first event of all traces, or the start of the window. 0 if
- * there is none. */
-static uint64_t find_zero(const struct shown *shown)
-{
-    uint64_t zero_ns = 0;
-
-    if (shown->filter.from_ns) {
-        return shown->filter.from_ns;
-    }
-    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
-        uint64_t first = (*trace)->span_count ? (*trace)->spans[0].start_ns : 0;
-        zero_ns = first && (!zero_ns || first < zero_ns) ? first : zero_ns;
-    }
-    return zero_ns;
-}
-
-static void add_folder(struct shown *shown, const struct ntk_system_trace *trace,
-                       const struct ntk_system_tables *tables, const struct ntk_neff *neff,
-                       uint64_t zero_ns)
-{
-    const struct ntk_page_options *options = shown->options;
-
-    if (!options->ignore_system && zero_ns) {
-        add_host(shown, trace, zero_ns);
-    }
-    ntk_vec_each(char *, path, &trace->captures) {
-        if (!options->ignore_device && fits(*path, neff)) {
-            add_placed(shown, *path, trace, tables, zero_ns);
-        }
-    }
-}
-
-/* Returns true if the processes or their traces exceed the limits. */
-static bool is_for_ranks(const struct ntk_vec *paths)
-{
-    uint64_t bytes = 0;
-
-    ntk_vec_each(char *, path, paths) {
-        struct stat status;
-        char *file = NULL;
-
-        if (asprintf(&file, "%s/ntrace.pb", *path) >= 0) {
-            bytes += stat(file, &status) == 0 ? (uint64_t)status.st_size : 0;
-            free(file);
-        }
-    }
-    return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
-}
-
-/* Called when the list is complete: returns the text of the page about ranks, and sets a flag if it
- * has rows for them. */
-static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
-{
-    struct ntk_joined joined = { 0 };
-    struct ntk_json json;
-    int ret = ntk_rank_list_finish(&shown->ranks);
-
-    *out_unknown = NULL;
-    ret = ret ? ret : ntk_analysis_joined_list(&shown->ranks, NULL, &joined);
-    if (ret == 0) {
-        *out_unknown = joined.unknown;
-        shown->has_ranks = !joined.unknown && joined.rank_count > 1;
-        ntk_joined_fini(&joined);
-    }
-    if (shown->has_ranks) {
-        ntk_json_init(&json, &shown->joined_json, false);
-        ret = ntk_output_joined_list(&shown->ranks, NULL, NULL, &json, NULL);
-    }
-    return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder()) : 0;
-}
-
-/* Opens only the ranks. */
-static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
-{
-    const char *unknown = NULL;
-    struct ntk_err err = { 0 };
-    int ret = 0;
-
-    if (ntk_cut_is_given()) {
-        ret = ntk_cut_of_folders(paths, &shown->filter, &err);
-        shown->ranks.filter = &shown->filter;
-    }
-    ntk_vec_each(char *, path, paths) {
-        ret = ret ? ret : ntk_rank_list_add_folder(&shown->ranks, *path, &err);
-    }
-    ntk_vec_each(char *, warning, &shown->ranks.warnings) {
-        fprintf(stderr, "neuron-profile: %s\n", *warning);
-        shown->code = 1;
-    }
-    ret = ret ? ret : ranks_judge(shown, &unknown, &err);
-    if (ret == 0 && !shown->has_ranks) {
-        ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "%s is too large to show in full, and its ranks cannot be joined: %s; "
-                          "pass the folder of one process",
-                          shown->options->folder,
-                          unknown ? unknown : "requires at least two ranks with collectives");
-    }
-    if (ret < 0) {
-        return ntk_profile_fail(&err);
-    }
-    ntk_vec_each(const struct ntk_rank_ops, rank, &shown->ranks.ranks) {
-        uint64_t begin_ns = rank->begin_ns > 0 ? (uint64_t)rank->begin_ns : 0;
-        shown->zero_ns = !shown->zero_ns || begin_ns < shown->zero_ns ? begin_ns : shown->zero_ns;
-    }
-    fprintf(stderr,
-            "neuron-profile: %s has %zu processes or traces of more than %llu MiB: showing only "
-            "one row per rank; pass the folder of one process to see its threads\n",
-            shown->options->folder, paths->count, (unsigned long long)(TRACES_BYTES_MAX >> 20));
-    return 0;
-}
-
-/* Adds ranks to the other rows. */
-static void add_ranks(struct shown *shown)
-{
-    const char *unknown = NULL;
-    struct ntk_err err = { 0 };
-    int ret = 0;
-
-    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
-        ret = ret ? ret : ntk_rank_list_add(&shown->ranks, *trace, &err);
-    }
-    ret = ret ? ret : ranks_judge(shown, &unknown, &err);
-    if (ret < 0) {
-        shown->code = ntk_profile_fail(&err);
-    }
-}
-
-/* Adds all folders; captures are placed by whole traces, which are then cut. */
-static void add_folders(struct shown *shown, const struct ntk_neff *neff)
-{
-    struct ntk_system_trace **traces = shown->traces.items;
-    size_t count = shown->traces.count;
-    struct ntk_cut_extent extent = { 0 };
-    struct ntk_err err = { 0 };
-
-    for (size_t i = 0; i < count; i++) {
-        ntk_cut_extent_add(&extent, traces[i]);
-    }
-    if (count > 0 && ntk_cut_of_traces(&extent, &shown->filter, &err) < 0) {
-        shown->code = ntk_profile_fail(&err);
-        return;
-    }
-    struct ntk_system_tables *tables = calloc(count + 1, sizeof *tables);
-    int ret = tables ? 0 : -ENOMEM;
-    for (size_t i = 0; i < count && ret == 0; i++) {
-        ret = ntk_analysis_system_tables(traces[i], &tables[i]);
-        ret = ret < 0 ? ret : ntk_span_filter_apply(&shown->filter, traces[i]);
-    }
-    shown->zero_ns = shown->options->ignore_system ? 0 : find_zero(shown);
-    if (ret == 0 && shown->zero_ns) {
-        add_ranks(shown);
-    }
-    for (size_t i = 0; i < count && ret == 0; i++) {
-        add_folder(shown, traces[i], &tables[i], neff, shown->zero_ns);
-    }
-    for (size_t i = 0; i < count && tables; i++) {
-        ntk_system_tables_fini(&tables[i]);
-    }
-    free(tables);
-    if (ret < 0) {
-        ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
-        shown->code = ntk_profile_fail(&err);
-    }
-}
-
-static int open_folder(struct shown *shown)
-{
-    const struct ntk_page_options *options = shown->options;
-    struct ntk_neff *neff = NULL;
-    struct ntk_vec paths;
-    struct ntk_err err = { 0 };
-
-    if (ntk_session_find(options->folder, &paths, &err) < 0) {
-        return ntk_profile_fail(&err);
-    }
-    if (options->neff && strcmp(options->neff, NTK_PROFILE_NO_NEFF) != 0 &&
-        ntk_neff_open(options->neff, &neff, &err) < 0) {
-        ntk_session_paths_fini(&paths);
-        return ntk_profile_fail(&err);
-    }
-    if (!options->ignore_system && is_for_ranks(&paths)) {
-        int code = open_ranks(shown, &paths);
-
-        ntk_session_paths_fini(&paths);
-        ntk_neff_close(neff);
-        return code;
-    }
-    ntk_vec_each(char *, path, &paths) {
-        (void)add_trace(shown, *path);
-    }
-    add_folders(shown, neff);
-    ntk_session_paths_fini(&paths);
-    ntk_neff_close(neff);
-    if (shown->sources.count + shown->hosts.count == 0 && shown->code == 0) {
-        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s has no contents to show",
-                    options->folder);
-        return ntk_profile_fail(&err);
-    }
-    return shown->sources.count + shown->hosts.count == 0;
-}
-
-/* ---- serving --------------------------------------------------------------------------------- */
-
 /* Returns the name of the file or folder, even if it is given as "." */
 static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)
 {
@@ -580,7 +67,7 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
 
 /* Fills the inputs of queries. A window of folders is on the host's clock, unlike the window of a
  * capture. */
-static int fill_sql(const struct shown *shown, struct ntk_page_sql *sql)
+static int fill_sql(const struct ntk_page_shown *shown, struct ntk_page_sql *sql)
 {
     const struct ntk_page_options *options = shown->options;
     const char *neff = options->neff;
@@ -601,12 +88,12 @@ static int fill_sql(const struct shown *shown, struct ntk_page_sql *sql)
                : ret;
 }
 
-static int serve(const struct ntk_timeline *timeline, struct shown *shown)
+static int serve(const struct ntk_timeline *timeline, struct ntk_page_shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
     char title[NAME_MAX + 1];
     if (fill_sql(shown, &shown->sql) < 0) {
-        return no_memory();
+        return ntk_page_no_memory();
     }
     struct ntk_timeline_serve_options wanted = {
         .ask = { .timeline = timeline,
@@ -698,7 +185,7 @@ static void say_too_large(const struct ntk_page_options *options)
     }
 }
 
-static int write_html(const struct ntk_timeline *timeline, const struct shown *shown)
+static int write_html(const struct ntk_timeline *timeline, const struct ntk_page_shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
     struct ntk_timeline_html_extent extent = { 0 };
@@ -738,7 +225,7 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
 
 /* Opens the source text. If there are several captures, the NEFF of the first one has the build
  * time. */
-static int open_text(struct shown *shown)
+static int open_text(struct ntk_page_shown *shown)
 {
     static const struct ntk_profile none;
     const struct ntk_profile *first =
@@ -753,11 +240,11 @@ int ntk_profile_page(const struct ntk_page_options *options)
     struct ntk_timeline *timeline = NULL;
     struct ntk_progress progress;
     struct ntk_err err = { 0 };
-    struct shown shown;
+    struct ntk_page_shown shown;
 
     assert(options->session || options->folder);
-    shown_init(&shown, options);
-    int code = options->folder ? open_folder(&shown) : open_captures(&shown);
+    ntk_page_shown_init(&shown, options);
+    int code = options->folder ? ntk_page_open_folder(&shown) : ntk_page_open_captures(&shown);
     if (code == 0) {
         code = open_text(&shown);
     }
@@ -781,6 +268,6 @@ int ntk_profile_page(const struct ntk_page_options *options)
     }
     ntk_timeline_destroy(timeline);
     code = code ? code : shown.code;
-    shown_fini(&shown);
+    ntk_page_shown_fini(&shown);
     return code;
 }

@@ -144,8 +144,7 @@ static void add_escaped(struct ntk_buf *out, const char *text)
     }
 }
 
-static void begin(struct host *host, const struct ntk_trigger_hosts_options *options,
-                  uint64_t first)
+static void begin(struct host *host, const struct ntk_trigger_options *options, uint64_t first)
 {
     struct ntk_buf path = { 0 };
     char before[ID_BYTES];
@@ -175,14 +174,14 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     }
     if (!ntk_buf_ok(&path)) {
         (void)ntk_err_no_memory(&host->err);
-    } else if (ask_object(host, options->remote, "PUT", ntk_buf_text_get(&path)) >= 0) {
+    } else if (ask_object(host, &options->remote, "PUT", ntk_buf_text_get(&path)) >= 0) {
         (void)take_id(host);
     }
     ntk_buf_fini(&path);
 }
 
 /* Waits until all hosts are done, or the time is up. */
-static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_options *options,
+static void wait_for_all(struct host *hosts, const struct ntk_trigger_options *options,
                          uint64_t timeout_ns, const char *what)
 {
     struct ntk_progress progress = { 0 };
@@ -202,7 +201,7 @@ static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_opti
                 continue;
             }
             (void)snprintf(path, sizeof path, CAPTURES "/%s", host->id);
-            if (ask_object(host, options->remote, "GET", path) >= 0 &&
+            if (ask_object(host, &options->remote, "GET", path) >= 0 &&
                 strcmp(text_of(host->state, "state"), "done") != 0) {
                 waiting++;
                 if (spent_ns > timeout_ns) {
@@ -239,7 +238,7 @@ static void take_failure(struct host *host)
 
 /* Returns true if there is one user or --user was given, because processes of two users are not one
  * job. */
-static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_options *options)
+static bool users_agree(struct host *hosts, const struct ntk_trigger_options *options)
 {
     uint64_t first = UINT64_MAX;
 
@@ -270,7 +269,7 @@ static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_optio
 /* ---- the position of processes --------------------------------------------------------------- */
 
 /* Returns the next execution that no process has started; 0 without an answer. */
-static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options *options,
+static uint64_t look(struct host *hosts, const struct ntk_trigger_options *options,
                      uint64_t ahead_ns)
 {
     uint64_t now = 0;
@@ -320,7 +319,7 @@ static bool is_late(const struct host *host)
 }
 
 /* Requests the recordings; returns the first execution, 0 if none. */
-static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_options *options)
+static uint64_t record(struct host *hosts, const struct ntk_trigger_options *options)
 {
     uint64_t first = 0;
 
@@ -369,7 +368,7 @@ static bool is_safe(const char *name)
                                        "0123456789-._/=+@") == bytes;
 }
 
-static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options *options,
+static int fetch_file(struct host *host, const struct ntk_trigger_options *options,
                       const char *name, uint64_t bytes)
 {
     char path[PATH_MAX];
@@ -398,7 +397,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
         ntk_buf_add_format(&url, CAPTURES "/%s/file?offset=%llu&name=", host->id,
                            (unsigned long long)at);
         add_escaped(&url, name);
-        ret = ask(host, options->remote, "GET", ntk_buf_text_get(&url), &answer);
+        ret = ask(host, &options->remote, "GET", ntk_buf_text_get(&url), &answer);
         size_t got = answer.body.bytes_count;
         if (ret >= 0 && got != (bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES)) {
             ret = ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
@@ -415,7 +414,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
 }
 
 /* Fetches files to a folder with the host's name, with ':' and '/' replaced by '_'. */
-static void fetch(struct host *host, const struct ntk_trigger_hosts_options *options)
+static void fetch(struct host *host, const struct ntk_trigger_options *options)
 {
     json_t *files = json_object_get(host->state, "files");
     json_t *file;
@@ -462,7 +461,7 @@ static void fetch(struct host *host, const struct ntk_trigger_hosts_options *opt
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void put_processes(struct host *host, const struct ntk_trigger_hosts_options *options,
+static void put_processes(struct host *host, const struct ntk_trigger_options *options,
                           struct ntk_json *json, int *code)
 {
     json_t *process;
@@ -521,7 +520,7 @@ static void put_processes(struct host *host, const struct ntk_trigger_hosts_opti
     }
 }
 
-static int tell(struct host *hosts, const struct ntk_trigger_hosts_options *options, uint64_t first)
+static int tell(struct host *hosts, const struct ntk_trigger_options *options, uint64_t first)
 {
     struct ntk_buf out = { 0 };
     struct ntk_json json;
@@ -574,7 +573,7 @@ static int tell(struct host *hosts, const struct ntk_trigger_hosts_options *opti
     return code;
 }
 
-int ntk_trigger_hosts(const struct ntk_trigger_hosts_options *options)
+int ntk_trigger_hosts(const struct ntk_trigger_options *options)
 {
     struct host *hosts = calloc(options->count, sizeof *hosts);
     struct ntk_err err = { 0 };

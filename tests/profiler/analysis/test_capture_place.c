@@ -157,6 +157,16 @@ static void without_sync_points_the_device_run_determines_the_offset(void **stat
     assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1, NULL), 0);
 }
 
+/* Without a file, only the name is read. */
+static struct ntk_capture_located locate(const char *path, struct ntk_system_trace **traces,
+                                         size_t count)
+{
+    struct ntk_system_tables tables = { 0 };
+    struct ntk_vec all = { .items = traces, .count = count };
+
+    return ntk_capture_locate(path, traces[0], &tables, &all);
+}
+
 /* Process 7 of two machines: core 3 is its second. Method: the traces in both orders, and a capture
  * in either folder. */
 static void a_triggered_capture_belongs_to_the_process_of_its_own_machine(void **state)
@@ -166,7 +176,6 @@ static void a_triggered_capture_belongs_to_the_process_of_its_own_machine(void *
     struct ntk_system_span spans[2] = { 0 };
     struct ntk_system_trace traces[2] = { 0 };
     char folders[2][32];
-    struct ntk_capture_triggered found;
 
     (void)state;
     info.process_id = 7;
@@ -181,21 +190,20 @@ static void a_triggered_capture_belongs_to_the_process_of_its_own_machine(void *
         };
     }
     for (size_t m = 0; m < 4; m++) {
-        const struct ntk_system_trace *const order[] = { &traces[m / 2], &traces[1 - m / 2] };
+        struct ntk_system_trace *order[] = { &traces[m / 2], &traces[1 - m / 2] };
         char path[64];
         (void)snprintf(path, sizeof path, "%s/pid_7_nc_3_exec_20.ntff", machines[m % 2]);
-        assert_true(ntk_capture_triggered(path, order, 2, &found));
+        struct ntk_capture_located found = locate(path, order, 2);
         assert_int_equal(found.pid, 7);
         assert_int_equal(found.execution, 20);
         assert_int_equal(found.nc, 1);
         assert_int_equal(found.start_ns, HOST + 1000 * (m % 2));
     }
-    const struct ntk_system_trace *const elsewhere[] = { &traces[0] };
-    assert_true(ntk_capture_triggered("moved/pid_7_nc_3_exec_20.ntff", elsewhere, 1, &found));
-    assert_int_equal(found.start_ns, HOST);
-    assert_true(ntk_capture_triggered("moved/pid_8_nc_3_exec_20.ntff", elsewhere, 1, &found));
-    assert_true(found.start_ns == 0 && found.nc == UINT32_MAX);
-    assert_false(ntk_capture_triggered("moved/profile.ntff", elsewhere, 1, &found));
+    struct ntk_system_trace *elsewhere[] = { &traces[0] };
+    assert_int_equal(locate("moved/pid_7_nc_3_exec_20.ntff", elsewhere, 1).start_ns, HOST);
+    struct ntk_capture_located other = locate("moved/pid_8_nc_3_exec_20.ntff", elsewhere, 1);
+    assert_true(other.pid == 8 && other.start_ns == 0 && other.nc == UINT32_MAX);
+    assert_int_equal(locate("moved/profile.ntff", elsewhere, 1).pid, 0);
 }
 
 int main(void)
