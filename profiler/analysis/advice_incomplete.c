@@ -5,8 +5,8 @@
 #include "profiler/analysis/incomplete.h"
 
 /* Maximum share of the path for waits of the program without a recorded cause that are explained by
- * a few missing records. The runtime's code also waits for the host and for other cores; captures
- * of the core lack their changes. */
+ * a few missing records. Waits of the runtime's code do not count: captures lack changes of its
+ * barriers even if the program's changes are complete. */
 #define UNKNOWN_RATIO 0.05
 
 /* Returns the part of the path in which the program waits for unrecorded changes; 0 if too

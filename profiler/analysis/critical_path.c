@@ -79,6 +79,7 @@ static struct ntk_path_step *step(struct walk *walk, enum ntk_path_kind kind, ui
                 ntk_release_queue(walk->program, walk->core_index, walk->dependencies, item);
             new->is_foreign = release->is_foreign;
         }
+        new->is_unrecorded = kind == NTK_PATH_WAIT && release->event == NTK_NO_INDEX;
     }
     walk->at_ps = start_ps;
     return new;
@@ -152,6 +153,7 @@ static int64_t maker_ps(const struct walk *walk, uint32_t item)
 static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
     const struct ntk_trace_instruction *all = walk->core->instructions;
+    bool waits_inside = fact_of(walk, item)->waits_inside;
     struct ntk_cause cause;
 
     ntk_cause_get(walk->program, walk->core_index, walk->dependencies, item, walk->at_ps, &cause);
@@ -159,7 +161,9 @@ static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
         int64_t drain_ps = ntk_executes_until_ps(walk->dependencies, &all[item]);
         step(walk, NTK_PATH_DRAIN, item, drain_ps > cause.own_ps ? drain_ps : cause.own_ps);
     }
-    step(walk, NTK_PATH_INSTRUCTION, item, cause.own_ps);
+    /* If it only waits, and the change was not recorded, its own time is that wait. */
+    bool only_waits = cause.is_unknown && waits_inside && ntk_only_waits(&all[item]);
+    step(walk, only_waits ? NTK_PATH_WAIT : NTK_PATH_INSTRUCTION, item, cause.own_ps);
     *is_overlapped = false;
     if (cause.is_released) {
         step(walk, NTK_PATH_LATENCY, item, cause.released_ps);
@@ -180,7 +184,8 @@ static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
         return NTK_NO_INDEX;
     }
     *is_overlapped = all[cause.holder].end_ps > walk->at_ps;
-    step(walk, cause.is_unknown ? NTK_PATH_WAIT : NTK_PATH_ISSUE, item, all[cause.holder].end_ps);
+    step(walk, cause.is_unknown && !waits_inside ? NTK_PATH_WAIT : NTK_PATH_ISSUE, item,
+         all[cause.holder].end_ps);
     return cause.holder;
 }
 
@@ -221,9 +226,9 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
                      share->is_not_captured ? "another core, not captured"
                                             : "DMA that no captured instruction started");
         } else {
-            snprintf(buf, buf_bytes, "%s",
-                     share->slot == NTK_LAYER_RUNTIME ? "runtime: wait for an unknown cause"
-                                                      : "wait for an unknown cause");
+            snprintf(buf, buf_bytes, "%swait for a change %s",
+                     share->slot == NTK_LAYER_RUNTIME ? "runtime code: " : "",
+                     share->is_unrecorded ? "that was not recorded" : "of unknown origin");
         }
         break;
     case NTK_PATH_START:
@@ -293,6 +298,7 @@ static bool resource_key(const struct walk *walk, const struct ntk_path_step *st
                              step->layer == NTK_LAYER_RUNTIME)) {
         out_key->slot = NTK_LAYER_RUNTIME;
     }
+    out_key->is_unrecorded = step->is_unrecorded;
     if (step->kind == NTK_PATH_WAIT && step->is_foreign) {
         out_key->is_foreign = true;
         out_key->is_not_captured = ntk_core_signals_lack_cores(walk->program->trace);
@@ -334,7 +340,7 @@ static int compare_text(const char *a, const char *b)
 }
 
 NTK_ORDER(compare_keys, struct ntk_path_share,
-          NTK_UP(kind) NTK_UP(engine) NTK_UP(opcode) NTK_UP(slot) NTK_UP(core)
+          NTK_UP(kind) NTK_UP(engine) NTK_UP(opcode) NTK_UP(slot) NTK_UP(core) NTK_UP(is_unrecorded)
               NTK_BY(compare_text, name));
 
 NTK_ORDER(compare_shares, struct ntk_path_share, NTK_DOWN(path_ps) NTK_THEN(compare_keys));
@@ -347,7 +353,9 @@ static uint64_t key_number(const struct ntk_path_share *share)
     uint64_t kind = (uint64_t)share->kind << 60 | (uint64_t)(share->engine & 0x3f) << 54 |
                     (uint64_t)(share->core & 0x1f) << 49 | (uint64_t)share->is_foreign << 48;
 
-    return share->name ? kind | name : kind | (uint64_t)share->opcode << 32 | share->slot;
+    return share->name ? kind | name
+                       : kind | (uint64_t)share->is_unrecorded << 40 |
+                             (uint64_t)share->opcode << 32 | share->slot;
 }
 
 static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table *out)

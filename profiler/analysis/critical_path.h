@@ -48,8 +48,9 @@ struct ntk_path_step {
     uint16_t core; /* core of the instruction, as index in the trace */
     /* for LATENCY: it ends with the change; otherwise it starts with the change */
     bool is_arrival : 1;
-    bool is_foreign : 1; /* for WAIT: DMA that no captured instruction started */
-    bool loads_code : 1; /* for TRANSFER: the runtime loads the program's code (code_load.h) */
+    bool is_foreign : 1;    /* for WAIT: DMA that no captured instruction started */
+    bool is_unrecorded : 1; /* for WAIT: its change was not recorded; false: its maker is unknown */
+    bool loads_code : 1;    /* for TRANSFER: the runtime loads the program's code (code_load.h) */
 };
 static_assert(sizeof(struct ntk_path_step) <= 40, "a path can have one step per instruction");
 
@@ -64,6 +65,7 @@ struct ntk_path_share {
     bool has_cores;       /* true if the path is in several cores */
     bool is_foreign;      /* for WAIT: DMA that no captured instruction started */
     bool is_not_captured; /* the capture also lacks cores */
+    bool is_unrecorded;   /* for WAIT: its change was not recorded */
     uint64_t count;
     int64_t path_ps;
     int64_t issue_ps, drain_ps; /* parts of path_ps; the instruction executes in the rest */

@@ -161,14 +161,18 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
     }
     ntk_buf_add_char(out, '\n');
     if (what_if->unknown_wait_count) {
-        ntk_buf_add_format(
-            out, "%llu waits keep their length: the capture does not contain their cause\n",
-            (unsigned long long)what_if->unknown_wait_count);
+        bool is_one = what_if->unknown_wait_count == 1;
+        ntk_buf_add_format(out, "%llu wait%s length: the capture does not contain %s cause\n",
+                           (unsigned long long)what_if->unknown_wait_count,
+                           is_one ? " keeps its" : "s keep their", is_one ? "its" : "their");
     }
     if (what_if->unknown_transfer_count) {
-        ntk_buf_add_format(
-            out, "%llu waits are for transfers without packets: dma applies to all of their time\n",
-            (unsigned long long)what_if->unknown_transfer_count);
+        ntk_buf_add_format(out,
+                           "%llu wait%s for transfers without packets: dma applies to all of %s "
+                           "time\n",
+                           (unsigned long long)what_if->unknown_transfer_count,
+                           what_if->unknown_transfer_count == 1 ? " is" : "s are",
+                           what_if->unknown_transfer_count == 1 ? "its" : "their");
     }
     if (what_if->is_standard) {
         ntk_buf_add_text(out, "--what-if CHANGES estimates other changes\n");

@@ -68,7 +68,7 @@ function render(box) {
     place.append(make('div', { class: 'pane-head' }, make('h2', {}, `${duration(found.measured_ns * 1000)} now`),
       make('span', { class: 'soft' }, `by its dependencies alone ${duration(baseline.dependencies_only_ns * 1000)} (${share(baseline.dependencies_only_error_ratio)})${found.is_partial ? '. The capture is incomplete' : ''}`)),
     changesTable(found), tried && found.changes.length === 1 ? pathTable(found.changes[0]) : '',
-    make('p', { class: 'soft' }, `${found.unknown_waits ? `${found.unknown_waits} waits keep their length, because the capture does not contain their cause. ` : ''}${found.limits}.`));
+    make('p', { class: 'soft' }, `${found.unknown_waits ? `${found.unknown_waits === 1 ? '1 wait keeps its' : `${found.unknown_waits} waits keep their`} length, because the capture does not contain the cause. ` : ''}${found.limits}.`));
   }
   box.append(state.source.whatIf ? form() : '', place);
 }

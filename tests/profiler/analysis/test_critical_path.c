@@ -207,6 +207,49 @@ static void the_critical_path_search_terminates_for_cyclic_waits(void **state)
     hand_answers_done(&h, &a);
 }
 
+/* The instruction starts, then waits for semaphore 2. No change of it was recorded, so the time of
+ * the instruction is the wait, not the time before its start. */
+static void an_instruction_that_only_waits_for_an_unrecorded_change_is_a_wait(void **state)
+{
+    static const uint8_t waits[64] = {
+        [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [34] = 0x13, [35] = 3, [36] = 1
+    };
+    struct hand_trace h;
+    struct hand_answers a;
+    char name[64];
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
+    hand_trace_run(
+        &h, 0, NTK_ISA_ENGINE_SP,
+        hand_trace_nop(&h, 0, NTK_ISA_ENGINE_SP, NTK_ISA_NO_SEMAPHORE, 0, NTK_ISA_NO_SEMAPHORE), 0,
+        100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, waits), 150,
+                   500);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 3);
+    expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 100);
+    expect_step(&a, 1, NTK_PATH_ISSUE, 100, 150);
+    expect_step(&a, 2, NTK_PATH_WAIT, 150, 500);
+    ntk_path_resource_name(&a.path.resources.shares[0], name, sizeof name);
+    assert_string_equal(name, "wait for a change that was not recorded");
+    hand_answers_done(&h, &a);
+
+    /* With a record of a change that no instruction makes, only the origin is unknown. */
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, waits), 0,
+                   500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 2, 1, 480);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 2);
+    expect_step(&a, 0, NTK_PATH_WAIT, 0, 480);
+    expect_step(&a, 1, NTK_PATH_INSTRUCTION, 480, 500);
+    ntk_path_resource_name(&a.path.resources.shares[0], name, sizeof name);
+    assert_string_equal(name, "wait for a change of unknown origin");
+    hand_answers_done(&h, &a);
+}
+
 static void without_instructions_the_critical_path_is_the_start_step(void **state)
 {
     struct hand_trace h;
@@ -228,6 +271,7 @@ int main(void)
         cmocka_unit_test(the_critical_path_leaves_a_runtime_barrier_at_its_release),
         cmocka_unit_test(a_change_without_a_known_source_is_shown_as_a_wait),
         cmocka_unit_test(the_critical_path_search_terminates_for_cyclic_waits),
+        cmocka_unit_test(an_instruction_that_only_waits_for_an_unrecorded_change_is_a_wait),
         cmocka_unit_test(without_instructions_the_critical_path_is_the_start_step),
     };
 
