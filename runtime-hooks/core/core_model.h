@@ -163,6 +163,9 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
                      struct ntk_err *err);
 /* Frees a model; no execution may run, and no list may contain it. */
 void core_model_free(struct ntk_core_model *model);
+
+/* --- core_model_context.c --- */
+
 /* Takes a free or new context of a model. NULL if out of memory, or (*out_ok) if the model needs
  * none. */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,

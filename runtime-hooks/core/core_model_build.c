@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* core_model_build - builds a model from its file: tensors between nodes, programs and their
- * memory, libraries, steps. */
-#include "runtime-hooks/core/core_model.h"
+/* core_model_build - builds a model from its file: tensors between nodes, and steps. */
+#include "runtime-hooks/core/core_model_parts.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "runtime-hooks/core/core_pipeline.h"
 #include "shared/base/str.h"
 
-#define SLOT_ALIGN 64U
-
-static int out_of_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-/* --- contents of the file -----------------------------------------------------------------------
- * */
+/* --- contents of the file --- */
 
 static void shape_fill(struct ntk_neff_cpu_tensor *shape, enum ntk_dtype dtype, uint32_t dim_count,
                        const uint64_t *dims, uint64_t bytes)
@@ -40,7 +28,7 @@ static int ios_make(struct ntk_core_model *model, const struct ntk_neff *neff, s
     model->input_count = neff->input_count;
     model->ios = calloc(model->io_count + 1, sizeof *model->ios);
     if (!model->ios) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     for (uint32_t i = 0; i < model->io_count; i++) {
         bool is_output = i >= neff->input_count;
@@ -75,7 +63,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
 
     model->node_slots = calloc((size_t)neff->node_count + 1, sizeof *model->node_slots);
     if (!model->node_slots) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     for (uint32_t n = 0; n < neff->node_count; n++) {
         model->node_slots[n] = count;
@@ -85,7 +73,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     model->first_passed = count;
     model->slots = calloc((size_t)count + 1, sizeof *model->slots);
     if (!model->slots) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     for (uint32_t n = 0; n < neff->node_count; n++) {
         for (uint32_t k = 0; k < neff->nodes[n].output_count; k++) {
@@ -129,7 +117,7 @@ static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff
 
     model->params = calloc((size_t)neff->node_count + 1, sizeof *model->params);
     if (!model->params) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     for (uint32_t n = 0; n < neff->node_count && ret == 0; n++) {
         const struct ntk_neff_node *node = &neff->nodes[n];
@@ -153,221 +141,8 @@ static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff
     return ret;
 }
 
-/* --- memory of one subgraph ------------------------------------------------------------------- */
-
-static int memory_take(struct ntk_core_model *model, uint32_t physical,
-                       enum ntk_memory_category category, uint64_t bytes, uint64_t align,
-                       const char *name, struct core_allocation *out_allocation,
-                       struct ntk_err *err)
-{
-    struct core_memory_request request = { .physical_core = physical,
-                                           .category = category,
-                                           .bytes = bytes,
-                                           .align = align,
-                                           .name = name,
-                                           .model = model->hook,
-                                           .model_name = model->name };
-
-    return bytes > 0 ? core_memory_take(model->core, &request, out_allocation, err) : 0;
-}
-
-/* Finds the slot of the node's input or output with this name; CORE_SLOT_NONE if there is none. */
-static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_neff *neff,
-                          uint32_t node_index, const char *name, bool is_output)
-{
-    const struct ntk_neff_node *node = &neff->nodes[node_index];
-
-    for (uint32_t i = 0; is_output && i < node->output_count; i++) {
-        if (strcmp(node->outputs[i].name, name) == 0) {
-            return model->node_slots[node_index] + i;
-        }
-    }
-    for (uint32_t i = 0; !is_output && i < node->input_count; i++) {
-        const struct ntk_neff_tensor *tensor = ntk_neff_tensor_get(neff, node->inputs[i]);
-
-        if (tensor && strcmp(tensor->name, name) == 0) {
-            return model->node_slots[node->inputs[i].node] + node->inputs[i].output;
-        }
-    }
-    return CORE_SLOT_NONE;
-}
-
-/* Returns true if a variable may be in the shared scratchpad; otherwise it is private. */
-static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_var *var)
-{
-    uint64_t page = core->options.scratchpad_page_bytes;
-
-    return core->options.contiguous_scratchpad ||
-           (page > 0 && var->backing_offset % page + var->bytes_count <= page);
-}
-
-/* Where the subgraphs of a step come from. */
-struct step_source {
-    const struct ntk_neff *neff;
-    uint32_t node;
-    struct core_pipeline pipeline;
-};
-
-/* Grows a slot: tensors between nodes are as large as the largest variable; the caller's buffers
- * have known sizes. */
-static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgraph,
-                     const struct ntk_neff_var *var, struct ntk_err *err)
-{
-    if (slot->bytes >= var->bytes_count) {
-        return 0;
-    }
-    if (slot->io != CORE_SLOT_NONE || slot->param) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "variable '%s' of %s has %llu bytes, but the network's tensor has %llu",
-                           var->name, subgraph->name, (unsigned long long)var->bytes_count,
-                           (unsigned long long)slot->bytes);
-    }
-    slot->bytes = var->bytes_count;
-    return 0;
-}
-
-static int variable_make(struct ntk_core_model *model, const struct step_source *source,
-                         uint32_t physical, struct core_subgraph *subgraph,
-                         const struct ntk_neff_var *var, struct ntk_err *err)
-{
-    struct core_variable *variable = &subgraph->variables[var->var_id];
-    int ret = 0;
-
-    variable->bytes = var->bytes_count;
-    switch (var->type) {
-    case NTK_NEFF_VAR_INPUT:
-    case NTK_NEFF_VAR_OUTPUT:
-        variable->kind = CORE_VARIABLE_SLOT;
-        variable->slot = slot_find(model, source->neff, source->node, var->name,
-                                   var->type == NTK_NEFF_VAR_OUTPUT);
-        if (variable->slot == CORE_SLOT_NONE) {
-            variable->slot = core_pipeline_slot(&source->pipeline, var->name);
-        }
-        if (variable->slot == CORE_SLOT_NONE) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "variable '%s' of %s is not a tensor of its node", var->name,
-                               subgraph->name);
-        }
-        ret = slot_grow(&model->slots[variable->slot], subgraph, var, err);
-        break;
-    case NTK_NEFF_VAR_FILE:
-        variable->kind = CORE_VARIABLE_FIXED;
-        variable->physical_core = physical;
-        ret = core_constant_place(model->constants, model, physical, var, &variable->allocation,
-                                  &variable->weight, err);
-        break;
-    case NTK_NEFF_VAR_TMP_BUF:
-        variable->kind = CORE_VARIABLE_FIXED;
-        ret = memory_take(model, physical, NTK_MEMORY_SCRATCHPAD, var->bytes_count, var->alignment,
-                          var->name, &variable->allocation, err);
-        break;
-    case NTK_NEFF_VAR_VIRTUAL:
-        if (!fits_shared_page(model->core, var)) {
-            variable->kind = CORE_VARIABLE_FIXED;
-            ret = memory_take(model, physical, NTK_MEMORY_SCRATCHPAD, var->bytes_count,
-                              var->alignment, var->name, &variable->allocation, err);
-            break;
-        }
-        if (var->backing_offset > UINT64_MAX / 2 || var->bytes_count > UINT64_MAX / 2) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable '%s' is too large",
-                               var->name);
-        }
-        variable->kind = CORE_VARIABLE_SCRATCHPAD;
-        variable->offset = var->backing_offset;
-        if (subgraph->scratchpad_bytes < var->backing_offset + var->bytes_count) {
-            subgraph->scratchpad_bytes = var->backing_offset + var->bytes_count;
-        }
-        break;
-    case NTK_NEFF_VAR_STATE_BUFFER:
-    case NTK_NEFF_VAR_POINTER:
-    case NTK_NEFF_VAR_DGE_TABLE:
-        break;
-    }
-    return ret;
-}
-
-static int code_place(struct ntk_core_model *model, uint32_t physical,
-                      struct core_subgraph *subgraph, const struct ntk_neff_subgraph *from,
-                      struct ntk_err *err)
-{
-    struct ntk_neff_sizes sizes = { 0 };
-    uint64_t offset = 0;
-
-    ntk_neff_subgraph_sizes(from, &sizes);
-    int ret = memory_take(model, physical, NTK_MEMORY_MODEL_CODE, sizes.code, 0, subgraph->name,
-                          &subgraph->code, err);
-    if (ret == 0) {
-        ret = memory_take(model, physical, NTK_MEMORY_DMA_RINGS_IO, sizes.rings_io, 0,
-                          subgraph->name, &subgraph->rings_io, err);
-    }
-    if (ret == 0) {
-        ret = memory_take(model, physical, NTK_MEMORY_DMA_RINGS_SPILL, sizes.rings_spill, 0,
-                          subgraph->name, &subgraph->rings_spill, err);
-    }
-    for (size_t e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {
-        const struct ntk_neff_engine *engine = &from->engines[e];
-
-        if (engine->code_bytes > 0 && offset + engine->code_bytes <= sizes.code) {
-            memcpy(subgraph->code.address + offset, engine->code, engine->code_bytes);
-            subgraph->code_offset[e] = offset;
-            subgraph->code_bytes[e] = engine->code_bytes;
-            offset += engine->code_bytes;
-        }
-    }
-    return ret;
-}
-
-static int subgraph_make(struct ntk_core_model *model, const struct step_source *source,
-                         uint32_t physical, const struct ntk_neff_subgraph *from,
-                         struct core_subgraph *subgraph, struct ntk_err *err)
-{
-    struct ntk_engine_program_info info;
-    unsigned generation = model->core->row->facts.generation;
-    int ret = source->neff->is_vendor
-                  ? ntk_engine_program_create_opaque(generation, from, &subgraph->program, err)
-                  : ntk_engine_program_create(generation, from, &subgraph->program, err);
-
-    if (ret < 0) {
-        return ret;
-    }
-    ntk_engine_program_info_get(subgraph->program, &info);
-    subgraph->name = strdup(from->name);
-    subgraph->variable_count = info.variable_count;
-    subgraph->variables = calloc((size_t)info.variable_count + 1, sizeof *subgraph->variables);
-    subgraph->bindings = calloc((size_t)info.variable_count + 1, sizeof *subgraph->bindings);
-    subgraph->queue_sets = calloc((size_t)from->queue_set_count + 1, sizeof *subgraph->queue_sets);
-    if (!subgraph->name || !subgraph->variables || !subgraph->bindings || !subgraph->queue_sets) {
-        return out_of_memory(err);
-    }
-    struct core_memory_request host = {
-        .physical_core = physical,
-        .category = NTK_MEMORY_HOST_APPLICATION,
-        .bytes = info.host_bytes + ((uint64_t)info.variable_count + 1) *
-                                       (sizeof *subgraph->variables + sizeof *subgraph->bindings),
-        .name = subgraph->name,
-        .model = model->hook,
-    };
-    core_memory_count(model->core, &host, subgraph->program, &subgraph->host);
-    subgraph->queue_set_count = from->queue_set_count;
-    for (uint32_t i = 0; i < from->queue_set_count; i++) {
-        subgraph->queue_sets[i].type = (uint32_t)from->queue_sets[i].type;
-        subgraph->queue_sets[i].name = strdup(from->queue_sets[i].name);
-        if (!subgraph->queue_sets[i].name) {
-            return out_of_memory(err);
-        }
-    }
-    for (uint32_t i = 0; i < from->var_count && ret == 0; i++) {
-        if (from->vars[i].var_id >= info.variable_count) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable ids of %s have gaps",
-                               from->name);
-        }
-        ret = variable_make(model, source, physical, subgraph, &from->vars[i], err);
-    }
-    return ret < 0 ? ret : code_place(model, physical, subgraph, from, err);
-}
-
 /* Makes the common part of all kinds of steps. */
-static int step_begin(struct ntk_core_model *model, const struct step_source *source,
+static int step_begin(struct ntk_core_model *model, const struct core_step_source *source,
                       struct core_step *step, struct ntk_err *err)
 {
     const struct ntk_neff *neff = source->neff;
@@ -380,7 +155,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
     step->inputs = calloc((size_t)from->input_count + 1, sizeof *step->inputs);
     step->outputs = calloc((size_t)from->output_count + 1, sizeof *step->outputs);
     if (!step->inputs || !step->outputs) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     for (uint32_t i = 0; i < from->input_count; i++) {
         if (!ntk_neff_tensor_get(neff, from->inputs[i])) {
@@ -397,87 +172,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
 
 /* --- nodes that run on the host --------------------------------------------------------------- */
 
-/* Makes a file with these bytes for the loader: anonymous if supported. */
-static int library_file(const struct ntk_neff_member *member, char *path, size_t path_bytes,
-                        bool *out_is_named)
-{
-    int fd = memfd_create("neff-cpu-node", MFD_CLOEXEC);
-
-    *out_is_named = fd < 0;
-    if (fd < 0) {
-        (void)snprintf(path, path_bytes, "/tmp/neff-cpu-node-XXXXXX");
-        fd = mkstemp(path);
-    } else {
-        (void)snprintf(path, path_bytes, "/proc/self/fd/%d", fd);
-    }
-    if (fd < 0) {
-        return -errno;
-    }
-    size_t done = 0;
-    while (done < member->bytes_count) {
-        ssize_t written = write(fd, member->bytes + done, member->bytes_count - done);
-
-        if (written < 0 && errno != EINTR) {
-            int ret = -errno;
-
-            close(fd);
-            return ret;
-        }
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return fd;
-}
-
-static int library_open(struct ntk_core_model *model, const struct ntk_neff *neff,
-                        const char *member_name, void **out_handle, struct ntk_err *err)
-{
-    char path[64];
-    bool is_named = false;
-
-    ntk_vec_each(struct core_library, known, &model->libraries) {
-        if (strcmp(known->member, member_name) == 0) {
-            *out_handle = known->handle;
-            return 0;
-        }
-    }
-    const struct ntk_neff_member *member = ntk_neff_member_get(neff, member_name);
-    if (!member) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no member '%s'",
-                           member_name);
-    }
-    int fd = library_file(member, path, sizeof path, &is_named);
-    if (fd < 0) {
-        return ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot unpack '%s' of the NEFF: %s",
-                           member_name, strerror(-fd));
-    }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (is_named) {
-        (void)unlink(path);
-    }
-    if (!handle) {
-        const char *reason = dlerror();
-
-        close(fd);
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "cannot load '%s' of the NEFF: %s",
-                           member_name, reason ? reason : "unknown error");
-    }
-    struct core_library *library = ntk_vec_add(&model->libraries);
-    char *name = strdup(member_name);
-    if (!library || !name) {
-        if (library) {
-            model->libraries.count--;
-        }
-        free(name);
-        dlclose(handle);
-        close(fd);
-        return out_of_memory(err);
-    }
-    *library = (struct core_library){ .member = name, .handle = handle, .fd = fd };
-    *out_handle = handle;
-    return 0;
-}
-
-static int cpu_step_make(struct ntk_core_model *model, const struct step_source *source,
+static int cpu_step_make(struct ntk_core_model *model, const struct core_step_source *source,
                          struct ntk_err *err)
 {
     const struct ntk_neff *neff = source->neff;
@@ -494,7 +189,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node '%s' has no shared object",
                            from->name);
     }
-    ret = library_open(model, neff, from->library, &handle, err);
+    ret = core_library_open(model, neff, from->library, &handle, err);
     if (ret < 0) {
         return ret;
     }
@@ -511,7 +206,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
 
 /* Makes a step of the node's subgraphs [first, first + count), which run in parallel on one logical
  * core. */
-static int core_step_make(struct ntk_core_model *model, const struct step_source *source,
+static int core_step_make(struct ntk_core_model *model, const struct core_step_source *source,
                           uint32_t nc, uint32_t first, uint32_t count, struct ntk_err *err)
 {
     const struct ntk_neff_node *from = &source->neff->nodes[source->node];
@@ -533,8 +228,8 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
         struct ntk_engine_program_info info = { .is_empty = true };
 
         step->subgraph_count = i + 1;
-        ret = subgraph_make(model, source, model->core->ncs[nc].first_physical + i, subgraph,
-                            &step->subgraphs[i], err);
+        ret = core_subgraph_make(model, source, model->core->ncs[nc].first_physical + i, subgraph,
+                                 &step->subgraphs[i], err);
         if (ret == 0) {
             ntk_engine_program_info_get(step->subgraphs[i].program, &info);
         }
@@ -548,8 +243,8 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
     return ret;
 }
 
-static int core_steps_make(struct ntk_core_model *model, struct step_source *source, uint32_t nc,
-                           struct ntk_err *err)
+static int core_steps_make(struct ntk_core_model *model, struct core_step_source *source,
+                           uint32_t nc, struct ntk_err *err)
 {
     const struct ntk_neff_node *from = &source->neff->nodes[source->node];
     uint32_t subgraph_count = source->neff->kelfs[from->kelf].subgraph_count;
@@ -574,7 +269,7 @@ static int core_steps_make(struct ntk_core_model *model, struct step_source *sou
 static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                       struct ntk_err *err)
 {
-    struct step_source source = { .neff = neff };
+    struct core_step_source source = { .neff = neff };
     uint32_t nc = model->nc;
     size_t most = 1;
     int ret = 0;
@@ -584,7 +279,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     }
     model->steps = calloc(most, sizeof *model->steps);
     if (!model->steps) {
-        return out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     model->is_hosted = true;
     for (uint32_t n = 0; n < neff->node_count && ret == 0; n++) {
@@ -602,109 +297,6 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         }
     }
     return ret;
-}
-
-/* Lays out the buffers between steps, after all variables have set the sizes. */
-static void context_plan(struct ntk_core_model *model)
-{
-    for (uint32_t i = 0; i < model->first_passed; i++) {
-        if (model->slots[i].io == CORE_SLOT_NONE && !model->slots[i].param) {
-            model->slots[i].offset = model->context_bytes;
-            model->context_bytes += core_round_up(model->slots[i].bytes, SLOT_ALIGN);
-        }
-    }
-}
-
-static void context_free(struct ntk_core_model *model, struct core_context *context)
-{
-    for (uint32_t i = 0; context->passed && i < model->slot_count - model->first_passed; i++) {
-        core_memory_release(model->core, &context->passed[i]);
-    }
-    core_memory_release(model->core, &context->buffer);
-    free(context->passed);
-    free(context);
-}
-
-static struct core_context *context_make(struct ntk_core_model *model, struct ntk_err *err)
-{
-    uint32_t passed_count = model->slot_count - model->first_passed;
-    struct core_context *context = calloc(1, sizeof *context);
-
-    if (!context) {
-        out_of_memory(err);
-        return NULL;
-    }
-    int ret =
-        memory_take(model, model->core->ncs[model->nc].first_physical, NTK_MEMORY_HOST_DMA_BUFFERS,
-                    model->context_bytes, 0, model->name, &context->buffer, err);
-    if (ret == 0 && passed_count > 0) {
-        context->passed = calloc(passed_count, sizeof *context->passed);
-        ret = context->passed ? 0 : out_of_memory(err);
-    }
-    for (uint32_t i = 0; i < passed_count && ret == 0; i++) {
-        const struct core_slot *slot = &model->slots[model->first_passed + i];
-
-        ret = memory_take(model, slot->physical_core, NTK_MEMORY_SCRATCHPAD, slot->bytes,
-                          SLOT_ALIGN, slot->name, &context->passed[i], err);
-    }
-    if (ret < 0) {
-        context_free(model, context);
-        return NULL;
-    }
-    return context;
-}
-
-static bool context_is_needed(const struct ntk_core_model *model)
-{
-    return model->context_bytes > 0 || model->first_passed < model->slot_count;
-}
-
-struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
-                                       struct ntk_err *err)
-{
-    *out_ok = true;
-    if (!context_is_needed(model)) {
-        return NULL;
-    }
-    pthread_mutex_lock(&model->context_lock);
-    struct core_context *context = model->contexts;
-    if (context) {
-        model->contexts = context->next;
-    }
-    pthread_mutex_unlock(&model->context_lock);
-    if (context) {
-        return context;
-    }
-    context = context_make(model, err);
-    *out_ok = context != NULL;
-    return context;
-}
-
-/* Allocates contexts when the model is loaded. */
-static int contexts_reserve(struct ntk_core_model *model, struct ntk_err *err)
-{
-    if (!context_is_needed(model)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < model->depth; i++) {
-        struct core_context *context = context_make(model, err);
-
-        if (!context) {
-            return -ENOMEM;
-        }
-        core_context_give_back(model, context);
-    }
-    return 0;
-}
-
-void core_context_give_back(struct ntk_core_model *model, struct core_context *context)
-{
-    if (context) {
-        pthread_mutex_lock(&model->context_lock);
-        context->next = model->contexts;
-        model->contexts = context;
-        pthread_mutex_unlock(&model->context_lock);
-    }
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -752,38 +344,11 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, 
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no node to run");
     }
     model_count(model, neff->node_count);
-    context_plan(model);
+    core_context_plan(model);
     if (model->depth == 0 && model->first_passed < model->slot_count) {
         model->depth = 1;
     }
-    return contexts_reserve(model, err);
-}
-
-static void subgraph_fini(const struct ntk_core_model *model, struct core_subgraph *subgraph)
-{
-    struct ntk_core *core = model->core;
-
-    for (uint32_t i = 0; subgraph->variables && i < subgraph->variable_count; i++) {
-        struct core_variable *variable = &subgraph->variables[i];
-
-        if (variable->weight) {
-            core_weight_drop(core, variable->weight, model, variable->physical_core);
-        } else {
-            core_memory_release(core, &variable->allocation);
-        }
-    }
-    core_memory_release(core, &subgraph->code);
-    core_memory_release(core, &subgraph->rings_io);
-    core_memory_release(core, &subgraph->rings_spill);
-    core_memory_release(core, &subgraph->host);
-    for (uint32_t i = 0; subgraph->queue_sets && i < subgraph->queue_set_count; i++) {
-        free(subgraph->queue_sets[i].name);
-    }
-    free(subgraph->queue_sets);
-    free(subgraph->variables);
-    free(subgraph->bindings);
-    free(subgraph->name);
-    ntk_engine_program_destroy(subgraph->program);
+    return core_contexts_reserve(model, err);
 }
 
 void core_model_free(struct ntk_core_model *model)
@@ -794,24 +359,14 @@ void core_model_free(struct ntk_core_model *model)
         struct core_step *step = &model->steps[s];
 
         for (uint32_t i = 0; i < step->subgraph_count; i++) {
-            subgraph_fini(model, &step->subgraphs[i]);
+            core_subgraph_fini(model, &step->subgraphs[i]);
         }
         free(step->inputs);
         free(step->outputs);
     }
     free(model->steps);
-    while (model->contexts) {
-        struct core_context *context = model->contexts;
-
-        model->contexts = context->next;
-        context_free(model, context);
-    }
-    ntk_vec_each(struct core_library, library, &model->libraries) {
-        dlclose(library->handle);
-        close(library->fd);
-        free(library->member);
-    }
-    ntk_vec_fini(&model->libraries);
+    core_contexts_fini(model);
+    core_libraries_fini(model);
     pthread_mutex_destroy(&model->context_lock);
     core_memory_release(core, &model->host);
     for (uint32_t i = 0; i < model->param_count; i++) {

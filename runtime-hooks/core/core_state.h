@@ -155,14 +155,17 @@ void core_memory_count(struct ntk_core *core, const struct core_memory_request *
 /* Releases memory and zeroes the struct. Accepts zeroed allocations. */
 void core_memory_release(struct ntk_core *core, struct core_allocation *allocation);
 
-/* --- core_exec.c --- */
+/* --- core_exec_run.c --- */
+
+/* Sleeps until the elapsed host time equals the device time. clock NULL: the system's. */
+void core_pace(const struct ntk_clock *clock, uint64_t start_ns, uint64_t device_ns);
+
+/* --- core_exec_count.c --- */
 
 /* Reports that instructions are sent from the host to a core; 0 bytes are ignored. name is passed
  * to the hooks. */
 void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
                     uint64_t bytes);
-/* Sleeps until the elapsed host time equals the device time. clock NULL: the system's. */
-void core_pace(const struct ntk_clock *clock, uint64_t start_ns, uint64_t device_ns);
 /* Adds a run to the driver's counts, for the device tree. The caller holds the core. */
 void core_driver_count(struct ntk_core *core, uint32_t physical,
                        const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
