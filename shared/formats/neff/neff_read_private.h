@@ -68,10 +68,15 @@ void neff_no_memory(struct reader *r);
  * is 4 times the size and 64 MiB. A normal NEFF needs less. */
 #define NEFF_BUDGET(file_bytes) ((file_bytes)*3 + (UINT64_C(56) << 20))
 bool neff_budget_take(struct reader *r, uint64_t bytes);
-/* In neff_read_subgraph.c: reads a constant from file_name relative to this folder; `where` is its
+/* In neff_read_vars.c: reads a constant from file_name relative to this folder; `where` is its
  * owner, for messages. A size of 0 is replaced by the file's size. */
 int neff_read_constant(struct reader *r, const char *where, const char *folder,
                        struct ntk_neff_var *var);
+/* In neff_read_vars.c: read the variables and the queue sets of a def.json. */
+int neff_read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def);
+int neff_read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def);
+/* In neff_read_subgraph.c: "pe", "act" and so on. */
+extern const char *const neff_engine_keys[NTK_ISA_ENGINE_COUNT];
 /* In neff_read_subgraph.c: whether this key of a def.json or engine JSON names the code of an
  * engine. */
 bool neff_is_code_key(const char *key);
