@@ -51,6 +51,7 @@ static void an_aborted_replacement_leaves_the_old_file(void **state)
     size_t count;
 
     assert_int_equal(ntk_fs_write(path, "old", 3, NULL), 0);
+    assert_int_equal(ntk_fs_replace_begin(&replace, *state, NULL), -EISDIR); /* before any work */
     assert_int_equal(ntk_fs_replace_begin(&replace, path, NULL), 0);
     fputs("half", replace.file);
     ntk_fs_replace_abort(&replace);
