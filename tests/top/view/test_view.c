@@ -240,6 +240,42 @@ static void showing_teraflops_changes_the_numbers_but_not_the_bars(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Returns the used share next to the cores of a device; -1 if it is not on the screen. */
+static double memory_share(struct ntk_top_model *model, const char *device)
+{
+    double share = -1;
+
+    for (int row = 0; row < 50 && share < 0; row++) {
+        char *text = scene_row(model, 50, 200, row);
+        const char *memory =
+            strncmp(text, device, strlen(device)) == 0 ? strstr(text, "HBM") : NULL;
+
+        share = memory ? strtod(memory + strlen("HBM"), NULL) : share;
+        free(text);
+    }
+    return share;
+}
+
+/* Method: four applications of four cores; the first one uses 1.3 of 32 GB on devices 0 and 1. */
+static void memory_next_to_the_cores_is_that_of_the_tab(void **state)
+{
+    struct scene several = scene_trn1;
+    struct ntk_top_model *model;
+
+    (void)state;
+    several.runtime_count = 4;
+    several.cores_per_runtime = 4;
+    model = scene_model(&several);
+    assert_true(memory_share(model, "ND0 ") > 0 && memory_share(model, "ND2 ") > 0);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
+    assert_true(memory_share(model, "ND0 ") > 3 && memory_share(model, "ND0 ") < 5);
+    assert_true(memory_share(model, "ND1 ") > 3 && memory_share(model, "ND1 ") < 5);
+    assert_true(memory_share(model, "ND2 ") == 0);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
+    assert_true(memory_share(model, "ND0 ") == 0 && memory_share(model, "ND2 ") > 3);
+    ntk_top_model_destroy(model);
+}
+
 static void screen_parts_have_different_styles(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
@@ -386,6 +422,7 @@ int main(void)
         cmocka_unit_test(tabs_of_many_applications_are_shown_in_pages),
         cmocka_unit_test(columns_stay_aligned_with_wide_tags_and_hostile_names),
         cmocka_unit_test(showing_teraflops_changes_the_numbers_but_not_the_bars),
+        cmocka_unit_test(memory_next_to_the_cores_is_that_of_the_tab),
         cmocka_unit_test(screen_parts_have_different_styles),
         cmocka_unit_test(the_help_page_lists_every_key),
         cmocka_unit_test(a_frame_with_sufficient_height_shows_every_row),

@@ -272,9 +272,38 @@ static void an_unreported_queue_length_is_absent(void **state)
     }
 }
 
+/* The map shows the activity of one application, but the memory of all. */
+static void the_title_of_the_map_names_whose_figures_it_shows(void **state)
+{
+    static const char *const titles[][2] = {
+        { "Busy (host time) of each device,", "Busy (host time) of 7286 on each device," },
+        { "HBM used of each device,", "HBM used of each device by all applications," },
+        { "Power in the last minute of each device,", "Power in the last minute of each device," },
+    };
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_TOPOLOGY);
+
+    (void)state;
+    for (int tab = 0; tab < 2; tab++) {
+        ntk_top_model_act(model, NTK_TOP_ACTION_TAB, tab + 1);
+        for (int heat = 0; heat < 3; heat++) {
+            bool is_found = false;
+
+            for (int row = 0; row < 4; row++) {
+                char *text = scene_row(model, 30, 120, row);
+                is_found = is_found || strstr(text, titles[heat][tab]);
+                free(text);
+            }
+            assert_true(is_found);
+            press(model, 'v');
+        }
+    }
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_title_of_the_map_names_whose_figures_it_shows),
         cmocka_unit_test(the_topology_map_shows_the_figures_of_each_device),
         cmocka_unit_test(graphs_show_the_last_minutes),
         cmocka_unit_test(graphs_end_at_the_shown_time),
