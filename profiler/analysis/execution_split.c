@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
+#include "shared/base/bisect.h"
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
@@ -176,20 +177,12 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
     const struct run *runs = parts->runs.items;
     const uint64_t *latest = parts->latest.items;
     size_t low = 0;
-    size_t high = parts->runs.count;
     uint64_t covered_ns = from_ns;
     uint64_t busy_ns = 0;
 
     /* find the first run of the core that may end after the start of the window */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (runs[middle].nc < of->nc || (runs[middle].nc == of->nc && latest[middle] <= from_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, parts->runs.count, i,
+               runs[i].nc < of->nc || (runs[i].nc == of->nc && latest[i] <= from_ns));
     for (size_t i = low, tried = 0; i < parts->runs.count && runs[i].nc == of->nc &&
                                     runs[i].start_ns < to_ns && tried < RUNS_TRIED_MAX;
          i++, tried++) {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/base/bisect.h"
+
 struct engine {
     bool is_there;
     uint32_t first, last; /* first and last slot of its program */
@@ -121,19 +123,10 @@ static bool has_a_program(const struct ntk_trace_core *core)
 
 size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t time_ps)
 {
-    size_t low = 0;
-    size_t high = borders->count;
+    size_t count = 0;
 
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (borders->items[middle].start_ps <= time_ps) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    NTK_BISECT(count, borders->count, i, borders->items[i].start_ps <= time_ps);
+    return count > 0 ? count - 1 : 0;
 }
 
 /* cores: the executions of each core; those with another number of them have no borders. */

@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
+#include "shared/base/bisect.h"
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
@@ -44,17 +45,9 @@ static size_t first_from(const struct ntk_sorted *works, uint32_t nc, uint64_t s
 {
     const struct work *all = works->items;
     size_t low = 0;
-    size_t high = works->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (all[middle].nc < nc || (all[middle].nc == nc && all[middle].start_ns < start_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, works->count, i,
+               all[i].nc < nc || (all[i].nc == nc && all[i].start_ns < start_ns));
     return low;
 }
 

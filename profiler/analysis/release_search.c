@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "shared/base/bisect.h"
+
 /* Maximum number of changes in a search for hidden changes, per wait. */
 #define HIDDEN_MAX 256
 /* A change this long after the end of an instruction was made by another instruction; hardware
@@ -176,14 +178,7 @@ static uint32_t until(struct ntk_by_number *sorted, struct elements of, unsigned
             high -= step;
         }
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_until(sorted, of, middle, time_ps)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, high, i, is_until(sorted, of, i, time_ps));
     sorted->near[number] = (uint32_t)low;
     return (uint32_t)low;
 }

@@ -9,6 +9,7 @@
 #include "profiler/analysis/packet_rules.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/trace/executed.h"
+#include "shared/base/bisect.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
@@ -448,16 +449,8 @@ const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfer
 {
     const struct ntk_transfers_core *of = &transfers->cores[core];
     size_t low = 0;
-    size_t high = of->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->items[middle].instruction < instruction) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, of->count, i, of->items[i].instruction < instruction);
     return low < of->count && of->items[low].instruction == instruction ? &of->items[low] : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/order.h"
 
 #define TYPE_BYTES 32
@@ -104,16 +105,9 @@ static const struct ntk_host_sample *sample_at(const struct ntk_vec *samples, ui
 {
     const struct ntk_host_sample *all = samples->items;
     size_t low = 0;
-    size_t high = samples->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (all[middle].tid < tid || (all[middle].tid == tid && all[middle].time_ns < time_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, samples->count, i,
+               all[i].tid < tid || (all[i].tid == tid && all[i].time_ns < time_ns));
     return low < samples->count && all[low].tid == tid ? &all[low] : NULL;
 }
 

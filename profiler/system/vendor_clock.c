@@ -14,6 +14,7 @@
 
 #include "profiler/system/vendor_session.h"
 #include "profiler/trace/sorter.h"
+#include "shared/base/bisect.h"
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 
@@ -208,17 +209,8 @@ static size_t syncs_until(const struct ntk_vec *points, uint32_t nc, uint32_t co
 {
     int64_t key = (int64_t)((uint64_t)nc << 32 | core);
     size_t low = 0;
-    size_t high = points->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (sync_compare(ntk_vec_at(points, middle), key, host_ns) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, points->count, i, sync_compare(ntk_vec_at(points, i), key, host_ns) <= 0);
     return low;
 }
 

@@ -9,6 +9,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/output/answers/output_cells.h"
+#include "shared/base/bisect.h"
 #include "shared/base/map.h"
 
 size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,
@@ -34,16 +35,8 @@ static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track
                                                  uint32_t ref)
 {
     size_t low = 0;
-    size_t high = track->slice_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (track->slices[middle].ref < ref) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, track->slice_count, i, track->slices[i].ref < ref);
     return low < track->slice_count && track->slices[low].ref == ref ? &track->slices[low] : NULL;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
+
 /* Factor by which waiting counts less than work in a bucket. */
 #define WAIT_VOTE 1024.0F
 
@@ -269,16 +271,8 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
 static size_t lower_bound(const struct ntk_timeline_track *track, int64_t time_ps)
 {
     size_t low = 0;
-    size_t high = track->slice_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (track->slices[middle].start_ps < time_ps) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, track->slice_count, i, track->slices[i].start_ps < time_ps);
     return low;
 }
 

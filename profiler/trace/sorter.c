@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "profiler/trace/long_list.h"
+#include "shared/base/bisect.h"
 #include "shared/base/fs.h"
 #include "shared/base/memory.h"
 
@@ -140,16 +141,9 @@ static bool append(struct ntk_sorter *sorter, int *fd, uint64_t *written, const 
 static size_t count_late(const struct ntk_sorter *sorter)
 {
     size_t low = 0;
-    size_t high = sorter->written ? sorter->count : 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(sorter, sorter->items + middle * sorter->item_bytes, sorter->last)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, sorter->written ? sorter->count : 0, i,
+               is_before(sorter, sorter->items + i * sorter->item_bytes, sorter->last));
     return low;
 }
 

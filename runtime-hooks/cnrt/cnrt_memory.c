@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime-hooks/cnrt/cnrt_public.h"
+#include "shared/base/bisect.h"
 #include "shared/base/vec.h"
 
 #define BATCH_ALIGN 128U
@@ -37,17 +38,8 @@ static struct ntk_cnrt_memory *row_at(const struct table *table, size_t index)
 static size_t rows_up_to(const struct table *table, uintptr_t address)
 {
     size_t low = 0;
-    size_t high = table->rows.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if ((uintptr_t)row_at(table, middle)->address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, table->rows.count, i, (uintptr_t)row_at(table, i)->address <= address);
     return low;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core_exec_state - an execution, for its parts: its steps (core_exec.c), one step on its core
- * (core_exec_run.c), its counts (core_exec_count.c) and spans (core_exec_trace.c). Private to runtime-hooks/core.
+ * (core_exec_run.c), its counts (core_exec_count.c) and spans (core_exec_trace.c). Private to
+ * runtime-hooks/core.
  *
  * Owner:   the thread that executes; nothing is kept.
  * Threads: one.

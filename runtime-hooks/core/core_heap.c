@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "shared/base/bisect.h"
+
 struct range {
     uint64_t offset;
     uint64_t bytes;
@@ -82,20 +84,11 @@ int ntk_core_heap_take(struct ntk_core_heap *heap, uint64_t bytes, uint64_t alig
 
 void ntk_core_heap_give_back(struct ntk_core_heap *heap, uint64_t offset, uint64_t bytes)
 {
+    const struct range *ranges = heap->free_ranges.items;
     size_t low = 0;
-    size_t high = heap->free_ranges.count;
 
     bytes = round_up(bytes, NTK_CORE_HEAP_ALIGN);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct range *range = ntk_vec_at(&heap->free_ranges, middle);
-
-        if (range->offset < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, heap->free_ranges.count, i, ranges[i].offset < offset);
     struct range *before = low > 0 ? ntk_vec_at(&heap->free_ranges, low - 1) : NULL;
     struct range *after =
         low < heap->free_ranges.count ? ntk_vec_at(&heap->free_ranges, low) : NULL;

@@ -7,6 +7,7 @@
 
 #include "runtime-hooks/engine/engine_builder.h"
 #include "runtime-hooks/engine/engine_core.h"
+#include "shared/base/bisect.h"
 
 #define FUNCTIONS_MAX 1024
 
@@ -115,19 +116,10 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 static bool instr_at_slot(const struct ntk_engine_builder *b, uint32_t slot, uint32_t *out_index)
 {
     const struct ntk_vec *instrs = &b->program->instrs[b->engine];
+    const struct ntk_engine_instr *all = instrs->items;
     size_t low = 0;
-    size_t high = instrs->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ntk_engine_instr *instr = ntk_vec_at(instrs, middle);
-
-        if (instr->slot < slot) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, instrs->count, i, all[i].slot < slot);
     *out_index = (uint32_t)low;
     if (low == instrs->count) {
         return slot == b->program->info.slot_count[b->engine];

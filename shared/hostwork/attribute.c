@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/order.h"
 #include "shared/hostwork/attribute_rows.h"
 #include "shared/hostwork/syscalls.h"
@@ -118,32 +119,16 @@ static int index_threads(struct walk *walk)
 static size_t first_slice(const struct thread_work *work, uint64_t time_ns)
 {
     size_t low = 0;
-    size_t high = work->slice_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->slices[middle].end_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    NTK_BISECT(low, work->slice_count, i, work->slices[i].end_ns <= time_ns);
     return low;
 }
 
 static size_t first_sample(const struct thread_work *work, uint64_t time_ns)
 {
     size_t low = 0;
-    size_t high = work->sample_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->samples[middle].time_ns >= time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    NTK_BISECT(low, work->sample_count, i, work->samples[i].time_ns < time_ns);
     return low;
 }
 
@@ -266,16 +251,8 @@ collective_at(const struct walk *walk, const struct ntk_host_slice *slice, uint6
 {
     const struct thread_work *work = work_of(walk, slice->tid);
     size_t low = 0;
-    size_t high = work->collective_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->collectives[middle].end_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    NTK_BISECT(low, work->collective_count, i, work->collectives[i].end_ns <= time_ns);
     return low < work->collective_count && may_be_collective(walk, slice, &work->collectives[low])
                ? &work->collectives[low]
                : NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/hostwork/syscalls.h"
@@ -277,18 +278,10 @@ NTK_ORDER(compare_marks, struct ntk_host_mark, NTK_UP(start_ns) NTK_UP(end_ns));
 /* Finds the first step that ends after the time; steps do not overlap. */
 static size_t step_at(const struct ntk_vec *steps, uint64_t time_ns)
 {
+    const struct ntk_host_step *all = steps->items;
     size_t low = 0;
-    size_t high = steps->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ntk_host_step *step = ntk_vec_at(steps, middle);
-        if (step->mark->end_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    NTK_BISECT(low, steps->count, i, all[i].mark->end_ns <= time_ns);
     return low;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
@@ -94,18 +95,10 @@ void ntk_kernel_symbols_destroy(struct ntk_kernel_symbols *symbols)
 
 const char *ntk_kernel_symbols_at(const struct ntk_kernel_symbols *symbols, uint64_t address)
 {
+    const struct symbol *all = symbols->symbols.items;
     size_t low = 0;
-    size_t high = symbols->symbols.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct symbol *symbol = ntk_vec_at(&symbols->symbols, middle);
-        if (symbol->address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, symbols->symbols.count, i, all[i].address <= address);
     return low > 0 ? ((const struct symbol *)ntk_vec_at(&symbols->symbols, low - 1))->name : NULL;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
 #include "shared/base/process.h"
@@ -179,18 +180,10 @@ void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
 const struct ntk_host_module *ntk_host_modules_at(const struct ntk_host_modules *modules,
                                                   uint64_t address)
 {
+    const struct ntk_host_module *all = modules->modules.items;
     size_t low = 0;
-    size_t high = modules->modules.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ntk_host_module *module = ntk_vec_at(&modules->modules, middle);
-        if (module->start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, modules->modules.count, i, all[i].start <= address);
     const struct ntk_host_module *module = low > 0 ? ntk_vec_at(&modules->modules, low - 1) : NULL;
     return module && address < module->end ? module : NULL;
 }
@@ -262,18 +255,10 @@ void ntk_host_modules_read_map(struct ntk_host_modules *modules)
 
 const char *ntk_host_modules_symbol(const struct ntk_host_modules *modules, uint64_t address)
 {
+    const struct ntk_host_map_symbol *all = modules->symbols.items;
     size_t low = 0;
-    size_t high = modules->symbols.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ntk_host_map_symbol *symbol = ntk_vec_at(&modules->symbols, middle);
-        if (symbol->start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, modules->symbols.count, i, all[i].start <= address);
     const struct ntk_host_map_symbol *symbol =
         low > 0 ? ntk_vec_at(&modules->symbols, low - 1) : NULL;
     return symbol && address < symbol->end ? symbol->name : NULL;

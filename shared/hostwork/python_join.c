@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/clock.h"
 #include "shared/base/order.h"
 #include "shared/base/str.h"
@@ -182,16 +183,8 @@ static const struct ntk_host_python_sample *sample_after(const struct ntk_vec *s
 {
     struct ntk_host_python_sample key = { .tid = tid, .time_ns = time_ns };
     size_t low = 0;
-    size_t high = samples->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_samples(ntk_vec_at(samples, middle), &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, samples->count, i, compare_samples(ntk_vec_at(samples, i), &key) < 0);
     const struct ntk_host_python_sample *sample =
         low < samples->count ? ntk_vec_at(samples, low) : NULL;
     return sample && sample->tid == tid ? sample : NULL;
@@ -256,16 +249,9 @@ static uint32_t holder_in(const struct ntk_host_pythons *pythons, uint32_t pid, 
 {
     struct ntk_host_python_sample key = { .time_ns = start_ns };
     size_t low = 0;
-    size_t high = pythons->holders.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_times(ntk_vec_at(&pythons->holders, middle), &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, pythons->holders.count, i,
+               compare_times(ntk_vec_at(&pythons->holders, i), &key) < 0);
     for (; low < pythons->holders.count; low++) {
         const struct ntk_host_python_sample *holder = ntk_vec_at(&pythons->holders, low);
         if (holder->time_ns > end_ns) {

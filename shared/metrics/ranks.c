@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/order.h"
 
 const char *const ntk_rank_where_names[NTK_RANK_WHERE_COUNT] = {
@@ -292,17 +293,8 @@ static int judge_one(struct ntk_ranks *ranks, const struct ntk_rank_row *rows, s
 static uint32_t seen_find(const struct ntk_comm_verdict *verdict, uint32_t from)
 {
     uint32_t low = 0;
-    uint32_t high = verdict->seen;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (verdict->ranks[middle].rank < from) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, verdict->seen, i, verdict->ranks[i].rank < from);
     return low;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/memory.h"
 #include "shared/base/order.h"
 #include "shared/base/str.h"
@@ -474,16 +475,9 @@ static const struct debug_penguin *find_penguin(const struct debug_reader *r, ui
     struct debug_penguin key = { .id = id };
     const struct debug_penguin *list = r->penguins.items;
     size_t low = 0;
-    size_t high = r->penguins.count;
 
-    while (low < high) { /* find the first that is not before the key */
-        size_t middle = low + (high - low) / 2;
-        if (compare_penguins(&list[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* find the first that is not before the key */
+    NTK_BISECT(low, r->penguins.count, i, compare_penguins(&list[i], &key) < 0);
     return low < r->penguins.count && list[low].id == id ? &list[low] : NULL;
 }
 
@@ -689,7 +683,6 @@ const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_ne
                                                              uint64_t bir_id)
 {
     size_t low = 0;
-    size_t high = debug->instruction_count;
 
     if (debug->by_id) {
         uint32_t number = bir_id >= debug->first_id && bir_id - debug->first_id < debug->by_id_count
@@ -697,14 +690,7 @@ const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_ne
                               : 0;
         return number ? &debug->instructions[number - 1] : NULL;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (debug->instructions[middle].bir_id < bir_id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, debug->instruction_count, i, debug->instructions[i].bir_id < bir_id);
     return low < debug->instruction_count && debug->instructions[low].bir_id == bir_id
                ? &debug->instructions[low]
                : NULL;

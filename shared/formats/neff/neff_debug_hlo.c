@@ -163,26 +163,12 @@ void neff_debug_finish_hlo(struct debug_reader *r)
     r->debug->frameworks = r->frameworks.items;
 }
 
-/* Finds a row by id. Rows of both kinds begin with their id. */
+/* Rows of both kinds begin with their id. */
+NTK_ORDER_NUMBERS(compare_ids, uint64_t);
+
 static const void *find(const void *rows, size_t count, size_t bytes, uint64_t id)
 {
-    size_t low = 0;
-    size_t high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t at;
-        memcpy(&at, (const char *)rows + middle * bytes, sizeof at);
-        if (at == id) {
-            return (const char *)rows + middle * bytes;
-        }
-        if (at < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
+    return count > 0 ? bsearch(&id, rows, count, bytes, compare_ids) : NULL;
 }
 
 const struct ntk_neff_hlo *ntk_neff_debug_hlo(const struct ntk_neff_debug *debug, uint64_t hlo_id)

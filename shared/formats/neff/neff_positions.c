@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/json.h"
 #include "shared/base/order.h"
 
@@ -131,14 +132,7 @@ static const struct stem *find_stems(struct joiner *j,
             low += step;
         }
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_stems(&j->stems[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    NTK_BISECT(low, high, i, compare_stems(&j->stems[i], &key) < 0);
     j->near = low < j->stem_count ? low : 0;
     return low < j->stem_count && is_same_stem(&j->stems[low], &key) ? &j->stems[low] : NULL;
 }
