@@ -12,6 +12,7 @@
 #include "agent/archive/archive_path.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
+#include "shared/base/write_all.h"
 #include "shared/parquet/parquet.h"
 
 #define WRITE_BYTES ((size_t)256 * 1024)
@@ -87,22 +88,14 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
 
 static int flush(struct ntk_archive *archive)
 {
-    const char *at = archive->out.bytes;
-    size_t left = archive->out.bytes_count;
-
     if (!ntk_buf_ok(&archive->out)) {
         return -ENOMEM;
     }
-    while (left > 0) {
-        ssize_t count = write(archive->fd, at, left);
-        if (count < 0 && errno != EINTR) {
-            return -errno;
-        }
-        at += count > 0 ? count : 0;
-        left -= count > 0 ? (size_t)count : 0;
+    int ret = ntk_write_all(archive->fd, archive->out.bytes, archive->out.bytes_count);
+    if (ret == 0) {
+        ntk_buf_reset(&archive->out);
     }
-    ntk_buf_reset(&archive->out);
-    return 0;
+    return ret;
 }
 
 static int take_bytes(void *ctx, const void *bytes, size_t bytes_count)

@@ -17,6 +17,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/base/order.h"
+#include "shared/base/write_all.h"
 
 #define NAME_BYTES 32
 #define DIGITS 20
@@ -268,18 +269,6 @@ bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
     return true;
 }
 
-static int write_all(int fd, const void *bytes, size_t bytes_count)
-{
-    for (size_t at = 0; at < bytes_count;) {
-        ssize_t wrote = write(fd, (const char *)bytes + at, bytes_count - at);
-        if (wrote < 0 && errno != EINTR) {
-            return -errno;
-        }
-        at += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return 0;
-}
-
 static int write_file(struct ntk_spool *spool, uint64_t number, const void *bytes,
                       size_t bytes_count, uint64_t item_count)
 {
@@ -300,8 +289,8 @@ static int write_file(struct ntk_spool *spool, uint64_t number, const void *byte
     if (fd < 0) {
         return -errno;
     }
-    int ret = write_all(fd, &header, sizeof header);
-    ret = ret < 0 ? ret : write_all(fd, bytes, bytes_count);
+    int ret = ntk_write_all(fd, &header, sizeof header);
+    ret = ret < 0 ? ret : ntk_write_all(fd, bytes, bytes_count);
     if (close(fd) < 0 && ret >= 0) {
         ret = -errno;
     }

@@ -17,6 +17,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
+#include "shared/base/write_all.h"
 
 #define SAID "said" /* file with output of view; not a valid name of a dropped file */
 #define SAID_BYTES_MAX (64U << 10)
@@ -263,19 +264,6 @@ static int open_in(const char *folder, const char *name)
     return fd;
 }
 
-static int write_all(int fd, const char *bytes, size_t count)
-{
-    while (count) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno != EINTR) {
-            return -errno;
-        }
-        bytes += written > 0 ? written : 0;
-        count -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 static void fail(struct upload *upload, int error)
 {
     upload->status = 507;
@@ -295,7 +283,7 @@ static void take(void *state, const void *bytes, size_t count)
         if (upload->fd < 0) {
             upload->fd = open_in(upload->folder, file->name);
         }
-        int ret = upload->fd < 0 ? -errno : write_all(upload->fd, from, part);
+        int ret = upload->fd < 0 ? -errno : ntk_write_all(upload->fd, from, part);
         if (ret < 0) {
             fail(upload, ret);
             return;

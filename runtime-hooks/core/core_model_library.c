@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shared/base/write_all.h"
+
 /* Makes a file with these bytes for the loader: anonymous if supported. */
 static int library_file(const struct ntk_neff_member *member, char *path, size_t path_bytes,
                         bool *out_is_named)
@@ -26,17 +28,10 @@ static int library_file(const struct ntk_neff_member *member, char *path, size_t
     if (fd < 0) {
         return -errno;
     }
-    size_t done = 0;
-    while (done < member->bytes_count) {
-        ssize_t written = write(fd, member->bytes + done, member->bytes_count - done);
-
-        if (written < 0 && errno != EINTR) {
-            int ret = -errno;
-
-            close(fd);
-            return ret;
-        }
-        done += written > 0 ? (size_t)written : 0;
+    int ret = ntk_write_all(fd, member->bytes, member->bytes_count);
+    if (ret < 0) {
+        close(fd);
+        return ret;
     }
     return fd;
 }

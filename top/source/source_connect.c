@@ -15,6 +15,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 #include "shared/base/url.h"
+#include "shared/base/write_all.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_client.h"
 #include "top/source/source.h"
@@ -75,12 +76,8 @@ static bool on_bytes(const void *bytes, size_t bytes_count, void *ctx)
     if (was_away && source->last_byte != '\n') {
         (void)!write(source->pipe_fd, "\n", 1);
     }
-    for (size_t at = 0; at < bytes_count && !is_stopping;) {
-        ssize_t wrote = write(source->pipe_fd, (const char *)bytes + at, bytes_count - at);
-        if (wrote < 0 && errno != EINTR) {
-            return false; /* the reader is gone */
-        }
-        at += wrote > 0 ? (size_t)wrote : 0;
+    if (!is_stopping && ntk_write_all(source->pipe_fd, bytes, bytes_count) < 0) {
+        return false; /* the reader is gone */
     }
     source->last_byte = ((const char *)bytes)[bytes_count - 1];
     return !is_stopping;

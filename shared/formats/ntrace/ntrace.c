@@ -10,6 +10,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/base/vec.h"
+#include "shared/base/write_all.h"
 #include "shared/formats/common/protobuf.h"
 
 /* Memory limit for protobuf-c: this plus a multiple of the file size. A valid file takes less,
@@ -38,23 +39,6 @@ int ntk_ntrace_writer_begin(struct ntk_ntrace_writer *writer, const char *path, 
     return ntk_fs_replace_begin(&writer->replace, path, err);
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t n = write(fd, bytes, count);
-
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n < 0 ? -errno : -ENOSPC;
-        }
-        bytes += n;
-        count -= (size_t)n;
-    }
-    return 0;
-}
-
 int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessage *piece,
                           struct ntk_err *err)
 {
@@ -70,7 +54,7 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
         return ntk_err_no_memory(err);
     }
     size_t count = protobuf_c_message_pack(piece, bytes);
-    int ret = write_all(fd, bytes, count);
+    int ret = ntk_write_all(fd, bytes, count);
     if (ret == 0) {
         writer->bytes += count;
     } else {
