@@ -14,8 +14,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 # The loader and the C library must be of one package, or threads hang.
 if(EXISTS "$ENV{NTK_AARCH64_ROOT}/lib/ld-linux-aarch64.so.1")
-    set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "$ENV{NTK_AARCH64_ROOT}/")
+    set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L "$ENV{NTK_AARCH64_ROOT}/")
 else()
-    set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu
+    set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L /usr/aarch64-linux-gnu
         -E LD_LIBRARY_PATH=$ENV{NTK_AARCH64_ROOT}/usr/lib/aarch64-linux-gnu)
 endif()

@@ -37,8 +37,10 @@ export root_binds="$source=src"
 in_root "$root" "cd /src && cmake --preset aarch64 >build/aarch64-configure.log &&
     cmake --build --preset aarch64 --target all tests/all -- ${NTK_BUILD_FLAGS:---quiet}" NTK_AARCH64_ROOT=
 [ "${1:-}" != -b ] || exit 0
-# The ELF header of a program for AArch64.
-export root_emulator=':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64:P'
+# The ELF header of a program for AArch64. The emulator is static: its own loader would use LD_PRELOAD and LD_AUDIT, too.
+export root_emulator=':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:P'
 export -f in_root
-unshare --user --map-root-user --mount bash -euc 'root=$1 && shift && in_root "$root" "cd /src && ctest --preset aarch64 ${*@Q}"' \
+export NTK_TEST_PATIENCE=${NTK_TEST_PATIENCE:-10} # an emulated program is about ten times slower
+unshare --user --map-root-user --mount bash -euc 'root=$1 && shift &&
+    in_root "$root" "cd /src && ctest --preset aarch64 --timeout $((600 * NTK_TEST_PATIENCE)) ${*@Q}" "NTK_TEST_PATIENCE=$NTK_TEST_PATIENCE"' \
     aarch64 "$root" "$@"

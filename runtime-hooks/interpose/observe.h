@@ -35,14 +35,15 @@ struct interpose_model {
     uint32_t is_unloading;
 };
 
-/* State of a thread, in one cache line. */
+/* State of a thread. Its alignment is at most that of the C library's thread block, 16 bytes on
+ * AArch64: a stricter one cannot be loaded by dlopen() or next to an audit library. */
 struct interpose_thread {
     uint32_t depth;                  /* nesting depth of observed calls in the thread */
     struct interpose_model model;    /* result of the last lookup */
     const nrt_model_t *model_handle; /* handle of the last lookup */
     uint64_t model_seq;              /* state of the table in the last lookup */
     uint64_t execution_id;           /* latest execution, from the thread's block of numbers */
-} __attribute__((aligned(64)));
+} __attribute__((aligned(16)));
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
 /* Incremented at each attach; 0 while nothing is observed. Operations from another generation have

@@ -43,6 +43,9 @@ has_tools() {
         newer=$(objdump -T "$1/lib/neuron-hooks/$file" | sed -nE 's/.*UND.*\(?GLIBC_([0-9.]+)\)? +(.*)/\1 \2/p' |
             awk '{ split($1, part, "."); if (part[1] > 2 || part[2] > 17) print }')
         [ -z "$newer" ] || fail "$file needs a newer C library than 2.17: $newer"
+        # A stricter alignment fails on AArch64 if jobs use dlopen() or an audit library.
+        objdump -p "$1/lib/neuron-hooks/$file" | awk '$1 == "TLS" { sub(/.*\*\*/, "", $NF); if ($NF + 0 > 4) exit 1 }' ||
+            fail "variables of threads in $file are aligned to more than 16 bytes"
     done
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
