@@ -17,7 +17,8 @@
 #include "top/model/model_watch.h"
 #include "top/process_signal.h"
 
-/* Time from the key that begins a reading to its first values, if the next refresh is later. */
+/* Time from the key press that starts reading latency or usage to the first values, if the next
+ * refresh is later. */
 #define FIRST_VALUES_NS (500 * NTK_NS_PER_MS)
 
 int ntk_top_run_signals_take(void)
@@ -50,7 +51,7 @@ static bool signals_say_end(int signal_fd)
     return false;
 }
 
-/* Stores the time at which a reading began. Returns true if it begins now. */
+/* Stores the time at which reading latency or usage began. Returns true if it begins now. */
 static bool begins(const struct ntk_top_run *run, uint64_t *since_ns, bool is_shown)
 {
     if (*since_ns > 0 || (!is_shown && !run->json && !run->csv)) {

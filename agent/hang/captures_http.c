@@ -110,7 +110,7 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     wish->is_idle = ntk_http_request_query_get(request, "idle") != NULL;
     wish->status = 400;
     if (!job == !pid) {
-        wish->said = "no process: use job=NAME or pid=PID";
+        wish->said = "expected either job=NAME or pid=PID";
     } else if (job && (!job[0] || !ntk_str_copy(wish->job, sizeof wish->job, job))) {
         wish->said = "job: invalid name";
     } else if (!take_number(request, "pid", 1, UINT32_MAX, 0, &number)) {

@@ -31,7 +31,7 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
-/* Returns true if the driver does not know a device, or if no device exists. */
+/* Returns true if a device is unknown to the driver, or if no device exists. */
 static bool is_unknown(const struct ntk_host *host)
 {
     const struct ntk_health_sample *worst;

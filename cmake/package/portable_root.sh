@@ -120,7 +120,7 @@ blas=$(ldconfig -p | sed -n 's/.*libopenblas.so.0 .*=> //p' | head -1)
         strip --strip-unneeded "$own/$soname"
         echo "$path"
     done >/opt/shared
-# Which versions of them these are, and their licences.
+# Record the versions and licences of these libraries.
 for file in $(cat /opt/shared) "${static[@]/#/lib}"; do
     [[ $file == /* ]] || file=/usr/lib/$(gcc -dumpmachine)/$file.a
     { dpkg -S "$(readlink -f "$file")" || dpkg -S "$(readlink -f "$file" | sed 's|^/usr||')" || dpkg -S "$file" ; } 2>/dev/null | sed -n '1s/: .*//p'

@@ -347,7 +347,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 /* Returns the time of the next request. The caller holds the lock. */
 static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)
 {
-    /* A new agent does not know the last report of the previous agent. */
+    /* A new agent has no record of the last report of the previous agent. */
     bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
     return ntk_kube_pace_due_ns(

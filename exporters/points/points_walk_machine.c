@@ -54,7 +54,7 @@ static void ecc_events(const struct points_visit *v, const struct ntk_points_dev
 
     since.created_seconds = v->page->created_seconds;
     for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-        /* Readers add a metric for each type that they know, but do not know this type. */
+        /* Readers have a metric for each other type, but none for this one. */
         if (k != NTK_ECC_MEM_REPAIRABLE) {
             points_put_u64(&since, LABELS({ "event_type", ntk_ecc_names[k] }), device->ecc[k]);
         }

@@ -12,7 +12,7 @@
  *   - in any case after its maker and the change before it, and before the change after it and each
  *     instruction that needed it or a later one.
  *
- * A semaphore stays unchanged if this would be a guess: it is changed by other means than an
+ * A semaphore stays unchanged if this would be a guess: it is changed by means other than an
  * increment by 1 and a write of 0, a record has a value that its makers cannot have set, or is
  * earlier than its maker, its core lost instructions or packets, or the trace is a part of the
  * execution.

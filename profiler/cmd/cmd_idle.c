@@ -53,7 +53,7 @@ static const struct ntk_opt options[] = {
     { 0, "rows", "N", NTK_OPT_U64, &arg_rows, "print at most N rows (default 20)",
       .is_above_zero = true },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &arg_output, "write the answer to FILE" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &arg_output, "write the result to FILE" },
     { 0, "folded", "FILE", NTK_OPT_TEXT, &arg_folded, "write stacks as folded lines to FILE" },
     { 0, "pprof", "FILE", NTK_OPT_TEXT, &arg_pprof, "write stacks as a pprof profile to FILE" },
     { 0, "record", "FOLDER", NTK_OPT_TEXT, &arg_record,

@@ -62,7 +62,7 @@ static const struct ntk_opt options[] = {
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &asked.timeout_ns,
       "stop after TIME (default 60s) and keep the recorded part", .is_above_zero = true },
     { 0, "idle", NULL, NTK_OPT_FLAG, &asked.idle,
-      "also record what host threads do meanwhile while cores are idle (see neuron-profile idle)" },
+      "also record what host threads do while cores are idle (see neuron-profile idle)" },
     { 0, "look", NULL, NTK_OPT_FLAG, &asked.only_look,
       "print the current execution of each process, without recording" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &asked.json, "print a JSON object" },
@@ -222,8 +222,8 @@ int ntk_cmd_trigger(int argc, char **argv)
                                    NTK_TRIGGER_EXECUTIONS_MAX);
     }
     if ((asked.pid > 0) == (asked.job != NULL)) {
-        return ntk_opt_usage_error(&program, "no process: use --pid PID or --job NAME%s",
-                                   asked.job ? ", not both" : "");
+        return ntk_opt_usage_error(&program, asked.job ? "--pid and --job are mutually exclusive"
+                                                       : "no process: use --pid PID or --job NAME");
     }
     if (asked.idle && asked.only_look) {
         return ntk_opt_usage_error(&program, "--idle and --look are mutually exclusive");

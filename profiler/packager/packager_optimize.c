@@ -29,7 +29,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-packager optimize",
     .usage = "[--keep-debug] -o FILE FILE",
     .summary = "Writes a NEFF without debug files and with an uncompressed payload. The "
-               "program and the UUID stay the same, so captures of either file match both.",
+               "program and the UUID stay the same, so a capture of one also fits the other.",
     .options = options,
 };
 

@@ -114,9 +114,9 @@ static const struct ntk_opt_program main_program = {
     .summary = "Runs NEFFs on NeuronCores through libnrt.so.1, as a load generator.",
     .options = main_options,
     .stop_at_operand = true,
-    .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
-                "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
-                "runtime of this installation.",
+    .epilogue = "The library is $NEURON_LIBNRT, else the libnrt.so.1 that the loader finds, else\n"
+                "the one in /opt/aws/neuron/lib, else, on a machine without a Neuron driver, the\n"
+                "software runtime of this installation.",
     .commands = commands,
 };
 

@@ -207,8 +207,8 @@ struct cnmlFusionOp {
     int core_count; /* 0: not specified */
 };
 
-/* What an operator is created from. Takes references to all of it; checks counts, shapes and
- * types. */
+/* The input of an operator's creation. The operator takes references to all of it; creation checks
+ * counts, shapes and types. */
 struct cnml_op_make {
     struct cnml_work work;
     struct cnmlTensor *const *inputs;

@@ -18,7 +18,7 @@ int cnrt_function_sizes(void *function, bool is_output, int64_t **out_sizes, int
 #define CNRT_ELEMENT_BYTES 16U
 int cnrt_function_array(void *function, bool is_output, void **out_array, int *out_count);
 
-/* The memory after this struct is NULL or a cnrtInvokeFuncParam_t with the same layout. */
+/* Same layout as cnrtInvokeFuncParam_t; functions accept NULL. */
 struct cnrt_invoke_param {
     int *data_parallelism;
     unsigned int *affinity;

@@ -103,7 +103,7 @@ struct ntk_cnrt_task {
 /* Adds a task to a queue (cnrtQueue_t or cnrtStream_t) and returns at once. On an error, the caller
  * still owns ctx. Returns CNRT_RET_ERR_QUEUE if it is not a queue; CNRT_RET_ERR_INVALID for more
  * cores than the device has, an unknown cluster, or a wrong number of parameters; errors of
- * ntk_cnrt_memory_take(); CNRT_RET_ERR_INVALID_POINTER for memory on another device than the
+ * ntk_cnrt_memory_take(); CNRT_RET_ERR_INVALID_POINTER for memory on a device other than the
  * queue's. */
 NTK_CNRT_API int ntk_cnrt_task_push(void *queue, const struct ntk_cnrt_task *task);
 /* Returns CNRT_RET_SUCCESS if this is an open queue. *out_device (may be NULL) is the device's

@@ -174,7 +174,7 @@ static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
     return true;
 }
 
-/* Queues a printed item for the client; it is dropped without a client or space. */
+/* Queues a printed item for the client; drops it if no client is connected or the queue is full. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;

@@ -32,7 +32,7 @@ struct ntk_latches {
 };
 void ntk_latches_reset(struct ntk_latches *latches);
 
-/* Returns true if the operation, in this file or not, reads other partitions than it writes. */
+/* Returns true if the operation, in this file or not, reads partitions that it does not write. */
 bool ntk_select_crosses(enum ntk_isa_op op);
 /* Executes one of this file's operations. tiles are in the order of the operand roles; rng has one
  * generator per partition of the engine. Returns true if a NaN was written. */

@@ -66,7 +66,7 @@ static const struct ntk_opt option_rows[] = {
       "(default 2)",
       .is_above_zero = true },
     { 0, "ninfer", "N", NTK_OPT_U64, &arg_ninfer,
-      "set the number of inferences in flight per model, unless its client sets it (default 4)",
+      "set the number of inferences in flight per model, unless the client sets it (default 4)",
       .is_above_zero = true },
     { 0, "io-data-host", 0, NTK_OPT_FLAG, &arg_data_host,
       "keep inputs and outputs in host memory, unless the model's client chooses otherwise" },

@@ -315,8 +315,8 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
         device->memory_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
     /* A driver's tree covers every process. The software machine's tree is up to a second old and
-     * stays unchanged after its last process was killed, so the processes' readings are used. If a
-     * process does not know all its memory, the device's sum is unknown. */
+     * stays unchanged after its last process was killed, so the processes' readings are used. If
+     * only a part of a process's memory is known, the device's sum is unknown. */
     if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
         aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;

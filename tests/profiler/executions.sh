@@ -47,7 +47,7 @@ for example in mlp attention conv; do
         all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice
     says printed 'The capture has 3 executions: figures are of all of them together'
-    # Each execution is timed again by itself.
+    # Each execution is estimated separately.
     judge 'def gains(a): a."what-if".changes | map({key: .change, value: .gain_ns}) | from_entries;
         gains($one) as $x | gains($three) as $y | ($x | length) > 8 and ($x | keys) == ($y | keys) and
         all($x | keys[]; . as $change | ($y[$change] - 3 * $x[$change] | fabs) < 3)' "$example: estimates of three executions"
@@ -55,7 +55,7 @@ for example in mlp attention conv; do
         all(.baseline, .changes[]; ([.path_by_part_ns[]] | add) as $sum | near($sum; .total_ns))' "$example: the parts of what-if do not add up"
     judge 'near($three."what-if".baseline.least_ns; 3 * $one."what-if".baseline.least_ns)' "$example: the lower bound of three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
-    grep -q '^The 3 executions (' printed && says printed 'Each execution is timed again by itself'
+    grep -q '^The 3 executions (' printed && says printed 'Each execution is estimated separately'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
     grep -Eq '^Executions +3, figures are of all' printed || complain "$example: the brief summary lacks the number of executions"
     for order in --by=stall --loops; do

@@ -249,7 +249,7 @@ struct ntk_top_model {
     struct ntk_vec items; /* for model_tree.c: leaves from which nodes are built */
     bool expanded_by_default;
     struct ntk_map exceptions; /* maps the key of a node to a difference from the default */
-    uint64_t cursor_keys[NTK_TOP_DEPTH_MAX]; /* position of the user: the item, then its parents */
+    uint64_t cursor_keys[NTK_TOP_DEPTH_MAX]; /* cursor position: the item, then its parents */
     uint64_t tab_start_time;                 /* start time of the selected application */
     uint32_t tab_pid;
     bool has_opened_first;
@@ -286,7 +286,7 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key);
 const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model);
 /* Shows the application at this index of the tabs; index 0 shows all. */
 void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index);
-/* Returns true if a view has content: the list of hosts has other views than a host. */
+/* Returns true if a view has content: the list of hosts and a host have different views. */
 bool ntk_top_model_has_view(const struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Returns the view to which the key back leads. */
 enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model);

@@ -24,7 +24,7 @@ struct ntk_top_model;
 struct ntk_top_view {
     const struct ntk_top_columns *columns; /* NULL without a list */
     bool shows_latency;
-    bool shows_time;   /* has times of cores: software cores are labelled */
+    bool shows_time;   /* shows core times, so a label marks software cores */
     bool is_owned;     /* rows belong to processes, and can be limited to the rows of one user */
     const char *empty; /* shown without rows; NULL for the reason for missing applications */
     /* shown without rows in a recording; NULL for the text of `empty` */

@@ -285,8 +285,8 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
 void ntk_output_comparison_text(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_buf *out)
 {
-    ntk_buf_add_format(out, "Executions: %zu before, %zu after; medians", comparison->before_count,
-                       comparison->after_count);
+    ntk_buf_add_format(out, "Executions: %zu before, %zu after; values are medians",
+                       comparison->before_count, comparison->after_count);
     if (comparison->can_tell) {
         ntk_buf_add_format(out,
                            ".\n"

@@ -76,7 +76,7 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
     ntk_buf_add_format(out, "%lld of %lld instructions have a source line", (long long)rows[0],
                        (long long)all);
     if (rows[NTK_SOURCE_HAS_LINE] && time_ns > 0) {
-        ntk_buf_add_format(out, ", %.1f%% of the time", 100 * of_lines_ns / time_ns);
+        ntk_buf_add_format(out, " (%.1f%% of the instruction time)", 100 * of_lines_ns / time_ns);
     }
     for (unsigned r = 1; r < NTK_SOURCE_REASON_COUNT; r++) {
         static const char *const of[] = { "", "from the runtime", "from the compiler",

@@ -12,14 +12,14 @@
 #define NAME_BYTES 400
 /* Number of parts of a new path that fit in a row. */
 #define PATH_PARTS 2
-#define LIMITS                                                                               \
-    "The estimate keeps the order of instructions and transfers on each engine and the time" \
-    " that no dependency explains, and does not know waits across cores, contention for"     \
-    " memory or changes of the program"
-#define SEVERAL                                                                               \
-    ". Each execution is timed again by itself, and the time between two executions stays as" \
-    " measured (--execution N estimates one of them)"
-#define ONE ". All of it counts as one execution"
+#define LIMITS                                                                                \
+    "The estimate keeps the order of instructions and transfers on each engine, and the time" \
+    " that no dependency explains. It ignores waits across cores, contention for memory and"  \
+    " changes to the program"
+#define SEVERAL                                                                           \
+    ". Each execution is estimated separately, and the time between two executions stays" \
+    " as measured (--execution N estimates one of them)"
+#define ONE ". The capture, or the selected part, counts as one execution"
 
 static const char *limits_text(const struct ntk_program *program)
 {

@@ -101,7 +101,7 @@ static void put_type(struct ntk_buf *text, uint64_t kind)
     }
 }
 
-/* Adds rows; returns false if there are more than a row may have. */
+/* Adds predecessors to the list; returns false if it would exceed NTK_PREDECESSORS_MAX. */
 static bool put_rows(struct ntk_predecessors *p, const struct ntk_neff_predecessor *predecessor,
                      unsigned *count)
 {

@@ -129,8 +129,9 @@ static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **ou
     return code;
 }
 
-/* Prepares a statement. The authorizer is active during the whole life of a statement, except for
- * the rows of the tables: some statements act when prepared, some prepare others when stepped. */
+/* Prepares a statement. The authorizer stays set while a statement exists, and is off only while
+ * the tables are filled: some statements act when they are prepared, and some prepare others when
+ * they run. */
 static int prepare(struct query *query, const char *sql, struct ntk_err *err)
 {
     sqlite3_stmt *second = NULL;

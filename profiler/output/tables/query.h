@@ -32,7 +32,7 @@ enum ntk_query_format {
 };
 
 /* row_count_max 0 means all rows; *out_has_more: there are more (may be NULL). Returns -EINVAL with
- * SQLite's message for the statement, for more than one statement, for other statements than
+ * SQLite's message for the statement, for more than one statement, for statements other than
  * SELECT, or for too many columns in a text table. Otherwise 0 or -errno. */
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
                   uint64_t row_count_max, struct ntk_sink *sink, bool *out_has_more,

@@ -238,8 +238,8 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
     if (instr->imm[0] < 1 || instr->imm[1] < 1 ||
         (uint64_t)instr->imm[0] * instr->imm[1] != row(dst) ||
         (instr->imm[1] + (uint64_t)GROUP - 1) / GROUP > row(index)) {
-        return BAD("%s: %u indices of %u elements each do not match", info->name, instr->imm[1],
-                   instr->imm[0]);
+        return BAD("%s: %u indices of %u elements each do not fit the operands", info->name,
+                   instr->imm[1], instr->imm[0]);
     }
     return 0;
 }
@@ -280,7 +280,7 @@ static int check_statistics(const struct ntk_isa_op_info *info, const struct ntk
         fits = fits && row(dst) == 2 * row(src) && !ntk_dtype_is_float(dst->dtype);
         break;
     }
-    return fits ? 0 : BAD("%s: shapes or dtypes do not match", info->name);
+    return fits ? 0 : BAD("%s: the shapes or dtypes of the operands are inconsistent", info->name);
 }
 
 static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,

@@ -223,9 +223,10 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
         is_sound = core->event_type[i] < trace->n_event_types && core->name[i] <= trace->n_names &&
                    core->phase[i] <= 2;
     }
-    return is_sound ? 0
-                    : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                  "%s: the columns of core %u do not match", path, core->nc_idx);
+    return is_sound
+               ? 0
+               : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                             "%s: the columns of core %u are inconsistent", path, core->nc_idx);
 }
 
 /* Takes ownership of the message, which was read up to cut. */
@@ -292,7 +293,8 @@ struct each {
     struct ntk_err *err;
 };
 
-/* Reads more bytes after the unprocessed ones. Returns 0 at the end, or if they are too many. */
+/* Reads more bytes after the unprocessed ones. Returns 0 at the end of the file, or if a record
+ * exceeds the maximum. */
 static ssize_t each_fill(struct each *each)
 {
     if (each->at) {
@@ -501,7 +503,8 @@ static int host_check(NtkNtracePb__HostSamples *samples, int cut, const char *na
     }
     int ret = version_check(name, samples->version, err);
     if (ret == 0 && !host_is_sound(samples)) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns do not match", name);
+        ret =
+            ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns are inconsistent", name);
     }
     if (ret < 0) {
         ntk_ntrace_pb__host_samples__free_unpacked(samples, NULL);

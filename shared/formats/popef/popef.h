@@ -321,9 +321,9 @@ POPEF_API const struct popef_feed *popef_reader_find_feed(const struct popef_rea
 POPEF_API int popef_reader_open_stream(const struct popef_reader *reader,
                                        const struct popef_blob *blob,
                                        struct popef_stream **out_stream, struct popef_error *err);
-/* Returns the number of bytes read: fewer than requested only at the end, where it is 0. Compressed
- * data that is damaged or has another length than announced is -POPEF_ERROR_COMPRESSION; no byte
- * beyond that length is returned. */
+/* Returns the number of bytes read: fewer than requested only if the data ends, 0 at the end.
+ * Returns -POPEF_ERROR_COMPRESSION if compressed data is damaged or its length differs from the
+ * announced one; no byte beyond that length is returned. */
 POPEF_API int64_t popef_stream_read(struct popef_stream *stream, void *to, size_t bytes_count,
                                     struct popef_error *err);
 /* Moves to a byte position from the beginning; not possible for compressed data. */

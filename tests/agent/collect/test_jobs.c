@@ -234,7 +234,7 @@ static void only_changed_job_files_are_read(void **state)
     assert_int_equal(ntk_jobs_reads(f->folder), 6);
 }
 
-static void a_partly_written_job_file_is_used_once_complete_or_unchanged(void **state)
+static void a_partly_written_job_file_is_used_once_it_is_complete_or_stops_changing(void **state)
 {
     struct fixture *f = *state;
 
@@ -366,7 +366,7 @@ int main(void)
         TEST(a_hanging_job_folder_keeps_the_last_known_jobs),
         TEST(jobs_appear_and_disappear_with_their_files),
         TEST(only_changed_job_files_are_read),
-        TEST(a_partly_written_job_file_is_used_once_complete_or_unchanged),
+        TEST(a_partly_written_job_file_is_used_once_it_is_complete_or_stops_changing),
         TEST(a_job_file_time_in_the_future_is_treated_as_now),
         TEST(an_invalid_job_file_is_reported_once_and_ignored),
         TEST(a_job_file_that_could_not_be_read_is_read_again),

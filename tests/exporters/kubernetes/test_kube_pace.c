@@ -28,7 +28,7 @@ static void an_unreported_state_is_sent_at_the_earliest_allowed_time(void **stat
     assert_false(pace.is_wanted);
 }
 
-static void changes_are_sent_after_a_minimum_gap_and_heartbeats_otherwise(void **state)
+static void changes_wait_for_the_minimum_gap_and_heartbeats_for_their_period(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };
 
@@ -73,7 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unreported_state_is_sent_at_the_earliest_allowed_time),
-        cmocka_unit_test(changes_are_sent_after_a_minimum_gap_and_heartbeats_otherwise),
+        cmocka_unit_test(changes_wait_for_the_minimum_gap_and_heartbeats_for_their_period),
         cmocka_unit_test(pauses_after_failures_grow_to_a_limit_or_follow_the_server),
         cmocka_unit_test(an_abandoned_request_does_not_count_as_a_failure),
     };

@@ -182,7 +182,7 @@ static void put_writes(struct hand_trace *h, const struct row *row)
     }
 }
 
-static void a_wait_is_reported_with_its_cause_on_the_other_core_or_a_reason(void **state)
+static void a_wait_is_reported_with_its_cause_on_the_other_core_or_why_it_is_unknown(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -374,7 +374,7 @@ static void a_completed_dma_group_signals_the_other_core(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_is_reported_with_its_cause_on_the_other_core_or_a_reason),
+        cmocka_unit_test(a_wait_is_reported_with_its_cause_on_the_other_core_or_why_it_is_unknown),
         cmocka_unit_test(critical_path_and_wait_chain_include_the_other_core),
         cmocka_unit_test(two_alternating_cores_have_one_critical_path),
         cmocka_unit_test(a_completed_dma_group_signals_the_other_core),

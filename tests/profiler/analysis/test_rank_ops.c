@@ -228,7 +228,7 @@ static void clock_offsets_of_hosts_are_found_and_removed(void **state)
 }
 
 /* If the trace of a rank starts late or lacks records, the others are joined as before. */
-static void traces_without_some_collectives_are_joined_unchanged(void **state)
+static void missing_collectives_do_not_change_the_rest_of_a_joined_trace(void **state)
 {
     struct ntk_joined all, some;
 
@@ -390,7 +390,7 @@ int main(void)
         cmocka_unit_test(all_cores_of_a_process_are_counted_as_one_rank),
         cmocka_unit_test(all_cores_of_a_missing_process_are_missing),
         cmocka_unit_test(clock_offsets_of_hosts_are_found_and_removed),
-        cmocka_unit_test(traces_without_some_collectives_are_joined_unchanged),
+        cmocka_unit_test(missing_collectives_do_not_change_the_rest_of_a_joined_trace),
         cmocka_unit_test(lists_beyond_the_memory_limit_are_stored_in_a_file),
         cmocka_unit_test(operations_of_restarted_jobs_are_joined),
         cmocka_unit_test(reading_a_trace_in_pieces_yields_the_same_result),

@@ -41,7 +41,7 @@ import json
 rows = json.load(open("lines.json"))["source_line"]
 total, known = (sum(row["duration"] for row in rows if "reason" not in row or all_) for all_ in (1, 0))
 print("%.1f" % (100 * known / total))')
-head -1 lines.txt | grep -F " instructions have a source line, $share% of the time" >/dev/null ||
+head -1 lines.txt | grep -F " instructions have a source line ($share% of the instruction time)" >/dev/null ||
     fail "not $share% of the time have a line: $(head -1 lines.txt)"
 grep -qE '^a\.py:2  +#+ .* load\(2\)$' lines.txt || fail "no line with its bar and text: $(cat lines.txt)"
 neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops failed"

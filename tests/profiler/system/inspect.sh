@@ -200,6 +200,8 @@ code 2 "invalid value 'none' for --device-profile-mode: expected model or sessio
 code 2 "invalid value 'xml' for --format: expected own or vendor" inspect --format xml true
 code 2 "--pid requires --format own" inspect --pid 1 --format vendor
 code 2 "are mutually exclusive" inspect --pid 1 true
+code 2 "--pid and --job are mutually exclusive" trigger --pid 1 --job train
+code 2 "no process: use --pid PID or --job NAME" trigger
 code 2 "requires --pid" inspect --duration 1s true
 code 2 "records only the calls of a running process" inspect --pid 1 --capture-device-profiles
 code 1 "process 1 has no readable hooks" inspect --pid 1

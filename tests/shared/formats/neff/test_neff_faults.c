@@ -82,7 +82,7 @@ static const char *has_all(void *ctx, int ret)
     return ret >= 0 && world->seen != world->sum ? "something of the file is missing" : NULL;
 }
 
-static void a_neff_is_opened_completely_or_not_at_all_on_failures(void **state)
+static void a_failure_never_leaves_a_neff_partly_open(void **state)
 {
     /* own_allocations_only: libarchive reads headers into an entry it could not allocate. */
     static const struct fault_operation operation = {
@@ -109,7 +109,7 @@ static void a_neff_is_opened_completely_or_not_at_all_on_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_neff_is_opened_completely_or_not_at_all_on_failures),
+        cmocka_unit_test(a_failure_never_leaves_a_neff_partly_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static const char *has_all(void *ctx, int ret)
     return ret >= 0 && world->seen != world->sum ? "something of the file is missing" : NULL;
 }
 
-static void a_capture_is_opened_completely_or_not_at_all_on_failures(void **state)
+static void a_failure_never_leaves_a_capture_partly_open(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .run = open_and_close,
@@ -193,7 +193,7 @@ static void a_failed_write_leaves_the_old_or_a_complete_new_capture(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_opened_completely_or_not_at_all_on_failures),
+        cmocka_unit_test(a_failure_never_leaves_a_capture_partly_open),
         cmocka_unit_test(a_failed_write_leaves_the_old_or_a_complete_new_capture),
     };
 

@@ -212,7 +212,7 @@ static void unknown_columns_and_invalid_numbers_are_rejected(void **state)
         int ret = read_packed(&head, text);
         assert_int_equal(ret, spoilt == 0 ? 0 : -EBADMSG);
         if (spoilt > 0) {
-            assert_string_equal(text, "lie: the columns of core 0 do not match");
+            assert_string_equal(text, "lie: the columns of core 0 are inconsistent");
         }
     }
 }
