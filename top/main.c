@@ -137,7 +137,7 @@ static const struct ntk_opt_program program = {
     .options = options,
     .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames use the\n"
                 "width of $COLUMNS, else of the terminal, else 120 columns. NO_COLOR=1 turns\n"
-                "colors off.",
+                "colours off.",
 };
 
 /* Takes two snapshots: the first has nothing to compare with, so the second is shown. */

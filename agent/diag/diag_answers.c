@@ -168,7 +168,7 @@ static uint32_t small_float_bits(const struct small_float *form, float value)
         return sign;
     }
     (void)frexpf(fabsf(value), &exponent);
-    exponent--; /* normalizes the mantissa to [1, 2) */
+    exponent--; /* normalises the mantissa to [1, 2) */
     int lowest = 1 - form->bias;
     bool is_subnormal = exponent < lowest;
     int unit = (is_subnormal ? lowest : exponent) - form->mantissa_bits;

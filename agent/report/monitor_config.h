@@ -65,7 +65,7 @@ struct ntk_monitor_config {
     bool k8s_info; /* set like the option --k8s-info */
 };
 
-/* Initializes a configuration without groups; _fini restores this state. */
+/* Initialises a configuration without groups; _fini restores this state. */
 void ntk_monitor_config_init(struct ntk_monitor_config *config);
 /* All groups of all applications with one period; only a file can request self_stats. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);

@@ -85,8 +85,7 @@ static int is_asked(struct ntk_err *err)
     if (target->token_file && target->password_file) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "--remote-write-token-file and --remote-write-password-file exclude each "
-            "other");
+            "--remote-write-token-file and --remote-write-password-file are mutually exclusive");
     }
     return target->url != NULL;
 }
@@ -226,7 +225,7 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
     }
     /* One response of a proxy or an old replica does not change the known version. */
     if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT && !state->knows_v2) {
-        ntk_log_info("remote write", "the receiver understands version 1.0 only");
+        ntk_log_info("remote write", "the receiver supports only version 1.0");
         atomic_store(&state->makes_v1, true);
     }
     if (out_answer->result != NTK_OUTBOX_RETRY) {
@@ -308,7 +307,7 @@ static int read_headers(struct remote_write *state, const char *path, struct ntk
             strncasecmp(at, "Authorization:", 14) == 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                "%s: line %u: Authorization and a file with a token or a password "
-                               "exclude each other; use one of the two",
+                               "are mutually exclusive",
                                path, line_number);
         }
         state->header_rows[state->header_count++] = at;

@@ -10,7 +10,7 @@
  * to the last transfer started before it.
  *
  * Changes that the capture lost, or recorded too early, are derived from their makers where these
- * are known (lost_changes.h, early_changes.h). The runtime's load of the program is recognized
+ * are known (lost_changes.h, early_changes.h). The runtime's load of the program is recognised
  * (code_load.h), and so are changes by other cores of the capture (core_signals.h).
  *
  * An engine is a pipeline: an instruction is issued, executes, and drains while the next

@@ -4,7 +4,7 @@
  * operation.
  *
  * No opcode of a collective is known: a program starts them with instructions that move data, and
- * collectives core records cannot be read yet. They can only be recognized by their names.
+ * collectives core records cannot be read yet. They can only be recognised by their names.
  */
 #include <ctype.h>
 #include <errno.h>

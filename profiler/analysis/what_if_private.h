@@ -193,7 +193,7 @@ struct ntk_retime_bound {
     uint8_t causes[NTK_RETIME_ROWS];
 };
 
-/* Initializes a bound without preconditions, at the start of the execution. */
+/* Initialises a bound without preconditions, at the start of the execution. */
 static inline void ntk_retime_bound_init(const struct ntk_retime *r, struct ntk_retime_bound *bound)
 {
     bound->is_first = true;

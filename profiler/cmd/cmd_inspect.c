@@ -179,7 +179,7 @@ static void folders_print(const struct timespec *since)
     }
     if (printed == 0) {
         fprintf(stderr,
-                "neuron-profile: the command wrote no profile to %s: it did not initialize the "
+                "neuron-profile: the command wrote no profile to %s: it did not initialise the "
                 "Neuron runtime, or exited without nrt_close\n",
                 arg_output);
     }

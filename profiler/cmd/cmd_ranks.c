@@ -69,7 +69,7 @@ static int is_of_another(const char *path, const struct ntk_neff *neff)
     return ret == -ENOEXEC;
 }
 
-/* Returns the exit code; *out_rank is set if the capture can be summarized. */
+/* Returns the exit code; *out_rank is set if the capture can be summarised. */
 static int rank_load(const char *path, const char *folder, const char *neff_path,
                      struct ntk_rank_summary *out_rank)
 {

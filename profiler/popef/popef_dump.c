@@ -26,7 +26,7 @@ static const struct ntk_opt options[] = {
     { 't', "tensors", NULL, NTK_OPT_FLAG, &tensors, "print tensors" },
     { 'f', "feeds", NULL, NTK_OPT_FLAG, &feeds, "print feeds" },
     { 'o', "opaques", NULL, NTK_OPT_FLAG, &opaques, "print opaque blobs" },
-    { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in color" },
+    { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in colour" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print everything as one JSON object" },
     { 'v', "verbose", NULL, NTK_OPT_FLAG, &is_verbose,
       "log the actions of the library (as with POPEF_LOG_LEVEL=DEBUG)" },

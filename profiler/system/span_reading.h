@@ -48,7 +48,7 @@ void ntk_span_waiting_fini(struct span_waiting *waiting);
 
 /* ---- span_order.c ---- */
 
-/* Initializes the lists of the reading and its trace. */
+/* Initialises the lists of the reading and its trace. */
 void ntk_span_reading_init(struct span_reading *reading, struct ntk_system_trace *trace,
                            struct ntk_err *err);
 void ntk_span_reading_fini(struct span_reading *reading);

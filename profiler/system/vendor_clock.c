@@ -187,7 +187,7 @@ static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *m
     if (count < meetings->count) {
         ntk_vendor_session_note(
             trace, "Clock",
-            "%zu of %zu clock synchronization points are not used to place captures",
+            "%zu of %zu clock synchronisation points are not used to place captures",
             meetings->count - count, meetings->count);
     }
     return 0;
@@ -262,7 +262,7 @@ static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sort
             }
             ntk_vendor_session_note(
                 trace, "Clock",
-                "core %u%s: %zu synchronization points of its clock and the host's clock are up to "
+                "core %u%s: %zu synchronisation points of its clock and the host's clock are up to "
                 "%.1f us off a straight line: the order of events closer together is unknown",
                 (uint32_t)((uint64_t)all[first].core >> 32), text, end - first, off / 1000);
             noted++;

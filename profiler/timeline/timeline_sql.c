@@ -425,7 +425,7 @@ static struct query *query_of(struct ntk_timeline_sql *sql, const struct ntk_htt
             return &sql->queries[q];
         }
     }
-    answer_error(response, 404, "unknown query: later ones took its place");
+    answer_error(response, 404, "unknown query: later queries have replaced it");
     return NULL;
 }
 

@@ -30,7 +30,7 @@ struct ntk_long_list {
     int fd; /* file descriptor; only if mapped */
 };
 
-/* Initializes one of `share` lists that exist at the same time: together they use no more heap than
+/* Initialises one of `share` lists that exist at the same time: together they use no more heap than
  * one list of the trace. */
 void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trace,
                         size_t item_bytes, size_t share);

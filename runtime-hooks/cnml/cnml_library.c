@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnml_library - initialization, memory for tensors, copies between host and device, helpers. */
+/* cnml_library - initialisation, memory for tensors, copies between host and device, helpers. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <math.h>

@@ -25,8 +25,8 @@
     CODE(632020, ERR_UNSUPPORTED, ERR_UNSUPPORTED, "not supported")                        \
     CODE(632021, ERR_INVALID_POINTER, ERR_INVALID_POINTER, "invalid pointer")              \
     CODE(632022, ERR_NO_EXIST, ERR_NO_EXIST, "does not exist")                             \
-    CODE(632023, ERR_BROKEN, ERR_BROKEN, "broken: close and initialize again")             \
-    CODE(632024, ERR_INIT, ERR_INIT, "not initialized")                                    \
+    CODE(632023, ERR_BROKEN, ERR_BROKEN, "broken: close and initialise again")             \
+    CODE(632024, ERR_INIT, ERR_INIT, "not initialised")                                    \
     CODE(632025, ERR_QUEUE, ERR_QUEUE, "unknown queue")                                    \
     CODE(632026, ERR_OUT_RANGE, ERR_OUT_RANGE, "out of range")                             \
     CODE(632027, ERR_MATH_OVERFLOW, ERR_MATH_OVERFLOW, "a result is not a number (NaN)")   \

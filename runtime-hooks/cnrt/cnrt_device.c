@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_device - initialization of the library, its devices, and the device choice of each
+/* cnrt_device - initialisation of the library, its devices, and the device choice of each
  * thread. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 #include "runtime-hooks/cnrt/cnrt_public.h"

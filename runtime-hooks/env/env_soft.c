@@ -38,7 +38,7 @@ static const char *const texts[NTK_CORE_TEXTS] = {
     [NTK_CORE_TEXT_TIMEOUT] = HERE "execution timeout ($ms ms) on model $model: $what" AT,
     [NTK_CORE_TEXT_RUN] = HERE "execution of model $model (id $id): $what" AT,
     [NTK_CORE_TEXT_DEAD] =
-        HERE "cannot run model $model after a fatal error: close the runtime and initialize it "
+        HERE "cannot run model $model after a fatal error: close the runtime and initialise it "
              "again",
     [NTK_CORE_TEXT_DEVICE] = "ND $device",
     [NTK_CORE_TEXT_STACK] = "ND $device HBM $stack",

@@ -22,7 +22,7 @@
 __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 uint32_t interpose_generation;
 
-/* Serializes nrt_init() and nrt_close(). */
+/* Serialises nrt_init() and nrt_close(). */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t attach_count;
 

@@ -42,7 +42,7 @@ struct library {
 };
 
 /* Held only while words are copied: several first threads each open the library and find the same
- * one, because the loader serializes them. So no thread waits for the loader while it holds this
+ * one, because the loader serialises them. So no thread waits for the loader while it holds this
  * lock, neither in a constructor nor in the child of a fork. */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 static bool is_published; /* true once a library is open */

@@ -62,7 +62,7 @@ static void request_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool requests =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_async_sendrecv_request, request_release);
 
-/* The initialized cores and their communicators. */
+/* The initialised cores and their communicators. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bool is_open;

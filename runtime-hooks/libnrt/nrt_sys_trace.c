@@ -26,7 +26,7 @@ struct nrt_sys_trace_fetch_options {
     uint64_t nc;            /* UINT64_MAX for all cores */
 };
 
-/* Serializes start, fetch and stop. */
+/* Serialises start, fetch and stop. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void nrt_sys_trace_forget(void)

@@ -112,7 +112,7 @@ static void compute_batch_norm(const struct mlu_call *call)
     }
 }
 
-/* Normalizes one line of numbers to a sum of 1. */
+/* Normalises one line of numbers to a sum of 1. */
 static void softmax_line(const struct mlu_call *call, size_t first, size_t count, size_t step)
 {
     double largest = -INFINITY;

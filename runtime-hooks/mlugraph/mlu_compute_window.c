@@ -33,7 +33,7 @@ static int sums_init(const struct mlu_call *call, struct sums *s)
                : ntk_err_no_memory(call->err);
 }
 
-/* Initializes the sums with the bias of each channel, the second dimension. */
+/* Initialises the sums with the bias of each channel, the second dimension. */
 static void begin_with_bias(const struct mlu_call *call, struct sums *s)
 {
     const struct mlu_array *out = call->out[0];

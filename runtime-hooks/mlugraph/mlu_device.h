@@ -26,7 +26,7 @@ enum mlu_tensor_kind {
 struct mlu_device_ops {
     const char *name;
 
-    /* Initializes the vendor's library; each open needs a close. */
+    /* Initialises the vendor's library; each open needs a close. */
     int (*open)(struct ntk_err *err);
     void (*close)(void);
     int (*stream_open)(int32_t device, void **out_stream, struct ntk_err *err);

@@ -98,7 +98,7 @@ struct run_device {
     uint64_t executions, numerical_errors;
 };
 
-/* Loads each program on the cores of each replica. nrt must be open and initialized. */
+/* Loads each program on the cores of each replica. nrt must be open and initialised. */
 int run_device_open(struct run_device *device, const struct run_programs *programs,
                     struct ntk_err *err);
 void run_device_close(struct run_device *device);

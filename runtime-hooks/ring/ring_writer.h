@@ -35,7 +35,7 @@ struct ntk_ring_writer {
 };
 static_assert(sizeof(struct ntk_ring_writer) == NTK_RING_WRITER_ALIGNMENT, "writers share no line");
 
-/* Initializes the writer. ring->head may be above 0: counting continues there. capacity is a power
+/* Initialises the writer. ring->head may be above 0: counting continues there. capacity is a power
  * of two. */
 void ntk_ring_writer_init(struct ntk_ring_writer *writer, struct ntk_segment_ring *ring,
                           struct ntk_slot *slots, uint64_t capacity);

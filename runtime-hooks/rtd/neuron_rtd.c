@@ -75,7 +75,7 @@ static const struct ntk_opt option_rows[] = {
       "twice as much",
       .is_above_zero = true },
     { 'l', "log-level", "N", NTK_OPT_U64, &arg_log_level,
-      "set the log level: 3 errors, 4 warnings, 5 events (default), 6 more, 7 every call" },
+      "set the log level: 3 errors, 4 warnings, 5 events (default), 6 details, 7 every call" },
     { 'x', "log-console", 0, NTK_OPT_FLAG, &arg_console, "log to stderr in addition to syslog" },
     { 'v', "version", 0, NTK_OPT_VERSION, 0, "print the version and exit" },
     NTK_OPT_COMMON_COMPLETION,

@@ -39,7 +39,7 @@ static size_t io_find(const struct rtd_model *model, const char *name, bool is_o
     return SIZE_MAX;
 }
 
-/* Refuses and logs a wrong size, so that operators recognize a client with the wrong model. */
+/* Refuses and logs a wrong size, so that operators recognise a client with the wrong model. */
 static bool size_refuse(struct rtd_fault *fault, const struct ntk_core_io *io, uint64_t received,
                         const char *shm)
 {

@@ -7,7 +7,7 @@ enum ntk_result {
 #define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_RESULT_##symbol = (status),
 #include "shared/abi/result.def"
 #undef NTK_RESULT
-    /* Not in result.def: a call before initialization. Runtimes that record it count it as
+    /* Not in result.def: a call before initialisation. Runtimes that record it count it as
      * GENERIC. */
     NTK_RESULT_UNINITIALIZED = 13
 };

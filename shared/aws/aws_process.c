@@ -167,7 +167,7 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
                         ret == -ETIMEDOUT   ? "timed out"
                         : ret == -EMSGSIZE  ? "printed too much output"
-                        : ret == -ECANCELED ? "canceled: the program is exiting"
+                        : ret == -ECANCELED ? "cancelled: the program is exiting"
                                             : "cannot read its output");
         } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.200s: failed with %s %d", words[0],

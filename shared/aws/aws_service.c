@@ -46,7 +46,7 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     struct ntk_aws_service *service = ctx;
 
     if (ntk_aws_service_is_canceled(service)) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "canceled: the program is exiting");
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "cancelled: the program is exiting");
     }
     struct ntk_http_question with_authority = *question;
     with_authority.ca_file = question->ca_file ? question->ca_file : service->ca_file;

@@ -69,7 +69,7 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
 
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */
 
-/* Option rows for programs that query agents; they set `remote`. Its timeout_ns must be initialized
+/* Option rows for programs that query agents; they set `remote`. Its timeout_ns must be initialised
  * with the default above. */
 #define NTK_HOSTS_OPT(remote)                                                                    \
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },                                           \

@@ -8,7 +8,7 @@
  * defines every figure. Times are nanoseconds of CLOCK_MONOTONIC, like execution times
  * (ntk_ring_segment_monotonic_ns()).
  *
- * Owner:   caller's storage, initialized by _init() or, where noted, zeroed; _fini() frees.
+ * Owner:   caller's storage, initialised by _init() or, where noted, zeroed; _fini() frees.
  * Threads: one at a time per struct.
  */
 #ifndef NTK_SHARED_HOSTWORK_HOSTWORK_H

@@ -346,7 +346,7 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
                            (unsigned long long)(transfer->question->head_ns / NTK_NS_PER_SECOND));
     }
     if (transfer->is_stopped || error == -ECANCELED) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: canceled", url);
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: cancelled", url);
     }
     return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%s: %s", url,
                        said[0] ? said : curl_easy_strerror(code));

@@ -30,7 +30,7 @@ static const struct ntk_example examples[] = {
     { "oob",
       "reads a row past the end of its table: every execution ends with an out-of-bounds error",
       NULL, 0, 0, 0, 0, false, false, .compile = ntk_example_oob },
-    { "deadlock", "waits for a semaphore that is never signaled: every execution times out", NULL,
+    { "deadlock", "waits for a semaphore that is never signalled: every execution times out", NULL,
       0, 0, 0, 0, false, false, .compile = ntk_example_deadlock },
     { "two-node-cpu", "scales on a NeuronCore, then computes the softmax of each row on the CPU",
       "columns in each of the 128 rows", 64, 1, 8192, 1, false, false,

@@ -272,7 +272,7 @@ struct ntk_core_sample {
      * share. Its totals have no meaning; reports lack its histograms. NULL: none. */
     const struct ntk_core_sample *unwatched;
     /* For a runtime: the start (CLOCK_MONOTONIC) of the segment with the totals. It distinguishes
-     * the runs of a process that closed the runtime and initialized it again. */
+     * the runs of a process that closed the runtime and initialised it again. */
     uint64_t began_ns;
     /* If the period has several runs: each one separately, in order; the totals of the last run are
      * those above. NULL: one run. began_ns, counts and histograms are known. */

@@ -3,7 +3,7 @@
  * snapshot_merge - merges two consecutive periods into one.
  *
  * Counts and histograms are added, shares are weighted by duration, and state (memory, models,
- * totals) comes from the newer part. A runtime that was initialized again keeps the totals of each
+ * totals) comes from the newer part. A runtime that was initialised again keeps the totals of each
  * run. A runtime that ended in the older period is still listed. The events of both are kept, up to
  * NTK_SNAPSHOT_JOINED_EVENTS_MAX; the rest counts as unlisted. The cumulative series of models are
  * omitted, because they are in the parts.

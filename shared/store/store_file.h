@@ -4,7 +4,7 @@
  * SQLite.
  *
  * Before SQLite reads a file, its header is read as bytes: another program's file is left
- * unchanged, and a truncated or damaged database of ours is recognized. Code in the file (triggers,
+ * unchanged, and a truncated or damaged database of ours is recognised. Code in the file (triggers,
  * views, functions in its schema) is never run, and SQLite gives up if a file takes more time or
  * memory than a valid one: a tree with a cycle has endless rows.
  *

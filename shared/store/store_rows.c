@@ -35,7 +35,7 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_IDLE_CAUSE] = "idle_cause",
 };
 
-/* A process that initializes repeatedly has rows of totals for this many runs, so that they are
+/* A process that initialises repeatedly has rows of totals for this many runs, so that they are
  * known for files that still exist; earlier runs share one row. Checked when a new run begins. */
 #define LIVES_KEPT "512"
 #define OF_CORE " WHERE process_id = :process_id AND core = :core"

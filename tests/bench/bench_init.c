@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_init - the time of a process to load our runtime, initialize and close it, with hooks and
+ * bench_init - the time of a process to load our runtime, initialise and close it, with hooks and
  * without, on the smallest and on the largest machine. CPU time of all threads: the time until
  * nrt_close() returns depends on the load of the machine.
  *

@@ -332,7 +332,7 @@ grep -q '^Layers: TIME is the part of the critical path' printed && grep -q '^Re
     complain "roofline does not say how layers and regions differ"
 # An execution with errors: they come before all advice about its speed.
 for failing in "nan 2 Scalar of core 0 at [0-9.]* us, pc 1 .nan.c:[0-9]*.: NaN written" "oob 1 DMA of core 0 at [0-9.]* us: out of bounds" \
-    "deadlock 1 Vector of core 0 at [0-9.]* us, pc 2 .deadlock.c:[0-9]*.: waits for an event that is never signaled"; do
+    "deadlock 1 Vector of core 0 at [0-9.]* us, pc 2 .deadlock.c:[0-9]*.: waits for an event that is never signalled"; do
     read -r name count first <<<"$failing"
     neuron-packager example "$name" -o "$name.neff" >/dev/null 2>err || complain "cannot create example $name"
     neuron-profile capture -n "$name.neff" -s "$name.ntff" >/dev/null 2>err

@@ -25,5 +25,5 @@ grep -q 'r > tile > key .* 16 ' loops || fail "unexpected loops: $(cat loops)"
 # optimize removes positions and source.
 neuron-packager optimize -o bare.neff slow.neff >/dev/null
 neuron-profile lines -s slow.ntff -n bare.neff >bare
-grep -q 'attention\.c' bare && fail "optimized, but it has lines: $(cat bare)"
+grep -q 'attention\.c' bare && fail "optimised, but it has lines: $(cat bare)"
 exit 0

@@ -46,7 +46,7 @@ for example in mlp attention conv; do
     judge 'near($diff.total[0].after_ns; $diff.total[0].before_ns) and all($diff.operations[], $diff.engines[], $diff.queues[]; near(.after_ns; .before_ns)) and
         all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice
-    says printed 'The capture has 3 executions: figures are of all of them together'
+    says printed 'The capture has 3 executions: figures cover all of them together'
     # Each execution is estimated separately.
     judge 'def gains(a): a."what-if".changes | map({key: .change, value: .gain_ns}) | from_entries;
         gains($one) as $x | gains($three) as $y | ($x | length) > 8 and ($x | keys) == ($y | keys) and
@@ -57,13 +57,13 @@ for example in mlp attention conv; do
     ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
     grep -q '^The 3 executions (' printed && says printed 'Each execution is estimated separately'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
-    grep -Eq '^Executions +3, figures are of all' printed || complain "$example: the brief summary lacks the number of executions"
+    grep -Eq '^Executions +3, figures cover all' printed || complain "$example: the brief summary lacks the number of executions"
     for order in --by=stall --loops; do
         ends 0 neuron-profile lines -s "$three" -n e.neff $order
         says printed 'The capture has 3 executions: '
     done
     ends 0 neuron-profile query -s "$three" --csv "SELECT message FROM Warning"
-    says printed 'The capture has 3 executions; metrics are of all of them together.'
+    says printed 'The capture has 3 executions; metrics cover all of them together.'
     # One execution alone has the figures of a capture of it.
     for number in 1 2 3; do
         ends 0 neuron-profile analyze -s "$three" -n e.neff --execution $number --json

@@ -103,7 +103,7 @@ jq -e '.advice[] | select(.id == "spill") | .estimated_gain_ns > '$gain' * 0.8 a
 
 # ---- text, and changes that a capture does not allow ----
 ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
-grep -q '^The execution ([0-9.]* us), timed again by its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
+grep -q '^The execution ([0-9.]* us), estimated from its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
     complain "the baseline or its error is missing"
 grep -Eq '^dma=2,vector +[0-9.]+ +[0-9.]+ +[0-9.]+% ' printed || complain "the row of the change is missing"
 grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed || complain "the new critical path is missing"

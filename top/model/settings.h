@@ -8,7 +8,7 @@
  * Saving changes only the lines of settings that were changed here: comments, unknown names, order
  * and line ends stay.
  *
- * Owner:   the caller provides the storage, initialized by ntk_top_settings_init(); nothing must be
+ * Owner:   the caller provides the storage, initialised by ntk_top_settings_init(); nothing must be
  *          freed.
  * Threads: one.
  */

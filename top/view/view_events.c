@@ -14,7 +14,8 @@ static const struct ntk_top_column items[] = {
                               "alloc, free, load, unload, start, stop, error, profile, mark, end",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
     [NTK_TOP_EVENTS_TIMES] = { "TIMES",
-                               "how often it happened; BYTES and TOOK are sums (x: each alone)",
+                               "how often it happened; BYTES and TOOK are sums (x: one row per "
+                               "event)",
                                NTK_TOP_AS_COUNT, 5, 0, NTK_TOP_COLUMN_IF_ANY },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
     [NTK_TOP_EVENTS_CORE] = { NTK_TOP_FIGURE_DEVICE_CORE, 8, 0,

@@ -126,7 +126,7 @@ void ntk_output_brief(const char *name, uint64_t execution_count, const struct n
     ntk_buf_add_format(out, "%s%s%s\n\n", name, machine->is_present ? " on a " : "",
                        machine->is_present ? machine->text : "");
     if (execution_count > 1) {
-        ntk_buf_add_format(out, "%-*s %14llu, figures are of all of them together\n", LABEL_WIDTH,
+        ntk_buf_add_format(out, "%-*s %14llu, figures cover all of them together\n", LABEL_WIDTH,
                            "Executions", (unsigned long long)execution_count);
     }
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {

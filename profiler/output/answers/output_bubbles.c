@@ -162,7 +162,7 @@ void ntk_output_bubbles_text(const struct ntk_program *program, const struct ntk
 {
     ntk_buf_add_format(out,
                        "%llu gaps of %zu engines, %.3f us of idle time in an execution of %.3f us. "
-                       "Grouped by the cause of most of each gap\n",
+                       "Grouped by the cause of the largest part of each gap\n",
                        (unsigned long long)bubbles->count, bubbles->engine_count,
                        (double)bubbles->idle_ps / 1e6, (double)bubbles->total_ps / 1e6);
     if (bubbles->count == 0) {

@@ -13,16 +13,16 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
                    !program->trace->is_cut.events;
 
     return !derives                   ? "the missing records are not estimated"
-           : lacks == NTK_LACK_EVENTS ? "they are derived where their makers are known"
+           : lacks == NTK_LACK_EVENTS ? "they are derived where their origin is known"
                                       : "of these, only semaphore changes are derived, where their "
-                                        "makers are known";
+                                        "origin is known";
 }
 
 void ntk_output_several_text(uint64_t execution_count, struct ntk_buf *out)
 {
     if (execution_count > 1) {
         ntk_buf_add_format(out,
-                           "The capture has %llu executions: figures are of all of them together\n",
+                           "The capture has %llu executions: figures cover all of them together\n",
                            (unsigned long long)execution_count);
     }
 }

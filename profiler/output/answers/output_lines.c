@@ -96,16 +96,16 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
                        "Sorted by %s%s. Stall and time are sums over engines, which work at the "
                        "same time; %s is wall-clock time\n"
                        "Stall adds the waits of all instructions, which overlap if an engine "
-                       "queues several; idle counts each moment of an engine once\n",
+                       "queues several; idle counts overlapping waits of an engine once\n",
                        order_names[order], is_of_loops ? ", including inner loops" : "",
                        is_of_loops ? "span" : "active");
     if (lines->long_wait_count) {
         uint64_t count = lines->long_wait_count;
         ntk_buf_add_format(
             out,
-            "%llu wait%s longer than the %lld ns that a record can count: stall has less of %s\n",
+            "%llu wait%s longer than the %lld ns that a record can hold, so the stall is too low\n",
             (unsigned long long)count, count == 1 ? " is" : "s are",
-            (long long)ntk_source_wait_max_ns(lines->program->trace), count == 1 ? "it" : "them");
+            (long long)ntk_source_wait_max_ns(lines->program->trace));
     }
 }
 

@@ -43,8 +43,8 @@ static void table_text(const struct ntk_trace *trace, const struct ntk_regions *
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
     ntk_output_more(out, regions->region_count);
-    ntk_buf_add_text(out, "TOTAL adds up the repetitions; in OF EXECUTION, those that overlap "
-                          "count once\n");
+    ntk_buf_add_text(out, "TOTAL adds up the repetitions; OF EXECUTION counts overlapping time "
+                          "once\n");
 }
 
 static void outliers_text(const struct ntk_regions *regions, struct ntk_buf *out)

@@ -152,11 +152,11 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     }
     if (roofline->regions.count) {
         ntk_buf_add_char(out, '\n');
-        ntk_buf_add_text(out,
-                         "Regions: TIME is all time that the repetitions cover, and the work is "
-                         "what their engines (all: every engine)\n"
-                         "begin in it, of any layer. So a region differs from the layer of its "
-                         "name, and the work of regions does not add up\n");
+        ntk_buf_add_text(
+            out, "Regions: TIME is all time that the repetitions cover, and the work is "
+                 "what their engines (all: every engine)\n"
+                 "begin in this time, of any layer. So a region differs from the layer with "
+                 "the same name, and the work of regions does not add up\n");
         list_text(program, "REGION", NULL, &roofline->regions, out);
     }
     if (roofline->lines.count) {

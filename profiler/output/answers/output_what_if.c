@@ -144,7 +144,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
         ntk_buf_add_text(out, "execution");
     }
     ntk_buf_add_format(out,
-                       " (%.3f us), timed again by its dependencies: %.3f us (%+.1f%%)"
+                       " (%.3f us), estimated from its dependencies: %.3f us (%+.1f%%)"
                        "; by dependencies alone: %.3f us (%+.1f%%)\n",
                        (double)what_if->measured_ps / 1e6, (double)what_if->as_is.total_ps / 1e6,
                        100 * error_of(what_if, what_if->as_is.total_ps),

@@ -473,7 +473,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     if (executions > 1) {
         char text[100];
         snprintf(text, sizeof text,
-                 "The capture has %" PRIu64 " executions; metrics are of all of them together.",
+                 "The capture has %" PRIu64 " executions; metrics cover all of them together.",
                  executions);
         ret = warn(CATEGORY_METRICS, text, put, ctx);
     }

@@ -90,7 +90,7 @@ static const struct ntk_column dma_packet_aggregated[] = {
     NEVER("transpose_unroll_factor", TEXT, "", "factor"),
     ALWAYS(ntk_transfer_row, trigger_id, "trigger", I64, "",
            "id of the instruction that started it"),
-    NEVER("completion", I64, "", "id of the event that signaled its end"),
+    NEVER("completion", I64, "", "id of the event that signalled its end"),
     /* This column is not in the vendor's schema. */
     MAYBE(ntk_transfer_row, name, "dma_name", TEXT, "", "name in the NEFF"),
     ALWAYS(ntk_transfer_row, packet_count, "packet_count", I64, "", "number of packets"),

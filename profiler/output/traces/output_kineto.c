@@ -13,7 +13,7 @@
 #include "profiler/output/traces/rank_files.h"
 #include "shared/base/json.h"
 
-/* Readers recognize collectives by this prefix. */
+/* Readers recognise collectives by this prefix. */
 #define COLLECTIVE_PREFIX "ncclKernel_"
 
 #define ADD(buf, literal) ntk_buf_add(buf, literal, sizeof(literal) - 1)

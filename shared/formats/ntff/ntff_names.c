@@ -76,7 +76,7 @@ const char *ntk_ntff_error_name(unsigned kind)
     static const char *const names[NTK_NTFF_ERROR_COUNT] = {
         [NTK_NTFF_ERROR_NUMERICAL] = "NaN written",
         [NTK_NTFF_ERROR_OUT_OF_BOUNDS] = "out of bounds",
-        [NTK_NTFF_ERROR_DEADLOCK] = "waits for an event that is never signaled",
+        [NTK_NTFF_ERROR_DEADLOCK] = "waits for an event that is never signalled",
         [NTK_NTFF_ERROR_TIMEOUT] = "timeout",
     };
 

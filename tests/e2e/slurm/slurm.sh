@@ -18,7 +18,7 @@ open_to_others "$scratch" # jobs of another user start here
 cp -R "$NTK_SOURCE_DIR/agent/slurm" "$scratch/others"
 chmod -R a+rX "$scratch/others/slurm"
 
-# A node of the described machine: 16 devices. The daemons recognize one another's programs only by the names in an
+# A node of the described machine: 16 devices. The daemons recognise one another's programs only by the names in an
 # installation, not by the packages' names such as slurmctld-wlm.
 mkdir sbin dev state spool jobs
 for name in slurmctld slurmd slurmstepd; do ln -s "$tools/usr/sbin/$name-wlm" "sbin/$name"; done

@@ -46,7 +46,7 @@ curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "quer
 jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
     exemplars.json >/dev/null || fail "unexpected output: $(cat exemplars.json)"
 # This server supports only version 1.0 and does not report that; no sample was lost.
-grep -q 'understands version 1.0 only' first.log || fail "see first.log"
+grep -q 'supports only version 1.0' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
@@ -88,7 +88,7 @@ if command -v victoria-metrics >/dev/null; then
     }
     wait_for stored
     kill "$agent" && wait "$agent" || fail "the agent fails"
-    grep -q 'understands version 1.0 only' third.log || fail "see third.log"
+    grep -q 'supports only version 1.0' third.log || fail "see third.log"
 fi
 
 # Without a spool losses are logged.
@@ -106,5 +106,5 @@ refused() { # TEXT OPTION...
     [ $code = 2 ] && grep -qe "$wanted" usage.err || fail "$wanted: unexpected exit code $code"
 }
 refused "invalid value '3.0' for --remote-write-protocol: expected 1.0 or 2.0" --remote-write http://127.0.0.1:1 --remote-write-protocol 3.0
-refused 'exclude each other' --remote-write http://127.0.0.1:1 --remote-write-token-file a --remote-write-password-file b
+refused 'are mutually exclusive' --remote-write http://127.0.0.1:1 --remote-write-token-file a --remote-write-password-file b
 refused 'requires --remote-write' --remote-write-password-file b

@@ -179,8 +179,8 @@ static void advice_for_lost_records_depends_on_where_they_were_lost(void **state
 {
     const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
 
-    assert_non_null(strstr(what, "free disk space if truncated"));
-    assert_non_null(strstr(what, "dropped changes are derived"));
+    assert_non_null(strstr(what, "free disk space if records are truncated"));
+    assert_non_null(strstr(what, "dropped semaphore changes are derived"));
 }
 
 /* Single changes are derived from their makers, whole kinds are not. */
@@ -194,7 +194,7 @@ static void the_note_on_missing_records_states_whether_they_are_derived(void **s
         { NO_EVENTS, "records are missing; the missing records are not estimated" },
         { CUT_EVENTS, "records are truncated; the missing records are not estimated" },
         { DROPPED_PACKETS, "dropped; the missing records are not estimated" },
-        { DROPPED_CHANGES, "not recorded; they are derived where their makers are known" },
+        { DROPPED_CHANGES, "not recorded; they are derived where their origin is known" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

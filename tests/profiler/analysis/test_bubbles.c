@@ -99,7 +99,7 @@ static void a_continuously_busy_engine_has_no_gap(void **state)
     ntk_output_bubbles_text(a.program, &a.bubbles, 0, &out);
     assert_string_equal(ntk_buf_text_get(&out),
                         "0 gaps of 1 engines, 0.000 us of idle time in an execution of 0.400 us. "
-                        "Grouped by the cause of most of each gap\n");
+                        "Grouped by the cause of the largest part of each gap\n");
     ntk_buf_fini(&out);
     hand_answers_done(&h, &a);
 }

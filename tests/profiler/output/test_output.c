@@ -77,7 +77,8 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     setenv("COLUMNS", "160", 1); /* advice is not wrapped */
     ntk_output_brief("sample", 3, &f->summary, &advice, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
-    expect_text(f, "\nExecutions                                3, figures are of all of them");
+    expect_text(
+        f, "\nExecutions                                3, figures cover all of them together");
     expect_text(f, "\nEngines or DMA active ");
     expect_text(f, ", 37.50% of the duration\n");
     expect_text(f, "\nRead from device memory "); /* with a byte count, or unknown */

@@ -184,7 +184,7 @@ errors_of() { # EXAMPLE: engine, kind and pc of each
 }
 [ "$(errors_of nan)" = "$(printf 'Scalar NaN written, pc 1\nVector NaN written, pc 4')" ] || complain "unexpected errors of a NaN: $(cat text)"
 [ "$(errors_of oob)" = 'DMA out of bounds' ] || complain "unexpected errors of an access out of bounds: $(cat text)"
-[ "$(errors_of deadlock)" = 'Vector waits for an event that is never signaled, pc 2' ] || complain "unexpected errors of a deadlock: $(cat text)"
+[ "$(errors_of deadlock)" = 'Vector waits for an event that is never signalled, pc 2' ] || complain "unexpected errors of a deadlock: $(cat text)"
 [ -z "$(errors_of memcpy)" ] || complain "unexpected errors of a run without errors: $(cat text)"
 # The NaN appears when the instruction that wrote it ends.
 errors_of nan >/dev/null

@@ -309,7 +309,7 @@ static void sync_points_have_the_clock_difference(void **state)
         assert_int_equal(sync->host_ns, points[i][1]);
     }
     assert_true(has_note(trace,
-                         "core 1 (physical core 6): 3 synchronization points of its clock and the "
+                         "core 1 (physical core 6): 3 synchronisation points of its clock and the "
                          "host's clock are up to 2.0 us off a straight line"));
     ntk_system_trace_close(trace);
 }

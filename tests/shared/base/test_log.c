@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: stderr is replaced by a file for one line; the journal is recognized by its device and
+/* Method: stderr is replaced by a file for one line; the journal is recognised by its device and
  * inode. */
 #include "shared/base/log.h"
 

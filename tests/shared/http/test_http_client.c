@@ -381,7 +381,7 @@ static void a_feed_is_delivered_until_the_receiver_cancels(void **state)
     };
 
     peer_play(&f->peer, (struct script){ "HTTP/1.1 200 OK\r\n\r\nline\n", 0, 0, 1 });
-    assert_error(f, &question, -ECANCELED, 1, "canceled");
+    assert_error(f, &question, -ECANCELED, 1, "cancelled");
     peer_done(&f->peer);
     assert_string_equal(gathered.text, "line\n");
     /* An answer other than 2xx does not go to the feed. */
