@@ -177,13 +177,15 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
                                ntk_trace_progress *progress, void *progress_ctx,
                                struct ntk_trace **out_trace, struct ntk_err *err);
 /*
- * The same; options may be NULL.
+ * Same, with options, which may be NULL.
  *
- * For a part: a row is in the window when the two overlap, moments from its start on and before its
- * end; at the end of the execution the window has both ends. A row that crosses an end is clipped,
- * with a share of a packet's bytes, so that those of windows side by side add up; an instruction
- * waited where it starts. Memory grows with the window, but all records are read: only they show
- * what was in progress when it begins. -ERANGE: the window is empty; -ENOENT: no such core.
+ * Options can select a window. A row is in the window if their times overlap. A point in time is in
+ * the window from its start to just before its end; a window up to the end of the execution also
+ * contains this end. A row that crosses an end is clipped. A clipped packet keeps a share of its
+ * bytes, so the bytes of adjacent windows add up. The wait of an instruction belongs to the window
+ * in which the instruction starts. Memory grows with the window, but the function reads all
+ * records, because only they show what was in progress when the window begins. -ERANGE: the window
+ * is empty; -ENOENT: unknown core.
  */
 int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      const struct ntk_trace_options *options, struct ntk_trace **out_trace,
