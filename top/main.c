@@ -135,8 +135,8 @@ static const struct ntk_opt_program program = {
     .usage = "[OPTION]...",
     .summary = "Shows NeuronCore activity on this machine: utilization, memory, applications.",
     .options = options,
-    .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames use the\n"
-                "width of $COLUMNS, else of the terminal, else 120 columns. NO_COLOR=1 turns\n"
+    .epilogue = "The bottom bar shows the main keys; ? lists all keys. The width of text frames\n"
+                "is $COLUMNS, else that of the terminal, else 120 columns. NO_COLOR=1 turns\n"
                 "colours off.",
 };
 

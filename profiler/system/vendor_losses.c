@@ -47,7 +47,7 @@ static void counts_note(struct vendor_reading *reading)
         { reading->no_phase, "records other than start, stop and instant were dropped" },
         { reading->base.no_start, "stops without a start were dropped" },
         { reading->other_type, "spans with different types at start and stop were dropped" },
-        { reading->too_many, "span ends are not matched with their other ends: too many spans ran "
+        { reading->too_many, "starts and stops are not matched: too many spans ran "
                              "at the same time (at most 2097151)" },
         { reading->backwards, "spans stop before they start; their duration is set to 0" },
     };

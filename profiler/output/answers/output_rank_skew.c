@@ -13,10 +13,11 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
     static const char *const heads[] = { "WORKER", "SPANS",     "TOTAL US",
                                          "LAST",   "BEHIND US", "WAITED US" };
     struct ntk_text_table table;
-    char which[96] = "";
+    char which[112] = "";
 
     if (kind->most_count > kind->step_count) {
-        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones common to all workers)",
+        (void)snprintf(which, sizeof which,
+                       " (of at most %llu: only the %s ones are common to all workers)",
                        (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,

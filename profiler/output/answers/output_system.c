@@ -202,11 +202,11 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         }
         ntk_text_table_us(&table, device_ns(execution), execution->device_core_count > 0);
     }
-    ntk_buf_add_text(out,
-                     tables->execution_count == 0
-                         ? "\n"
-                         : "\nCALL is all of nrt_execute; TOTAL of analyze executions is its part "
-                           "from the start of kbl_exec_pre to the end of kbl_exec_post\n");
+    ntk_buf_add_text(
+        out, tables->execution_count == 0
+                 ? "\n"
+                 : "\nCALL is the whole nrt_execute; TOTAL of analyze executions covers only the "
+                   "part from the start of kbl_exec_pre to the end of kbl_exec_post\n");
     if (is_long) {
         ntk_buf_add_text(out, "QUEUE ends when the call got the core; in analyze executions, it "
                               "ends with the first work on the device\n");

@@ -435,7 +435,7 @@ static const struct ntk_column semaphore_update[] = {
     ALWAYS(ntk_semaphore_row, name, "id", TEXT, "", "semaphore, with its queue or engine if known"),
     ALWAYS(ntk_semaphore_row, value, "value", I32, "", "value after the change"),
     MAYBE(ntk_semaphore_row, source, "update_source", TEXT, "",
-          "engine that changed it; axi: DMA and all others"),
+          "engine that made the change; axi: DMA and all others"),
     NEVER("double_set_or_clear", BOOL, "", "whether an event was already set or cleared"),
     NEVER("update_mode", I32, "", "mode"),
     ALWAYS(ntk_semaphore_row, operation, "update_operation_type", TEXT, "",

@@ -333,7 +333,7 @@ export const server = {
   },
   flame: async (source, from, to) => {
     const { meta, flames } = await answers();
-    if (from > 0 || to < meta.span) throw absent('The time by layer of a range');
+    if (from > 0 || to < meta.span) throw absent('The time by layer in a range');
     return flames[source];
   },
   flameStacks: async (source) => (await answers()).flame_stacks[source],
