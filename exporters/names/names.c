@@ -147,10 +147,10 @@ int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err)
                                           NTK_NAME_LIST_COUNT, &lists);
 
     if (bad) {
-        return ntk_err_set(
-            err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "expected own, classic, observer, mlu or otel, separated by commas, not '%.*s'",
-            (int)(strcspn(bad, ",") < 40 ? strcspn(bad, ",") : 40), bad);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "unknown list '%.*s': expected 'own', 'classic', 'observer', 'mlu' or "
+                           "'otel', separated by commas",
+                           (int)(strcspn(bad, ",") < 40 ? strcspn(bad, ",") : 40), bad);
     }
     *out_lists = lists;
     return 0;

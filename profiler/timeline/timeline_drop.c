@@ -172,11 +172,14 @@ static int check_room(struct upload *upload, uint64_t bytes_count)
     }
     bool stops = drop->stops;
     pthread_mutex_unlock(&drop->lock);
-    if (free_count == 0 || stops) {
-        ntk_err_set(
-            &upload->err, -EMFILE, NTK_ERR_NO_OFFSET,
-            "too many dropped captures (at most %d): use neuron-profile view for the next one",
-            NTK_TIMELINE_DROPS_MAX);
+    if (stops) {
+        ntk_err_set(&upload->err, -ECANCELED, NTK_ERR_NO_OFFSET, "the server is shutting down");
+        return 503;
+    }
+    if (free_count == 0) {
+        ntk_err_set(&upload->err, -EMFILE, NTK_ERR_NO_OFFSET,
+                    "too many open captures (at most %d): use neuron-profile view for this one",
+                    NTK_TIMELINE_DROPS_MAX);
         return 503;
     }
     if (statvfs(folder, &disk) == 0) {

@@ -37,8 +37,8 @@ int ntk_span_rules_parse(const char *text, struct ntk_span_rules *out, struct nt
         ntk_str_copy(word, bytes < sizeof word ? bytes + 1 : sizeof word, at);
         if (bytes >= sizeof word || !set_rule(&rules, word)) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "expected failed, slow=TIME, parent or every=N, separated by "
-                               "commas, not '%.*s'",
+                               "unknown rule '%.*s': expected 'failed', 'slow=TIME', 'parent' "
+                               "or 'every=N', separated by commas",
                                (int)(bytes < 40 ? bytes : 40), at);
         }
         if (!at[bytes]) {

@@ -37,8 +37,8 @@ FILENAME == ARGV[1] {
 END {
     print "<!-- Written by ./dev bench --page; do not edit. -->\n# Performance\n"
     print "This page lists every performance target of the project with measured figures. Most figures are"
-    print "ratios to a peer or to a lower bound that the benchmark measures in the same run. A verdict belongs"
-    print "to the median. [tests/bench](../tests/bench/README.md) explains the verdicts.\n"
+    print "ratios to a peer or to a lower bound that the benchmark measures in the same run. Each verdict"
+    print "is that of the median. [tests/bench](../tests/bench/README.md) explains the verdicts.\n"
     printf "| | |\n|---|---|\n| command | `./dev bench --page` |\n| machine | %s |\n| system | %s |\n", machine, os
     for (bench in sections) {
         names[++name_count] = bench

@@ -73,8 +73,8 @@ static bool is_shown(const struct ntk_program *program, size_t part)
     return parts[part].name != layer_name || program->has_layers;
 }
 
-static const char waits_note[] = "EVENT_SEMAPHORE only waits, so its time counts as idle; "
-                                 "OpcodeSummary and show-session count it\n";
+static const char waits_note[] = "EVENT_SEMAPHORE only waits, so its time counts as idle here; "
+                                 "OpcodeSummary and show-session include it\n";
 
 /* Returns true if shown rows have only waits. */
 static bool has_waits_only(const struct ntk_cost_list *list)

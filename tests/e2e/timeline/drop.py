@@ -90,7 +90,7 @@ def check_server(address, folder):
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text
-    expect('one more than allowed', put(address, [('run.ntff', ntff)]), 503, 'too many dropped captures (at most 8)')
+    expect('one more than allowed', put(address, [('run.ntff', ntff)]), 503, 'too many open captures (at most 8)')
     for port in (answer['port'], json.loads(text)['port']):
         assert meta(port)['title'] == 'run.ntff'
 

@@ -23,7 +23,7 @@ value() { sed -nE "s/^$2 //p" "$1"; }
 
 code=0
 neuron-monitor --prometheus 127.0.0.1:0 --names own,others 2>said || code=$?
-[ $code = 2 ] && grep -q "not 'others'" said || fail "an invalid list: unexpected exit code $code: $(cat said)"
+[ $code = 2 ] && grep -q "unknown list 'others'" said || fail "an invalid list: unexpected exit code $code: $(cat said)"
 code=0
 neuron-monitor --names observer 2>said || code=$?
 [ $code = 2 ] || fail "names without an exporter: unexpected exit code $code: $(cat said)"

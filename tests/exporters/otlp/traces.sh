@@ -118,7 +118,7 @@ refused() { # TEXT OPTION...
     neuron-monitor --once "${@:2}" >/dev/null 2>refused.err || code=$?
     [ $code = 2 ] && grep -qF -- "$1" refused.err || fail "$1: code $code, $(cat refused.err)"
 }
-refused "expected failed, slow=TIME, parent or every=N, separated by commas, not 'fast'" --otlp --otlp-traces=failed,fast
-refused "not 'slow=soon'" --otlp --otlp-traces=slow=soon
-refused "not 'every=0'" --otlp --otlp-traces=every=0
+refused "unknown rule 'fast': expected 'failed', 'slow=TIME', 'parent' or 'every=N', separated by commas" --otlp --otlp-traces=failed,fast
+refused "unknown rule 'slow=soon'" --otlp --otlp-traces=slow=soon
+refused "unknown rule 'every=0'" --otlp --otlp-traces=every=0
 refused '--otlp-traces requires --otlp' --otlp-traces

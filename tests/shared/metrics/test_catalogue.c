@@ -258,8 +258,8 @@ static void metric_lists_are_parsed_and_unknown_names_rejected(void **state)
     assert_true(ntk_names_parse("", &lists, &err) < 0);
     assert_true(ntk_names_parse("own,", &lists, &err) < 0);
     assert_true(ntk_names_parse("dcgm", &lists, &err) < 0);
-    assert_string_equal(
-        err.text, "expected own, classic, observer, mlu or otel, separated by commas, not 'dcgm'");
+    assert_string_equal(err.text, "unknown list 'dcgm': expected 'own', 'classic', 'observer', "
+                                  "'mlu' or 'otel', separated by commas");
 }
 
 static void metric_names_are_unique_and_follow_conventions(void **state)

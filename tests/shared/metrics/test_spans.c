@@ -48,7 +48,8 @@ static void an_invalid_span_rule_is_rejected_with_the_expected_forms(void **stat
         if (ntk_span_rules_parse(texts[i], &rules, &err) != -EINVAL) {
             fail_msg("'%s' is taken as a rule", texts[i]);
         }
-        assert_non_null(strstr(err.text, "expected failed, slow=TIME, parent or every=N"));
+        assert_non_null(
+            strstr(err.text, "': expected 'failed', 'slow=TIME', 'parent' or 'every=N'"));
         assert_int_equal(rules.every, 99);
     }
     char text[2000];
