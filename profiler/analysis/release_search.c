@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/analysis/release_search.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/bisect.h"
@@ -146,6 +147,7 @@ static bool is_until(const struct ntk_by_number *sorted, struct elements of, siz
     const char *list = is_more ? of.more : of.first;
     int64_t at_ps;
 
+    assert(list != NULL);
     memcpy(&at_ps, list + of.bytes * (is_more ? item - of.count : item), sizeof at_ps);
     return at_ps <= time_ps;
 }

@@ -274,7 +274,6 @@ static int values_choose(struct bench_exec *bench)
     static const char *const fills[] = {
         [BENCH_FILL_ZEROS] = "zeros", [BENCH_FILL_ONES] = "ones", [BENCH_FILL_RANDOM] = "random"
     };
-    size_t fill = 0;
 
     if (strcmp(warmup_text, "none") != 0 && ntk_str_parse_u64(warmup_text, &bench->warmup) < 0) {
         return ntk_opt_usage_error(&exec_program,
@@ -282,10 +281,9 @@ static int values_choose(struct bench_exec *bench)
                                    warmup_text);
     }
     /* NTK_OPT_CHOICE ensures that the text is in the list. */
-    while (strcmp(fills[fill], fill_text) != 0) {
-        fill++;
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        bench->fill = strcmp(fills[i], fill_text) == 0 ? (enum bench_fill)i : bench->fill;
     }
-    bench->fill = (enum bench_fill)fill;
     return 0;
 }
 

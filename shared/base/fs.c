@@ -21,7 +21,7 @@
 
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err)
 {
-    struct stat status;
+    struct stat status = { 0 };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int ret = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
 
