@@ -205,13 +205,25 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);
-    bool is_asked_anyway; /* is tried even if a profile was requested by name */
+    const char *variable; /* if set, this place decides, unless a profile was requested by name */
     bool may_be_away;     /* a failure means that the place does not exist */
 } places[] = {
-    { ntk_aws_from_environment, false, false }, { ntk_aws_from_web_identity, false, false },
-    { ntk_aws_from_files, true, false },        { ntk_aws_from_container, true, false },
-    { ntk_aws_from_instance, true, true },
+    { ntk_aws_from_environment, "AWS_ACCESS_KEY_ID", false },
+    { ntk_aws_from_web_identity, "AWS_WEB_IDENTITY_TOKEN_FILE", false },
+    { ntk_aws_from_files, NULL, false },
+    { ntk_aws_from_container, NULL, false },
+    { ntk_aws_from_instance, NULL, true },
 };
+
+int ntk_aws_profile_check(const struct ntk_aws_credentials *c, struct ntk_err *err)
+{
+    for (size_t i = 0; !c->asked_profile && places[i].variable; i++) {
+        if (ntk_aws_variable(c, places[i].variable)) {
+            return 0;
+        }
+    }
+    return ntk_aws_files_check(c, err);
+}
 
 static int find(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, bool *out_is_instance,
                 struct ntk_err *err)
@@ -219,7 +231,7 @@ static int find(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, bool *
     struct ntk_err away = { 0 };
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (c->asked_profile && !places[i].is_asked_anyway) {
+        if (c->asked_profile && places[i].variable) {
             continue;
         }
         int ret = places[i].find(c, keys, places[i].may_be_away ? &away : err);

@@ -306,13 +306,12 @@ int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
     return ret == 0 && is_asked && !is_found ? complain_unknown(c, name, err) : ret;
 }
 
-int ntk_aws_profile_check(const struct ntk_aws_credentials *c, struct ntk_err *err)
+int ntk_aws_files_check(const struct ntk_aws_credentials *c, struct ntk_err *err)
 {
     bool is_asked;
     bool is_found = false;
     const char *name = profile_name(c, &is_asked);
 
-    is_asked = c->asked_profile || (is_asked && !ntk_aws_variable(c, "AWS_ACCESS_KEY_ID"));
     for (int file = 0; is_asked && !is_found && file < 2; file++) {
         struct ntk_aws_profile profile;
         int ret = read_profile(c, (enum ntk_aws_file)file, name, &profile, err);

@@ -219,6 +219,10 @@ static void a_profile_is_read_from_credentials_and_config_files(void **state)
     assert_int_equal(check(&world, NULL), 0); /* the keys of the environment are used */
     world.variables[2] = "HOME=/none";
     assert_int_equal(check(&world, NULL), -ENOENT);
+    world.variables[3] = "AWS_WEB_IDENTITY_TOKEN_FILE=/token";
+    assert_int_equal(check(&world, NULL), 0); /* as are those of a role */
+    assert_int_equal(check(&world, "none"), -ENOENT);
+    world.variables[3] = "AWS_SECRET_ACCESS_KEY=s";
     world.variables[4] = "AWS_EC2_METADATA_DISABLED=true";
     world.variables[2] = "AWS_PROFILE=c";
     assert_found(&world, NULL, "C");
