@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ring_ignored - the reasons why files were ignored, by kind. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/str.h"
 #include "shared/ring/ring_registry_state.h"
-
-static bool is_before(const struct ntk_ring_reason *a, const struct ntk_ring_reason *b)
-{
-    return a->count > b->count || (a->count == b->count && a->code > b->code);
-}
 
 void ntk_ring_ignore(struct ntk_ring_poll *poll, int code, const char *text)
 {
@@ -26,12 +22,20 @@ void ntk_ring_ignore(struct ntk_ring_poll *poll, int code, const char *text)
     }
     reason->code = reason->count == 0 ? code : reason->code;
     reason->count++;
-    for (; reason > poll->reasons && is_before(reason, reason - 1); reason--) {
-        struct ntk_ring_reason other = reason[-1];
+}
 
-        reason[-1] = *reason;
-        *reason = other;
-    }
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_ring_reason *x = a;
+    const struct ntk_ring_reason *y = b;
+
+    return x->count != y->count ? (x->count < y->count ? 1 : -1)
+                                : (x->code < y->code) - (x->code > y->code);
+}
+
+void ntk_ring_sort_reasons(struct ntk_ring_poll *poll)
+{
+    qsort(poll->reasons, NTK_RING_REASONS, sizeof *poll->reasons, compare);
 }
 
 void ntk_ring_poll_reasons(const struct ntk_ring_poll *poll, struct ntk_buf *out)

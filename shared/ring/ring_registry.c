@@ -171,6 +171,7 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
     step_lives(registry);
     ntk_vec_sort(&registry->segments, compare_segments);
     find_doubles(registry);
+    ntk_ring_sort_reasons(registry->out);
     registry->out->segments = (uint32_t)registry->segments.count;
     registry->out = NULL;
     return 0;

@@ -67,8 +67,8 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
 void ntk_ring_registry_close(struct ntk_ring_registry *registry);
 
-/* Why files were ignored: one entry per code, the most frequent first. The last one also counts
- * codes beyond the others. */
+/* Why files were ignored: one entry per code, the most frequent first. If a poll finds more codes,
+ * they count as the last one that has an entry. */
 #define NTK_RING_REASONS 8
 struct ntk_ring_reason {
     int code; /* -errno */

@@ -62,8 +62,8 @@ void ntk_ring_scan_files(struct ntk_ring_registry *registry);
 
 /* Adds a file of the folder to the registry (ctx) if its name is a segment name. */
 void ntk_ring_files_take(struct ring_folder *folder, const char *name, void *ctx);
-/* Drops a segment when its mapping is no longer needed; the file is removed when no other process
- * needs it. */
+/* Drops a segment that is not needed any more. The file is removed unless another process needs
+ * it. */
 void ntk_ring_files_leave(struct ntk_ring_registry *registry,
                           const struct ntk_ring_segment *segment);
 /* Releases a file that waited for this reader, the registry (ctx). */
@@ -72,5 +72,7 @@ void ntk_ring_files_release(struct ring_folder *folder, const char *name, void *
 /* Counts an ignored file or folder, with the reason: a code (-errno) and a message with its
  * name. */
 void ntk_ring_ignore(struct ntk_ring_poll *poll, int code, const char *reason);
+/* At the end of a poll. */
+void ntk_ring_sort_reasons(struct ntk_ring_poll *poll);
 
 #endif
