@@ -120,8 +120,7 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
 static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_ps)
 {
     const struct ntk_execution_borders *borders = &walk->program->borders;
-    size_t of =
-        borders->count ? ntk_execution_of(borders, walk->core->instructions[item].start_ps) : 0;
+    size_t of = ntk_execution_of(borders, walk->core->instructions[item].start_ps);
 
     return of > 0 && cause_ps < borders->items[of].start_ps;
 }

@@ -175,12 +175,6 @@ static int borders_find(const struct ntk_trace *trace, const struct ntk_executio
     return 0;
 }
 
-/* Executions of a window are unknown: it may start within one. */
-static bool has_window(const struct ntk_trace *trace)
-{
-    return trace->is_part && (trace->part.from_ps > 0 || !trace->part.is_open);
-}
-
 int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders)
 {
@@ -189,7 +183,7 @@ int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_coun
     int ret = 0;
 
     *out_borders = (struct ntk_execution_borders){ 0 };
-    if (!has_window(trace)) {
+    if (!ntk_trace_has_window(trace)) { /* which may start within an execution */
         cores = calloc(trace->core_count + 1, sizeof *cores);
         ret = cores ? 0 : -ENOMEM;
     }
@@ -217,7 +211,7 @@ void ntk_execution_window(const struct ntk_execution_borders *borders, size_t ex
     bool has_next = execution + 1 < borders->count;
     int64_t next_ps = has_next ? items[execution + 1].start_ps : 0;
 
-    *out_from_ps = execution > 0 ? items[execution].start_ps : 0;
+    *out_from_ps = ntk_execution_start_ps(borders, execution);
     *out_to_ps = has_next && items[execution].end_ps < next_ps ? items[execution].end_ps : next_ps;
 }
 

@@ -44,16 +44,28 @@ struct ntk_execution_borders {
     struct ntk_execution_border *items;
     size_t count; /* 0: one execution, or unknown, or a window of a capture */
 };
+/* Number of executions with a known start. */
+static inline size_t ntk_execution_known_count(const struct ntk_execution_borders *borders)
+{
+    return borders->count ? borders->count : 1;
+}
+/* Start of an execution; the first one includes the time before its instructions. */
+static inline int64_t ntk_execution_start_ps(const struct ntk_execution_borders *borders,
+                                             size_t execution)
+{
+    return execution ? borders->items[execution].start_ps : 0;
+}
 /* Finds the borders, and the number of executions that a whole capture records, of the core with
  * the most; 1 if it is unknown, and for a window. 0 or -ENOMEM. */
 int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders);
 void ntk_execution_borders_fini(struct ntk_execution_borders *borders);
-/* The window of an execution in its capture, as for struct ntk_trace_part. The first one includes
- * the time before its instructions, the last one the time after them (to_ps 0). */
+/* The window of an execution in its capture, as for struct ntk_trace_part. The last one includes
+ * the time after its instructions (to_ps 0). */
 void ntk_execution_window(const struct ntk_execution_borders *borders, size_t execution,
                           int64_t *out_from_ps, int64_t *out_to_ps);
-/* The execution with this time: the last one that started before or at it; 0 before the first. */
+/* The execution with this time: the last one that started before or at it; 0 before the first,
+ * and without borders. */
 size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t time_ps);
 
 #endif

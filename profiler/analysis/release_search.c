@@ -241,7 +241,7 @@ static int64_t execution_start(const struct ntk_release_search *index,
                                const struct ntk_trace_instruction *instruction)
 {
     const struct ntk_execution_borders *borders = &index->program->borders;
-    size_t of = borders->count ? ntk_execution_of(borders, instruction->start_ps) : 0;
+    size_t of = ntk_execution_of(borders, instruction->start_ps);
 
     return of ? borders->items[of].start_ps : INT64_MIN;
 }

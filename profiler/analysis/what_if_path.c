@@ -139,7 +139,7 @@ static void path_begin(struct path *path, const struct ntk_retimed *retimed, siz
     const struct ntk_retimed_end *end = ntk_retimed_end_get(retimed, execution, path->lane);
 
     path->of = retimed;
-    path->from_ps = ntk_retimed_from_ps(retimed->program, execution);
+    path->from_ps = ntk_execution_start_ps(&retimed->program->borders, execution);
     path->at_ps = end->end_ps;
     path->item = end->last;
     /* This limit ends the walk even if files contradict themselves. */

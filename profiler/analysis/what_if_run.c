@@ -124,7 +124,7 @@ static int sum_row(const struct run *run, size_t lane, struct ntk_what_if_row *r
     for (size_t e = 0; e < run->executions.count; e++) {
         const struct longest *one = &execution_at(run, e)->rows[lane];
 
-        row->total_ps += one->end_ps - ntk_retimed_from_ps(program, e);
+        row->total_ps += one->end_ps - ntk_execution_start_ps(&program->borders, e);
         row->bound_ps += one->bound_ps;
         by_ps[one->bound_by] += one->bound_ps;
         rest_ps = gap_ps(run, e);
@@ -145,10 +145,10 @@ static int executions_create(struct run *run)
     const struct ntk_program *program = run->input->program;
 
     ntk_long_list_init(&run->executions, program->trace, sizeof(struct execution), 1);
-    int ret = ntk_long_list_resize(&run->executions, ntk_retimed_executions(program));
+    int ret = ntk_long_list_resize(&run->executions, ntk_execution_known_count(&program->borders));
     for (size_t e = 0; e < run->executions.count && ret == 0; e++) {
         for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
-            execution_at(run, e)->rows[k].end_ps = ntk_retimed_from_ps(program, e);
+            execution_at(run, e)->rows[k].end_ps = ntk_execution_start_ps(&program->borders, e);
             execution_at(run, e)->rows[k].core = NO_CORE;
         }
     }

@@ -30,9 +30,9 @@ static void go_to(struct ntk_retime *r, size_t execution)
     const struct ntk_program *program = r->to->program;
 
     r->execution = execution;
-    r->from_ps = ntk_retimed_from_ps(program, execution);
-    r->next_ps = execution + 1 < ntk_retimed_executions(program)
-                     ? ntk_retimed_from_ps(program, execution + 1)
+    r->from_ps = ntk_execution_start_ps(&program->borders, execution);
+    r->next_ps = execution + 1 < ntk_execution_known_count(&program->borders)
+                     ? ntk_execution_start_ps(&program->borders, execution + 1)
                      : INT64_MAX;
     r->ends = ((struct ntk_retimed_ends *)r->to->ends.items)[execution].rows;
 }
@@ -43,7 +43,7 @@ static void ends_init(struct ntk_retime *r)
 
     for (size_t e = 0; e < r->to->ends.count; e++) {
         for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
-            ends[e].rows[k].end_ps = ntk_retimed_from_ps(r->to->program, e);
+            ends[e].rows[k].end_ps = ntk_execution_start_ps(&r->to->program->borders, e);
             ends[e].rows[k].last = NTK_NO_INDEX;
         }
     }
@@ -230,7 +230,7 @@ static int prepare(struct ntk_retime *r)
     size_t blocks = r->core->instruction_count / NTK_RETIME_BLOCK + 1;
     ret = ret ? ret : empty_list(&r->to->bases, blocks * NTK_NTFF_ENGINE_COUNT);
     ret = ret ? ret : empty_list(&r->to->moved, r->to->transfers->cores[r->to->core].count);
-    ret = ret ? ret : empty_list(&r->to->ends, ntk_retimed_executions(r->to->program));
+    ret = ret ? ret : empty_list(&r->to->ends, ntk_execution_known_count(&r->to->program->borders));
     r->to->starts.count = r->to->wide.count = 0;
     r->moved = r->to->moved.items;
     return ret ? ret : ntk_retime_prepare_packets(r);

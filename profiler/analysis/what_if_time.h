@@ -115,18 +115,6 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                      const struct ntk_what_if_changes *const *changes, size_t count, size_t tight);
 void ntk_retimed_fini(struct ntk_retimed *retimed);
 
-/* The executions of a capture; one if they are not known. */
-static inline size_t ntk_retimed_executions(const struct ntk_program *program)
-{
-    return program->borders.count ? program->borders.count : 1;
-}
-
-/* Returns the start of an execution; the first one includes the time before its instructions. */
-static inline int64_t ntk_retimed_from_ps(const struct ntk_program *program, size_t execution)
-{
-    return execution ? program->borders.items[execution].start_ps : 0;
-}
-
 /* Returns the start of the next execution, or the end of the capture. */
 static inline int64_t ntk_retimed_until_ps(const struct ntk_program *program, size_t execution)
 {

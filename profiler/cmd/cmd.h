@@ -64,8 +64,8 @@ struct ntk_profile {
  * or 1 after printing a message. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
-/* Like ntk_profile_open(), for the part selected by --from, --to and --core, with a message on
- * stderr. Returns NTK_PROFILE_OUTSIDE if the part is empty. */
+/* Like ntk_profile_open(), for the part selected by --from, --to, --execution and --core, with a
+ * message on stderr. Returns NTK_PROFILE_OUTSIDE if the part is empty. */
 int ntk_profile_open_part(const char *ntff_path, const char *neff_path,
                           const struct ntk_trace_part *part, struct ntk_profile *out_profile);
 #define NTK_PROFILE_OUTSIDE (-1)

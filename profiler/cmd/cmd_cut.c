@@ -166,7 +166,7 @@ int ntk_cut_to_execution(const struct ntk_trace *whole, struct ntk_trace_part *p
     if (ntk_execution_borders_find(whole, &recorded, &borders) < 0) {
         return ntk_err_no_memory(err);
     }
-    size_t count = borders.count ? borders.count : 1;
+    size_t count = ntk_execution_known_count(&borders);
     if (execution > count) {
         ntk_execution_borders_fini(&borders);
         return ntk_err_set(err, -ERANGE, NTK_ERR_NO_OFFSET,

@@ -148,7 +148,7 @@ static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, u
     struct ntk_span_filter filter;
     uint64_t length_ns = (uint64_t)(trace->part.to_ps - trace->part.from_ps) / NTK_TRACE_PS_PER_NS;
 
-    if (!ntk_cut_has_times() || !trace->is_part) {
+    if (!ntk_trace_has_window(trace)) {
         return true;
     }
     (void)ntk_span_filter_set(&filter, NULL, NULL, NULL, NULL);

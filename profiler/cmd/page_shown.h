@@ -42,8 +42,8 @@ void ntk_page_shown_fini(struct ntk_page_shown *shown);
 int ntk_page_open_captures(struct ntk_page_shown *shown);
 int ntk_page_open_folder(struct ntk_page_shown *shown);
 
-/* Adds the capture, or the part of --from and --to, as a source. Returns its profile, or NULL after
- * printing a message. */
+/* Adds the capture, or the part that the options select, as a source. Returns its profile, or NULL
+ * after printing a message. */
 struct ntk_profile *ntk_page_add_capture(struct ntk_page_shown *shown, const char *path,
                                          const char *neff, const struct ntk_trace_part *part);
 /* Returns NULL without a trace, or if a message was printed. */

@@ -192,6 +192,12 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
 
+/* Returns true if the trace has less time than its capture. A part may lack only cores. */
+static inline bool ntk_trace_has_window(const struct ntk_trace *trace)
+{
+    return trace->is_part && (trace->part.from_ps > 0 || !trace->part.is_open);
+}
+
 /* Returns true if a moment since time 0 of the trace is in the part. */
 static inline bool ntk_trace_has_moment(const struct ntk_trace *trace, int64_t time_ps)
 {

@@ -55,7 +55,8 @@ for example in mlp attention conv; do
         all(.baseline, .changes[]; ([.path_by_part_ns[]] | add) as $sum | near($sum; .total_ns))' "$example: the parts of what-if do not add up"
     judge 'near($three."what-if".baseline.least_ns; 3 * $one."what-if".baseline.least_ns)' "$example: the lower bound of three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
-    grep -q '^The 3 executions (' printed && says printed 'Each execution is estimated separately'
+    grep -q '^The 3 executions (' printed || complain "$example: what-if does not name the executions"
+    says printed 'Each execution is estimated separately'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
     grep -Eq '^Executions +3, figures cover all' printed || complain "$example: the brief summary lacks the number of executions"
     for order in --by=stall --loops; do
@@ -91,3 +92,23 @@ ends 2 neuron-profile query -s one.ntff --execution 1 --to 1us "SELECT 1"
 says err '--execution and --from or --to are mutually exclusive'
 ends 1 neuron-profile analyze -d many --execution 1 host-gaps
 says err '--execution requires one capture'
+
+# The page shows of the host what it did during the execution.
+neuron-packager example memcpy -s 64 -o m.neff >/dev/null
+neuron-profile inspect -o hosted --capture-system-profiles --capture-device-profiles --device-profile-mode session -- \
+    neuron-bench exec m.neff --count 3 >/dev/null 2>err || complain "an inspection with the host failed"
+three=$(find hosted -name '*_session_*.ntff')
+serves() { grep -q '^View profile at ' log && echo yes; }
+host_slices() { # OPTION...: prints their number, and the time that the page shows
+    rm -f log
+    neuron-profile view -s "$three" --no-open --port 0 "$@" >log 2>err &
+    local pid=$!
+    wait_for serves
+    curl -sf "$(sed -n 's/^View profile at //p' log)api/v1/meta" | jq -r '"\([.tracks[] | select(.kind == "host") | .slices] | add) \(.span)"'
+    kill $pid
+    wait $pid 2>/dev/null
+}
+read -r all whole < <(host_slices)
+read -r some alone < <(host_slices --execution 2)
+[ "$some" -gt 0 ] && [ "$some" -lt "$all" ] && [ "$alone" -lt $((whole / 2)) ] ||
+    complain "the host has $some of $all slices in one of three executions, in $alone of $whole ns"

@@ -144,7 +144,8 @@ ends 1 neuron-profile diff -n e.neff cut.ntff whole.ntff
 grep -q '^BEFORE is incomplete: .*records are truncated' printed || complain "diff does not say that one side is incomplete"
 grep -q '^AFTER is incomplete' printed && complain "diff counts a complete capture as incomplete"
 ends 1 neuron-profile diff -n e.neff --json whole.ntff cut.ntff
-jq -e . printed >/dev/null && says err "AFTER is incomplete: "
+jq -e . printed >/dev/null || complain "diff --json of an incomplete capture is not JSON"
+says err "AFTER is incomplete: "
 
 # ---- captures of real machines, if there are any: how much of the execution the rules explain ----
 explains() { # CAPTURE NEFF LEAST-ERROR GREATEST-ERROR
