@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/diag/diag_worker.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
+#include "shared/base/write_all.h"
 
 #define NEFF_BYTES_MAX ((size_t)4 << 30)
 #define TENSORS_MAX 256u
@@ -73,8 +73,7 @@ static void message_write(const struct ntk_diag_worker *worker,
                           const struct ntk_diag_message *message)
 {
     /* The message is smaller than PIPE_BUF, so the write is atomic. */
-    while (write(worker->fd, message, sizeof *message) < 0 && errno == EINTR) {
-    }
+    (void)ntk_write_all(worker->fd, message, sizeof *message);
 }
 
 struct ntk_diag_result ntk_diag_worker_begin(struct ntk_diag_worker *worker,

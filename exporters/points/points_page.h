@@ -3,10 +3,10 @@
  * points_page - holds all exported values, and updates them from snapshots.
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
- * The page drops the values of a runtime that ended or is no longer in the snapshot. If
- * requested, the counters of its tag stay for a few more scrapes, because scrapes are rarer than
- * snapshots and would miss the last counts. The counters are remembered and continue if the tag
- * comes back.
+ * The gauges of a runtime are dropped when it ends, unless that is its first snapshot, or when the
+ * snapshot lacks it. If requested, the counters of its tag stay for a few more scrapes, because
+ * scrapes are rarer than snapshots and would miss the last counts. The counters are remembered and
+ * continue if the tag comes back.
  * Runtimes with one tag (and pod) share its series: sums, and the largest utilization and
  * percentile. Once application_max applications, or a user's share (ntk_exporter_has_room()), are
  * on the page, further ones share the series of "other" until there is room, oldest processes

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* advice_dma - gives advice about the use of engines by queues, spills, and repeated reads. */
 #include "profiler/analysis/advice_private.h"
-#include "profiler/analysis/executions.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,15 +2,13 @@
 /* device_errors - reads the error records of all cores, and counts them. */
 #include "profiler/analysis/device_errors.h"
 
-#define RECORD_BYTES 16
-
 /* Returns false if the error is not in the shown part of the execution. */
 static bool error_get(const struct ntk_trace *trace, size_t core,
                       const struct ntk_ntff_section *section, uint64_t index,
                       struct ntk_device_error *out_error)
 {
     struct ntk_device_error error = { .core = core,
-                                      .bytes = section->records + index * RECORD_BYTES };
+                                      .bytes = section->records + index * NTK_DEVICE_ERROR_BYTES };
 
     ntk_ntff_record_get(trace->cores[core].ntff, section, index, &error.record);
     error.is_known = error.record.kind == NTK_NTFF_RECORD_ERROR;

@@ -15,6 +15,9 @@
 #include <stdint.h>
 
 #include "profiler/trace/trace.h"
+#include "shared/formats/ntff/ntff_layout.h"
+
+#define NTK_DEVICE_ERROR_BYTES NTK_NTFF_RECORD_BYTES
 
 struct ntk_device_errors {
     uint64_t count;    /* in the shown part of the execution */
@@ -28,7 +31,7 @@ struct ntk_device_errors {
 /* One record in the shown part of the execution. */
 struct ntk_device_error {
     size_t core;          /* index in the trace */
-    const uint8_t *bytes; /* the record as stored */
+    const uint8_t *bytes; /* the record as stored, NTK_DEVICE_ERROR_BYTES */
     bool is_known;        /* of this project's core: the members below are set */
     struct ntk_ntff_record record;
     int64_t since_ps; /* since time 0 of the trace */

@@ -11,7 +11,6 @@
 #include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
-#include "profiler/analysis/executions.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/queue_names.h"
@@ -42,12 +41,18 @@ enum ntk_measure_unit ntk_measure_unit(enum ntk_measure_kind kind)
     return kinds[kind].unit;
 }
 
-const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
-                                            enum ntk_measure_kind kind, const char *name)
+static struct ntk_measure *find(const struct ntk_measures *measures, enum ntk_measure_kind kind,
+                                const char *name)
 {
     uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
 
     return index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+}
+
+const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
+                                            enum ntk_measure_kind kind, const char *name)
+{
+    return find(measures, kind, name);
 }
 
 bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
@@ -55,14 +60,6 @@ bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measu
 {
     return !ntk_measures_have(measures, kind) ||
            (ntk_measure_is_always(kind) && !ntk_measures_find(measures, kind, name));
-}
-
-static struct ntk_measure *find(struct ntk_measures *measures, enum ntk_measure_kind kind,
-                                const char *name)
-{
-    uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
-
-    return index ? ntk_vec_at(&measures->items, index - 1) : NULL;
 }
 
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler/analysis/executions.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_analyze_names.h"
 #include "profiler/cmd/cmd_cut.h"

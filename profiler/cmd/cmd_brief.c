@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_brief - a capture on one screen, for a terminal. */
-#include "profiler/analysis/executions.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/output/answers/analyses.h"
 #include "profiler/output/answers/output_analysis.h"

@@ -403,11 +403,9 @@ int ntk_profile_close(struct ntk_profile *profile, int code)
 int ntk_profile_can_put(const char *path, struct ntk_err *err)
 {
     struct ntk_fs_replace replace;
-    struct stat status;
 
     /* The reader of a pipe would see its end. */
-    if (!path || strcmp(path, "-") == 0 ||
-        (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+    if (!path || strcmp(path, "-") == 0 || ntk_fs_may_block(path)) {
         return 0;
     }
     int ret = ntk_fs_replace_begin(&replace, path, err);

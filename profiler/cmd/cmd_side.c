@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "profiler/analysis/device_errors.h"
-#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/output/answers/analyses.h"

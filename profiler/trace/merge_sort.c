@@ -7,6 +7,8 @@
 
 #include <assert.h>
 
+#include "shared/base/bisect.h"
+
 #define BLOCK_ITEMS 32
 #define ITEM_BYTES_MAX 32
 
@@ -35,21 +37,12 @@ INLINE void sort_block(char *items, size_t count, size_t size, ntk_merge_sort_co
 INLINE size_t count_before(const char *items, size_t count, size_t size, const char *one,
                            bool with_same, ntk_merge_sort_compare *compare)
 {
-    size_t low = 0;
-    size_t high = count;
+    size_t before = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *at = items + middle * size;
-        bool is_below = with_same ? !ntk_merge_sort_is_before(one, at, compare)
-                                  : ntk_merge_sort_is_before(at, one, compare);
-        if (is_below) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    NTK_BISECT(before, count, i,
+               with_same ? !ntk_merge_sort_is_before(one, items + i * size, compare)
+                         : ntk_merge_sort_is_before(items + i * size, one, compare));
+    return before;
 }
 
 INLINE void merge_upward(char *to, const char *left, const char *left_end, const char *right,

@@ -384,7 +384,7 @@ static void say(const struct ntk_attach_process *process, const char *what, cons
     (void)fflush(stdout);
 }
 
-/* Returns why this is no longer the attached process; NULL if it is the same. */
+/* Returns NULL if it is still the attached process, else the reason. */
 static const char *look_again(struct writer *writer)
 {
     struct ntk_attach_process now = *writer->process;

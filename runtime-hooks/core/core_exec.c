@@ -258,3 +258,13 @@ int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor
 
     return execute(model, tensors, tensor_count, queued, out_outcome, &times, err);
 }
+
+struct ntk_segment_trigger *ntk_core_trigger_get(void)
+{
+    return ntk_hooks_trigger();
+}
+
+uint64_t ntk_core_ticks(void)
+{
+    return ntk_hooks_now();
+}

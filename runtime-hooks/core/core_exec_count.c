@@ -2,16 +2,6 @@
 /* core_exec_count - what an execution adds to the counters of the hooks and of the driver. */
 #include "runtime-hooks/core/core_exec_state.h"
 
-struct ntk_segment_trigger *ntk_core_trigger_get(void)
-{
-    return ntk_hooks_trigger();
-}
-
-uint64_t ntk_core_ticks(void)
-{
-    return ntk_hooks_now();
-}
-
 void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
                     uint64_t bytes)
 {
@@ -45,9 +35,7 @@ void core_driver_count(struct ntk_core *core, uint32_t physical,
     if (is_first) {
         ntk_core_soft_count_add(
             &counters->status[ntk_status_counter_of_status(core_status(outcome))], 1);
-        ntk_core_soft_count_add(
-            &counters->inference_count,
-            outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR ? 1 : 0);
+        ntk_core_soft_count_add(&counters->inference_count, core_exec_continues(outcome) ? 1 : 0);
     }
     ntk_core_soft_count_add(&counters->flop_count, result->effective_flops);
     ntk_core_soft_count_add(&counters->nc_time_in_use_ns, host_ns);

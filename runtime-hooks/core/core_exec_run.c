@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_publish.h"
@@ -222,8 +221,7 @@ static enum ntk_core_outcome subgraphs_run(struct core_execution *execution, uin
     for (uint32_t i = step->subgraph_count; i-- > 0;) {
         outcome = core_exec_outcome_worse(outcome_of_run(execution, nc, i, &results[i]), outcome);
     }
-    nc->is_started =
-        nc->is_started || outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
+    nc->is_started = nc->is_started || core_exec_continues(outcome);
     return outcome;
 }
 

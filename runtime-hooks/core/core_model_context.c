@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define SLOT_ALIGN 64U
+
 void core_context_plan(struct ntk_core_model *model)
 {
     for (uint32_t i = 0; i < model->first_passed; i++) {
         if (model->slots[i].io == CORE_SLOT_NONE && !model->slots[i].param) {
             model->slots[i].offset = model->context_bytes;
-            model->context_bytes += core_round_up(model->slots[i].bytes, CORE_SLOT_ALIGN);
+            model->context_bytes += core_round_up(model->slots[i].bytes, SLOT_ALIGN);
         }
     }
 }
@@ -45,7 +47,7 @@ static struct core_context *context_make(struct ntk_core_model *model, struct nt
         const struct core_slot *slot = &model->slots[model->first_passed + i];
 
         ret = core_model_memory_take(model, slot->physical_core, NTK_MEMORY_SCRATCHPAD, slot->bytes,
-                                     CORE_SLOT_ALIGN, slot->name, &context->passed[i], err);
+                                     SLOT_ALIGN, slot->name, &context->passed[i], err);
     }
     if (ret < 0) {
         context_free(model, context);

@@ -31,6 +31,9 @@ static int library_file(const struct ntk_neff_member *member, char *path, size_t
     int ret = ntk_write_all(fd, member->bytes, member->bytes_count);
     if (ret < 0) {
         close(fd);
+        if (*out_is_named) {
+            (void)unlink(path);
+        }
         return ret;
     }
     return fd;

@@ -2,7 +2,7 @@
 /*
  * core_model_parts - parts of a model under construction: subgraphs and their memory
  * (core_model_subgraph.c), libraries of nodes on the host (core_model_library.c), and the buffers
- * between steps (core_model_context.c). Private to core_model_build.c.
+ * between steps (core_model_context.c). Private to runtime-hooks/core.
  *
  * Owner:   the model; core_model_free() frees all parts.
  * Threads: one, the thread that loads the model.
@@ -12,8 +12,6 @@
 
 #include "runtime-hooks/core/core_model.h"
 #include "runtime-hooks/core/core_pipeline.h"
-
-#define CORE_SLOT_ALIGN 64U
 
 /* Where the subgraphs of a step come from. */
 struct core_step_source {

@@ -660,7 +660,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     locate(&layout);
     fill_process(config, mode, pid, start_time);
     fill_header(&layout, rings_bytes);
-    /* Pairs with the acquire load in ring_registry.c: a file with its magic number is complete. */
+    /* Pairs with the acquire load in ring_segment.c: a file with its magic number is complete. */
     ntk_abi_store_release(&hooks.segment.header->magic, NTK_SEGMENT_MAGIC);
     return 0;
 
@@ -741,7 +741,7 @@ static int folder_has_reader(void)
 
 void hooks_segment_end(void)
 {
-    /* Pairs with the acquire load in ring_registry.c: readers that see it also see the last
+    /* Pairs with the acquire load in ring_segment.c: readers that see it also see the last
      * counters. */
     ntk_abi_store_release(&hooks.segment.process->ended, 1);
     if (!lock_test(hooks.segment.fd, 1) && !folder_has_reader()) {

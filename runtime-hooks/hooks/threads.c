@@ -109,7 +109,7 @@ static struct ntk_ring_writer *take_ring(void)
     ntk_ring_writer_init(writer, ring, (void *)(hooks.segment.base + offset), hooks.ring_slots);
     ring->offset = offset;
     ring->capacity = (uint32_t)hooks.ring_slots;
-    /* Pairs with the acquire load in ring_registry.c. */
+    /* Pairs with the acquire load in ring_segment_events.c. */
     ntk_abi_store_release(&ring->state, (uint32_t)NTK_RING_READY);
     return writer;
 }

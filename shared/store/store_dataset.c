@@ -115,12 +115,12 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err)
 {
     struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
-    int64_t newest[2];
+    int64_t newest = 0;
     int ret = ntk_tier_load_extents(reader->db, extents, err);
 
     ret = ret < 0 ? ret
-                  : ask(reader, "SELECT max(time_ns) FROM machine_sample WHERE :bound = 0", 0,
-                        newest, err);
+                  : ntk_store_sql_number(reader->db, "SELECT max(time_ns) FROM machine_sample",
+                                         &newest, err);
     if (ret < 0) {
         return ret;
     }
@@ -131,9 +131,7 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
                      (rows[id].kept == NTK_STORE_MINUTE || rows[id].kept == NTK_STORE_HOUR);
     is_merged =
         is_merged && id != NTK_STORE_DATASET_unwatched && id != NTK_STORE_DATASET_device_health;
-    *out_done_ns = is_merged       ? extents[rows[id].kept].done_ns
-                   : newest[0] > 0 ? (uint64_t)newest[0]
-                                   : 0;
+    *out_done_ns = is_merged ? extents[rows[id].kept].done_ns : newest > 0 ? (uint64_t)newest : 0;
     return 0;
 }
 

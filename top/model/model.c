@@ -678,6 +678,19 @@ bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t 
     return find_core(model, NULL, logical, out);
 }
 
+bool ntk_top_model_device_has(const struct ntk_top_model *model,
+                              const struct ntk_runtime_sample *runtime, uint32_t device)
+{
+    uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
+
+    for (uint32_t c = 0; c < model->cores_per_device; c++) {
+        if (ntk_top_model_core_of(model, runtime, first + c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device)
 {
     uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
@@ -685,11 +698,8 @@ struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *mode
     const struct ntk_top_core *cores = &model->cores[first];
     struct ntk_top_number mean = { 0, false, false };
     uint32_t known = 0;
-    bool has_own = false;
+    bool has_own = runtime && ntk_top_model_device_has(model, runtime, device);
 
-    for (uint32_t c = 0; runtime && c < model->cores_per_device; c++) {
-        has_own = has_own || ntk_top_model_core_of(model, runtime, first + c);
-    }
     for (uint32_t c = 0; c < model->cores_per_device; c++) {
         bool is_other = has_own && !ntk_top_model_core_of(model, runtime, first + c);
 

@@ -330,6 +330,9 @@ bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t 
 /* Returns the mean share of the logical cores of a device with known values: in the tab of an
  * application, of its cores, or 0 if it has none there. */
 struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device);
+/* Returns true if the process has a core of the device. */
+bool ntk_top_model_device_has(const struct ntk_top_model *model,
+                              const struct ntk_runtime_sample *runtime, uint32_t device);
 /* Returns the first part of a logical core that a process has; NULL if none. */
 const struct ntk_core_sample *ntk_top_model_core_of(const struct ntk_top_model *model,
                                                     const struct ntk_runtime_sample *runtime,

@@ -57,14 +57,11 @@ struct grid {
 static bool is_of_application(const struct ntk_top_model *model,
                               const struct ntk_runtime_sample *runtime, uint32_t device)
 {
-    uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
     struct ntk_top_bytes used;
     struct ntk_top_bytes capacity;
 
-    for (uint32_t c = 0; c < model->cores_per_device; c++) {
-        if (ntk_top_model_core_of(model, runtime, first + c)) {
-            return true;
-        }
+    if (ntk_top_model_device_has(model, runtime, device)) {
+        return true;
     }
     ntk_top_model_hbm_device(model, device, &used, &capacity);
     return used.present && used.value > 0;
@@ -73,8 +70,7 @@ static bool is_of_application(const struct ntk_top_model *model,
 /* Finds the devices of the selected application; all devices if they are unknown. */
 static struct shown shown_get(const struct ntk_top_model *model)
 {
-    const struct ntk_runtime_sample *runtime =
-        model->snapshot ? ntk_top_model_tab_runtime(model) : NULL;
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
     struct shown shown = { 0 };
 
     for (uint32_t d = 0; runtime && d < model->device_count; d++) {

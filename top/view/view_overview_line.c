@@ -165,8 +165,7 @@ static void draw_application(const struct ntk_top_model *model, struct line *lin
 void ntk_top_view_overview_line(const struct ntk_top_model *model, struct ntk_screen *screen,
                                 int row)
 {
-    const struct ntk_runtime_sample *application =
-        model->snapshot ? ntk_top_model_tab_runtime(model) : NULL;
+    const struct ntk_runtime_sample *application = ntk_top_model_tab_runtime(model);
     struct line line = { .screen = screen, .row = row };
 
     if (application) {

@@ -2,7 +2,6 @@
 /* output_incomplete - writes incomplete.h as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
 
-#include "profiler/analysis/executions.h"
 #include "profiler/analysis/incomplete.h"
 
 /* Describes the remaining data: only single changes of semaphores can be derived (lost_changes.h),

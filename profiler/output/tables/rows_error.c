@@ -7,8 +7,6 @@
 #include "profiler/output/tables/rows.h"
 #include "shared/base/str.h"
 
-#define RECORD_BYTES 16
-
 struct rows {
     const struct ntk_trace *trace;
     struct ntk_error_row row;
@@ -22,7 +20,7 @@ static int put_error(const struct ntk_device_error *error, void *ctx)
     struct rows *rows = ctx;
     struct ntk_error_row *row = &rows->row;
     char metadata[48];
-    char hex[2 * RECORD_BYTES + 1];
+    char hex[2 * NTK_DEVICE_ERROR_BYTES + 1];
 
     if (!error->is_known) {
         return 0;
@@ -35,7 +33,7 @@ static int put_error(const struct ntk_device_error *error, void *ctx)
         (void)snprintf(metadata, sizeof metadata, "%s, pc %u", ntk_ntff_engine_name(record->engine),
                        record->slot);
     }
-    ntk_str_hex(hex, error->bytes, RECORD_BYTES);
+    ntk_str_hex(hex, error->bytes, NTK_DEVICE_ERROR_BYTES);
     row->core_index = (int64_t)ntk_trace_core_number(rows->trace, error->core);
     row->time_ns = ntk_rows_ns(error->since_ps);
     row->type_id = record->error;

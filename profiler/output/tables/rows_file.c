@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "profiler/analysis/executions.h"
 #include "profiler/analysis/tensor_traffic.h"
 #include "profiler/output/tables/output_part.h"
 #include "profiler/output/tables/predecessors.h"

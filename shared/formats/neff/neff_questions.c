@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "shared/base/bisect.h"
 #include "shared/base/str.h"
 
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name)
@@ -34,18 +35,13 @@ bool ntk_neff_member_is_debug(const char *name)
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
                                               uint32_t var_id)
 {
-    size_t low = 0;
-    size_t high = subgraph->vars_by_id ? subgraph->var_count : 0;
+    const struct ntk_neff_var_place *places = subgraph->vars_by_id;
+    size_t count = places ? subgraph->var_count : 0;
+    size_t at = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ntk_neff_var_place *at = &subgraph->vars_by_id[middle];
-
-        if (at->var_id == var_id) {
-            return &subgraph->vars[at->place];
-        }
-        low = at->var_id < var_id ? middle + 1 : low;
-        high = at->var_id < var_id ? high : middle;
+    NTK_BISECT(at, count, i, places[i].var_id < var_id);
+    if (at < count && places[at].var_id == var_id) {
+        return &subgraph->vars[places[at].place];
     }
     for (uint32_t i = 0; i < subgraph->var_count && !subgraph->vars_by_id; i++) {
         if (subgraph->vars[i].var_id == var_id) {
