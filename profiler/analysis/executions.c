@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "profiler/trace/whole.h"
 #include "shared/base/bisect.h"
 
 struct engine {
@@ -129,6 +130,33 @@ size_t ntk_execution_of(const struct ntk_execution_borders *borders, int64_t tim
     return count > 0 ? count - 1 : 0;
 }
 
+/* Sets the ends of executions from the instructions, and removes executions without any. */
+static void ends_find(const struct ntk_trace *trace, struct ntk_execution_borders *borders)
+{
+    size_t kept = 0;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+
+        ntk_trace_each_instruction(core, instruction) {
+            struct ntk_execution_border *border =
+                &borders->items[ntk_execution_of(borders, instruction->start_ps)];
+
+            if (instruction->end_ps > border->end_ps) {
+                border->end_ps = instruction->end_ps;
+                border->item = (uint32_t)(instruction - core->instructions);
+                border->core = c;
+            }
+        }
+    }
+    for (size_t i = 0; i < borders->count; i++) {
+        if (borders->items[i].end_ps != INT64_MIN) {
+            borders->items[kept++] = borders->items[i];
+        }
+    }
+    borders->count = kept;
+}
+
 /* cores: the executions of each core; those with another number of them have no borders. */
 static int borders_find(const struct ntk_trace *trace, const struct ntk_executions *cores,
                         uint64_t count, struct ntk_execution_borders *out_borders)
@@ -151,44 +179,31 @@ static int borders_find(const struct ntk_trace *trace, const struct ntk_executio
                 start_ps < borders.items[i].start_ps ? start_ps : borders.items[i].start_ps;
         }
     }
-    for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_trace_core *core = &trace->cores[c];
-
-        ntk_trace_each_instruction(core, instruction) {
-            struct ntk_execution_border *border =
-                &borders.items[ntk_execution_of(&borders, instruction->start_ps)];
-
-            if (instruction->end_ps > border->end_ps) {
-                border->end_ps = instruction->end_ps;
-                border->item = (uint32_t)(instruction - core->instructions);
-                border->core = c;
-            }
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (borders.items[i].end_ps == INT64_MIN) { /* several start at the same time */
-            ntk_execution_borders_fini(&borders);
-            return 0;
-        }
+    ends_find(trace, &borders);
+    if (borders.count < count) { /* several start at the same time */
+        ntk_execution_borders_fini(&borders);
     }
     *out_borders = borders;
     return 0;
 }
 
-int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
-                               struct ntk_execution_borders *out_borders)
+static int executions_find(const struct ntk_trace_core *core, struct ntk_executions *out)
 {
-    struct ntk_executions *cores = NULL;
-    uint64_t count = 1;
-    int ret = 0;
+    int ret = ntk_analysis_executions(core, out);
 
-    *out_borders = (struct ntk_execution_borders){ 0 };
-    if (!ntk_trace_has_window(trace)) { /* which may start within an execution */
-        cores = calloc(trace->core_count + 1, sizeof *cores);
-        ret = cores ? 0 : -ENOMEM;
-    }
+    return ret == 0 && out->count == 0 ? ntk_analysis_execution_parts(core, out) : ret;
+}
+
+/* Finds the executions of a trace without a window. */
+static int whole_find(const struct ntk_trace *trace, uint64_t *out_count,
+                      struct ntk_execution_borders *out_borders)
+{
+    struct ntk_executions *cores = calloc(trace->core_count + 1, sizeof *cores);
+    uint64_t count = 1;
+    int ret = cores ? 0 : -ENOMEM;
+
     for (size_t c = 0; cores && c < trace->core_count && ret == 0; c++) {
-        ret = ntk_analysis_executions(&trace->cores[c], &cores[c]);
+        ret = executions_find(&trace->cores[c], &cores[c]);
         if (ret == 0 && cores[c].count > count && has_a_program(&trace->cores[c])) {
             count = cores[c].count;
         }
@@ -201,6 +216,52 @@ int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_coun
     }
     free(cores);
     *out_count = count;
+    return ret;
+}
+
+void ntk_execution_borders_cut(const struct ntk_trace *trace, struct ntk_execution_borders *borders)
+{
+    int64_t length_ps = trace->part.to_ps - trace->part.from_ps;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < borders->count; i++) {
+        int64_t start_ps = borders->items[i].start_ps - trace->part.from_ps;
+
+        if (start_ps >= length_ps) {
+            break;
+        }
+        kept = start_ps <= 0 ? 0 : kept; /* an earlier one ended before the window */
+        borders->items[kept++] =
+            (struct ntk_execution_border){ .start_ps = start_ps > 0 ? start_ps : 0,
+                                           .end_ps = INT64_MIN };
+    }
+    borders->count = kept;
+    if (kept > 0) {
+        ends_find(trace, borders);
+    }
+    if (borders->count < 2) {
+        ntk_execution_borders_fini(borders);
+    }
+}
+
+int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
+                               struct ntk_execution_borders *out_borders)
+{
+    struct ntk_trace *whole = NULL;
+
+    *out_borders = (struct ntk_execution_borders){ 0 };
+    *out_count = 1;
+    if (!ntk_trace_has_window(trace)) {
+        return whole_find(trace, out_count, out_borders);
+    }
+    /* The window alone does not show where an engine's program starts and ends. */
+    int ret = ntk_trace_whole_create(trace, &whole);
+    ret = ret ? ret : whole_find(whole, out_count, out_borders);
+    ntk_trace_destroy(whole);
+    if (ret == 0) {
+        ntk_execution_borders_cut(trace, out_borders);
+        *out_count = ntk_execution_known_count(out_borders);
+    }
     return ret;
 }
 

@@ -30,6 +30,12 @@ struct ntk_executions {
 /* Returns 0 or -ENOMEM. */
 int ntk_analysis_executions(const struct ntk_trace_core *core,
                             struct ntk_executions *out_executions);
+/* Same for a core whose records start or end within an execution, so that first and last slot of
+ * its programs are unknown: an execution starts where an engine continues with its lowest slot
+ * right after its highest one. The lowest slot must always follow the highest one, and all engines
+ * must have the same number of parts. */
+int ntk_analysis_execution_parts(const struct ntk_trace_core *core,
+                                 struct ntk_executions *out_parts);
 void ntk_executions_fini(struct ntk_executions *executions);
 
 /* The borders between executions: the next one starts when the one before has ended on all
@@ -42,7 +48,7 @@ struct ntk_execution_border {
 };
 struct ntk_execution_borders {
     struct ntk_execution_border *items;
-    size_t count; /* 0: one execution, or unknown, or a window of a capture */
+    size_t count; /* 0: one execution, or unknown */
 };
 /* Number of executions with a known start. */
 static inline size_t ntk_execution_known_count(const struct ntk_execution_borders *borders)
@@ -55,10 +61,16 @@ static inline int64_t ntk_execution_start_ps(const struct ntk_execution_borders 
 {
     return execution ? borders->items[execution].start_ps : 0;
 }
-/* Finds the borders, and the number of executions that a whole capture records, of the core with
- * the most; 1 if it is unknown, and for a window. 0 or -ENOMEM. */
+/* Finds the borders, and the number of executions that the trace records, of the core with the
+ * most; 1 if it is unknown. In a window, each execution with an instruction there counts, and the
+ * first border is the start of the window. For that, all instructions of the capture are read
+ * again. Returns 0 or -errno. */
 int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders);
+/* Converts the borders of the whole capture to those of a trace with a window. Fewer than two
+ * become none. */
+void ntk_execution_borders_cut(const struct ntk_trace *trace,
+                               struct ntk_execution_borders *borders);
 void ntk_execution_borders_fini(struct ntk_execution_borders *borders);
 /* The window of an execution in its capture, as for struct ntk_trace_part. The last one includes
  * the time after its instructions (to_ps 0). */

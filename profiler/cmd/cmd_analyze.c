@@ -207,8 +207,9 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_buf_add_text(&sink->buf, "Only ");
         ntk_output_part_text(asked->part, &sink->buf);
         ntk_buf_add_char(&sink->buf, '\n');
-    } else if (asked->part) {
-        ntk_output_several_text(executions, &sink->buf);
+    }
+    if (!arg_json && asked->part) {
+        ntk_output_several_text(asked->analyses->program, &sink->buf);
     }
     for (size_t i = 0; i < ntk_analyze_count(asked->is_system) && ret == 0; i++) {
         if (is_chosen(i, names, name_count, asked->is_system)) {

@@ -90,9 +90,9 @@ static void note_executions(const struct ntk_side *side, const char *name, struc
 
     if (count > 1) {
         ntk_buf_add_format(out,
-                           "%s: a capture has %llu executions; its figures are the mean of one, "
+                           "%s: a %s %llu executions; its figures are the mean of one, "
                            "and its regions are not compared\n",
-                           name, count);
+                           name, ntk_cut_has_times() ? "window covers" : "capture has", count);
     }
 }
 

@@ -78,11 +78,48 @@ for example in mlp attention conv; do
     says err '--execution 4: the capture has 3 known executions'
     ends 1 neuron-profile view -s one.ntff -n e.neff --execution 2 --brief
     says err '--execution 2: the capture has 1 known execution'
-    # The core of a capture still has its executions, a window does not.
+    # A window of two executions has twice the figures of one. One of parts has the sum of its parts.
+    jq -e . one.json >/dev/null
+    ends 0 neuron-profile show-session -s "$three" --json
+    read -r first second third length < <(jq -r '.NeffNodes[0].NodeInfo.Graphs[0].Executions |
+        "\(.[0].StartNs) \(.[1].StartNs) \(.[2].StartNs) \(.[0].TimeNs)"' printed)
+    window() { # FILE OPTION...
+        local file=$1
+        shift
+        ends 0 neuron-profile analyze -s "$three" -n e.neff "$@" --json
+        cp printed "$file"
+    }
+    window three.json --to "${third}ns"
+    judge '$three.execution_count == 2' "$example: a window of two executions has $(jq .execution_count three.json)"
+    judge 'def gains(a): a."what-if".changes | map({key: .change, value: .gain_ns}) | from_entries;
+        gains($one) as $x | gains($three) as $y | ($x | keys) == ($y | keys) and
+        all($x | keys[]; . as $change | ($y[$change] - 2 * $x[$change] | fabs) < 3)' "$example: estimates of a window of two executions"
+    judge 'def shares(a): a | map({key: .name, value: .path_ns}) | from_entries;
+        shares($one."critical-path".resources) as $x | shares($three."critical-path".resources) as $y |
+        all($x | keys[]; . as $name | $x[$name] < 10 or near($y[$name]; 2 * $x[$name]))' "$example: the path in a window of two executions"
+    judge 'all(range($one.idle.engines | length); $one.idle.engines[.] as $x | $three.idle.engines[.] as $y |
+        all($x.idle_by_reason_ns | keys[]; . as $reason |
+            ($y.idle_by_reason_ns[$reason] - 2 * $x.idle_by_reason_ns[$reason] | fabs) < 10))' "$example: reasons of idle time in a window"
+    from=$((first + length / 3)) to=$((second + length / 2))
+    window three.json --from "${from}ns" --to "${to}ns"
+    window left.json --from "${from}ns" --to "${second}ns"
+    window right.json --from "${second}ns" --to "${to}ns"
+    jq -en --slurpfile both three.json --slurpfile left left.json --slurpfile right right.json '
+        [$both[0], $left[0], $right[0]] as [$both, $left, $right] |
+        def estimate(a): a."what-if".baseline.dependencies_only_ns;
+        $both.execution_count == 2 and ([$left, $right] | all(has("execution_count") | not)) and
+        (estimate($both) - estimate($left) - estimate($right) | fabs) < 1 and
+        all($both."critical-path".kinds_ns | keys[]; . as $kind | select($kind != "start" and $kind != "end") |
+            ([$both, $left, $right | ."critical-path".kinds_ns[$kind]] | .[0] - .[1] - .[2] | fabs) < 1)' >/dev/null ||
+        complain "$example: the parts of two executions in a window are not the sum of both"
+    ends 0 neuron-profile analyze -s "$three" -n e.neff --from "${from}ns" --to "${to}ns" what-if
+    says printed 'The window covers 2 executions: figures cover all of them together'
+    says printed 'The part of each execution in the window is estimated separately'
+    # The core of a capture still has its executions, a window within one does not.
     ends 0 neuron-profile analyze -s "$three" -n e.neff --core 0 --json idle
     jq -e '.execution_count == 3' printed >/dev/null || complain "$example: the executions of a core are unknown"
     ends 0 neuron-profile analyze -s "$three" -n e.neff --to 1us --json idle
-    jq -e 'has("execution_count") | not' printed >/dev/null || complain "$example: a window has executions"
+    jq -e 'has("execution_count") | not' printed >/dev/null || complain "$example: a window within an execution has several"
 done
 for option in "0" "-1" "x" ""; do
     ends 2 neuron-profile analyze -s one.ntff --execution "$option" idle

@@ -100,8 +100,8 @@ void ntk_output_incomplete_json(const struct ntk_program *program, struct ntk_js
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
 
-/* One line if the capture has several executions: its figures are sums over them. */
-void ntk_output_several_text(uint64_t execution_count, struct ntk_buf *out);
+/* One line if the capture or its window has several executions: its figures are sums over them. */
+void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out);
 /* One execution on one screen: ten figures, a bar per engine, the first three findings. advice
  * NULL: unknown. */
 void ntk_output_brief(const char *name, uint64_t execution_count, const struct ntk_summary *summary,

@@ -17,12 +17,13 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
                                         "origin is known";
 }
 
-void ntk_output_several_text(uint64_t execution_count, struct ntk_buf *out)
+void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out)
 {
-    if (execution_count > 1) {
-        ntk_buf_add_format(out,
-                           "The capture has %llu executions: figures cover all of them together\n",
-                           (unsigned long long)execution_count);
+    if (program->execution_count > 1) {
+        bool is_window = ntk_trace_has_window(program->trace);
+        ntk_buf_add_format(out, "The %s %llu executions: figures cover all of them together\n",
+                           is_window ? "window covers" : "capture has",
+                           (unsigned long long)program->execution_count);
     }
 }
 

@@ -173,7 +173,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
     if (ret < 0) {
         return ret;
     }
-    ntk_output_several_text(export->program->execution_count, out);
+    ntk_output_several_text(export->program, out);
     ntk_output_incomplete_text(export->program, NTK_LACK_ANY, out);
     put_head(lines, order, false, out);
     ntk_text_table_init(&table, 10, 1u << 0 | 1u << 1 | 1u << 8 | 1u << 9, heads);
@@ -297,7 +297,7 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
         }
     }
     qsort(ranked, count, sizeof *ranked, compare_loops);
-    ntk_output_several_text(export->program->execution_count, out);
+    ntk_output_several_text(export->program, out);
     ntk_output_incomplete_text(export->program, NTK_LACK_ANY, out);
     put_head(lines, order, true, out);
     ntk_text_table_init(&table, 13, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 10 | 1u << 12, heads);

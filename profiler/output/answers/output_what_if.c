@@ -19,14 +19,17 @@
 #define SEVERAL                                                                           \
     ". Each execution is estimated separately, and the time between two executions stays" \
     " as measured (--execution N estimates one of them)"
-#define ONE ". The capture, or the selected part, counts as one execution"
+#define PARTS                                                                                      \
+    ". The part of each execution in the window is estimated separately, and the time between two" \
+    " executions stays as measured"
+#define ONE ". The capture counts as one execution"
 
 static const char *limits_text(const struct ntk_program *program)
 {
     if (program->borders.count) {
-        return LIMITS SEVERAL;
+        return ntk_trace_has_window(program->trace) ? LIMITS PARTS : LIMITS SEVERAL;
     }
-    return program->trace->is_part || program->execution_count > 1 ? LIMITS ONE : LIMITS;
+    return program->execution_count > 1 ? LIMITS ONE : LIMITS;
 }
 
 /* Writes parts such as "tensor 61%, dma 30%". */

@@ -472,8 +472,8 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     if (executions > 1) {
         char text[100];
         snprintf(text, sizeof text,
-                 "The capture has %" PRIu64 " executions; metrics cover all of them together.",
-                 executions);
+                 "The %s %" PRIu64 " executions; metrics cover all of them together.",
+                 ntk_trace_has_window(trace) ? "window covers" : "capture has", executions);
         ret = warn(CATEGORY_METRICS, text, put, ctx);
     }
     if (ret == 0 && has_dynamic_packets(&export->summary)) {

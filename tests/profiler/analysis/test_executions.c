@@ -2,6 +2,8 @@
 /* Method: hand-made instructions of two engines, one execution after another. */
 #include "profiler/analysis/executions.h"
 
+#include <stdlib.h>
+
 #include "tests/support/unit.h"
 
 #define PASS_PS 1000
@@ -132,9 +134,93 @@ static void executions_with_inconsistent_parts_are_not_counted(void **state)
     core.is_cut.instructions = false;
 }
 
+static void captures_that_start_or_end_within_an_execution_have_parts(void **state)
+{
+    static const struct {
+        const char *what, *script;
+        size_t count; /* 0: unknown */
+    } rows[] = {
+        { "it starts within", "0b 4x 0c 4y 0a 4x 0b 0c 4y", 2 },
+        { "it ends within", "0a 4x 0b 0c 4y 0a 4x 0b", 2 },
+        { "both", "0c 4y 0a 4x 0b 0c 4y 0a 4x 0b", 3 },
+        { "a loop inside", "0c 4y 0a 0b 0b 4x 0c 4y 0a 4x", 3 },
+        { "a loop at the lowest slot", "0b 0c 0a 0b 0a 0c", 0 },
+        { "one engine has not continued", "0b 4x 0c 4y 0a 0b", 0 },
+        { "an engine with one slot", "0b 0c 4x 0a 0b 4x", 0 },
+        { "only within", "0b 0c 4x 4y", 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_executions parts;
+
+        read_script(rows[i].script);
+        assert_int_equal(ntk_analysis_execution_parts(&core, &parts), 0);
+        if (parts.count != rows[i].count) {
+            fail_msg("%s: %zu, not %zu", rows[i].what, parts.count, rows[i].count);
+        }
+        ntk_executions_fini(&parts);
+    }
+}
+
+/* Three executions at 0, 1000 and 2000 ps with instructions at 0 to 710. */
+static void a_window_has_the_executions_with_an_instruction_in_it(void **state)
+{
+    static const struct {
+        const char *what;
+        int64_t from_ps, to_ps;
+        size_t count;
+        int64_t starts_ps[3];
+    } rows[] = {
+        { "all but the first instructions", 100, 3000, 3, { 0, 900, 1900 } },
+        { "parts of two", 400, 1100, 2, { 0, 600 } },
+        { "all of the second and parts of the others", 300, 2300, 3, { 0, 700, 1700 } },
+        { "the start of an execution", 1000, 2300, 2, { 0, 1000 } },
+        { "the pause before an execution", 800, 2300, 2, { 200, 1200 } },
+        { "up to the start of the next", 1000, 2000, 0, { 0 } },
+        { "a pause and one execution", 800, 1900, 0, { 0 } },
+        { "within one", 1100, 1300, 0, { 0 } },
+    };
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct ntk_execution_borders borders = { .items = calloc(3, sizeof *borders.items),
+                                                 .count = 3 };
+        struct ntk_trace trace = { .core_count = 1, .cores = &core, .is_part = true };
+        size_t kept = 0;
+
+        core.instruction_count = 0;
+        for (int i = 0; i < 3; i++) {
+            run(i * PASS_PS, 3);
+            borders.items[i].start_ps = i * PASS_PS;
+        }
+        for (size_t i = 0; i < core.instruction_count; i++) { /* as the reader cuts them */
+            if (list[i].end_ps > rows[r].from_ps && list[i].start_ps < rows[r].to_ps) {
+                list[kept] = list[i];
+                list[kept].start_ps -= rows[r].from_ps;
+                list[kept++].end_ps -= rows[r].from_ps;
+            }
+        }
+        core.instruction_count = kept;
+        trace.part.from_ps = rows[r].from_ps;
+        trace.part.to_ps = rows[r].to_ps;
+        ntk_execution_borders_cut(&trace, &borders);
+        if (borders.count != rows[r].count) {
+            fail_msg("%s: %zu, not %zu", rows[r].what, borders.count, rows[r].count);
+        }
+        for (size_t i = 0; i < borders.count; i++) {
+            assert_int_equal(borders.items[i].start_ps, rows[r].starts_ps[i]);
+            assert_true(borders.items[i].end_ps > borders.items[i].start_ps);
+        }
+        ntk_execution_borders_fini(&borders);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(captures_that_start_or_end_within_an_execution_have_parts),
+        cmocka_unit_test(a_window_has_the_executions_with_an_instruction_in_it),
         cmocka_unit_test(consecutive_executions_are_distinguished),
         cmocka_unit_test(generated_executions_are_counted_correctly),
         cmocka_unit_test(repeated_loop_instructions_are_counted_as_one_execution),
