@@ -177,6 +177,16 @@ int ntk_what_if_changes_check(const struct ntk_program *program,
     return 0;
 }
 
+static void set_bounds(struct ntk_what_if_row *row, const struct ntk_what_if_row bounds[2])
+{
+    row->has_bounds = true;
+    row->least_total_ps = row->largest_total_ps = row->total_ps;
+    for (size_t i = 0; i < 2; i++) {
+        row->least_total_ps = ntk_retime_smaller(row->least_total_ps, bounds[i].total_ps);
+        row->largest_total_ps = ntk_retime_larger(row->largest_total_ps, bounds[i].total_ps);
+    }
+}
+
 int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
                          const struct ntk_what_if_changes *changes, struct ntk_what_if *out_what_if)
 {
@@ -184,6 +194,7 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
     struct ntk_what_if result = { .measured_ps = program->trace->total_ps,
                                   .is_standard = !changes || changes->count == 0 };
     struct ntk_what_if_row tight = { 0 };
+    struct ntk_what_if_row bounds[2] = { 0 };
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_what_if_row);
 
     if (!program->trace->has_total || program->trace->total_ps <= 0) {
@@ -202,7 +213,18 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
         assert(count < NTK_RETIME_LANES);
         wanted[count++] = row;
     }
-    ret = ret ? ret : ntk_what_if_run(&input, wanted, count, 0, &result);
+    struct ntk_retime_special special = { 0, NTK_RETIME_ROWS, NTK_RETIME_ROWS };
+    if (!result.is_standard) {
+        special.late = count;
+        special.early = count + 1;
+        bounds[0].changes = bounds[1].changes = *changes;
+        wanted[count++] = &bounds[0];
+        wanted[count++] = &bounds[1];
+    }
+    ret = ret ? ret : ntk_what_if_run(&input, wanted, count, &special, &result);
+    if (ret == 0 && !result.is_standard && result.outside_wait_count) {
+        set_bounds(rows.items, bounds);
+    }
     result.tight_ps = tight.total_ps;
     ntk_dependencies_fini(&input.dependencies);
     if (ret < 0) {
@@ -229,7 +251,8 @@ static int gains_of(const struct ntk_what_if_input *input,
         all[i].changes = changes[i];
         rows[i] = &all[i];
     }
-    int ret = ntk_what_if_run(input, rows, count, count, NULL);
+    const struct ntk_retime_special none = { NTK_RETIME_ROWS, NTK_RETIME_ROWS, NTK_RETIME_ROWS };
+    int ret = ntk_what_if_run(input, rows, count, &none, NULL);
     for (size_t i = 0; i < count; i++) {
         out_gains_ps[i] = input->program->trace->total_ps - all[i].total_ps;
     }

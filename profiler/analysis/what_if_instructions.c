@@ -112,6 +112,25 @@ NTK_RETIME_CLONES static bool change_of_instruction(struct ntk_retime *r, uint32
     return true;
 }
 
+/* Computes a change by an instruction or transfer, maybe of another core. Returns false if the
+ * maker belongs to an earlier execution, or its time is unknown. */
+static bool change_of(struct ntk_retime *r, const struct ntk_release *release, int64_t change_ps,
+                      struct ntk_lanes *out)
+{
+    struct ntk_retime *of =
+        release->core_away ? ntk_retime_of_core(r, ntk_release_core(r->to->core, release)) : r;
+
+    if (!of || release->by >= of->next_item) {
+        return false;
+    }
+    int64_t start_ps = of->core->instructions[release->by].start_ps;
+    if (start_ps >= change_ps || (r->execution > 0 && start_ps < r->from_ps)) {
+        return false;
+    }
+    return release->by_transfer ? ntk_retime_change_of_transfer(of, release->by, change_ps, out)
+                                : change_of_instruction(of, release->by, change_ps, out);
+}
+
 /* Computes the time of the change for which an instruction waits. Returns false if it waits for
  * none, or if the change's maker is unknown. */
 static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slot_fact *fact,
@@ -124,14 +143,11 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
         return false;
     }
     *out_was_ps = ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
-    bool is_known =
-        release->by != NTK_NO_INDEX && !release->core_away &&
-        !ntk_retime_is_before(r, release->by) &&
-        !ntk_release_loads_code(r->to->dependencies, release) &&
-        r->core->instructions[release->by].start_ps < *out_was_ps &&
-        (release->by_transfer ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out)
-                              : change_of_instruction(r, release->by, *out_was_ps, out));
+    bool is_known = release->by != NTK_NO_INDEX &&
+                    !ntk_release_loads_code(r->to->dependencies, release) &&
+                    change_of(r, release, *out_was_ps, out);
     r->to->unknown_wait_count += !is_known;
+    r->to->outside_wait_count += ntk_release_is_outside(release);
     return is_known;
 }
 
@@ -186,6 +202,20 @@ NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment
     }
 }
 
+/* In special rows, a wait inside an instruction for a change from outside takes another time. */
+static void set_special_ends(const struct ntk_retime *r, struct ntk_moment *moment, bool only_waits)
+{
+    const struct ntk_retime_special *special = &r->to->special;
+    int64_t end_ps = r->core->instructions[moment->item].end_ps;
+
+    if (only_waits && ntk_retimed_is_special(r->to, moment->item, special->late)) {
+        moment->end.ps[special->late] = ntk_retime_larger(moment->own.ps[special->late], end_ps);
+    }
+    if (only_waits && ntk_retimed_is_special(r->to, moment->item, special->early)) {
+        moment->end.ps[special->early] = moment->own.ps[special->early];
+    }
+}
+
 /* Ends an instruction. own_was_ps: time from which the time belongs to the instruction. */
 NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *moment,
                                       const struct ntk_slot_fact *fact, int64_t own_was_ps)
@@ -213,6 +243,7 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
             ntk_retime_limited(moment->own.ps[k] + ntk_retime_scaled(length_ps, factor));
         *more_ps = ntk_retime_limited(*more_ps + ntk_retime_scaled(busy_ps, factor) - busy_ps);
     }
+    set_special_ends(r, moment, only_waits);
     moment->is_done = true;
     if (one->end_ps > from_ps) {
         r->covered_ps[one->engine] = one->end_ps;
@@ -380,6 +411,22 @@ NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
     return true;
 }
 
+/* In special rows, an instruction that waits for a change from outside has another start. */
+static void set_special_starts(const struct ntk_retime *r, const struct ntk_retime_bound *bound,
+                               struct ntk_moment *moment, bool is_unknown)
+{
+    const struct ntk_retime_special *special = &r->to->special;
+    int64_t start_ps = r->core->instructions[moment->item].start_ps;
+
+    if (is_unknown && ntk_retimed_is_special(r->to, moment->item, special->late)) {
+        moment->start.ps[special->late] =
+            ntk_retime_larger(ntk_retime_limited(bound->is.ps[special->late]), start_ps);
+    }
+    if (is_unknown && ntk_retimed_is_special(r->to, moment->item, special->early)) {
+        moment->start.ps[special->early] = ntk_retime_limited(bound->is.ps[special->early]);
+    }
+}
+
 NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
@@ -397,6 +444,7 @@ NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t ite
     struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     of->is_unknown = !is_known;
     of->kept_ps = ntk_retime_start(r, &bound, one->start_ps, is_known, &moment->start);
+    set_special_starts(r, &bound, moment, waits && !is_known);
     r->previous[one->engine] = item;
     if (fact->waits_inside && fact->wait != NTK_WAIT_NONE) {
         moment->own = moment->start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_path - finds the composition of a core's recomputed time. */
+/* what_if_path - finds the composition of the recomputed time, through all cores of a group. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -123,7 +123,10 @@ static uint32_t step(struct path *path, uint32_t item)
         on = release->by_transfer ? NTK_WHAT_IF_ON_DMA : NTK_WHAT_IF_ON_LATENCY;
         break;
     }
-    int64_t end_ps = ntk_retimed_end_ps(of, from, path->lane);
+    if (cause == NTK_MOMENT_CHANGE || cause == NTK_MOMENT_INSIDE) {
+        path->of = ntk_retimed_of_core(of, ntk_release_core(of->core, release));
+    }
+    int64_t end_ps = ntk_retimed_end_ps(path->of, from, path->lane);
     if (on == NTK_WHAT_IF_ON_LATENCY) {
         take(path, on, end_ps);
     } else {
@@ -143,7 +146,11 @@ static void path_begin(struct path *path, const struct ntk_retimed *retimed, siz
     path->at_ps = end->end_ps;
     path->item = end->last;
     /* This limit ends the walk even if files contradict themselves. */
-    path->steps_left = retimed->program->trace->cores[retimed->core].instruction_count;
+    path->steps_left = 0;
+    for (size_t i = 0; i < retimed->group_count; i++) {
+        path->steps_left +=
+            retimed->program->trace->cores[retimed->group[i].core].instruction_count;
+    }
     if (path->item != NTK_NO_INDEX && end->ends_in_moved) {
         take_of(path, NTK_WHAT_IF_ON_DMA, ntk_retimed_end_ps(retimed, path->item, path->lane),
                 path->item);
@@ -197,43 +204,60 @@ int ntk_retime_paths_put(struct ntk_retime_paths *paths, size_t lane, struct ntk
     return path->has_no_memory ? -ENOMEM : 0;
 }
 
+static bool is_further(const struct path *path, const struct path *other)
+{
+    const struct ntk_trace_core *cores = path->of->program->trace->cores;
+
+    return path->of == other->of ? path->item > other->item
+                                 : cores[path->of->core].instructions[path->item].start_ps >
+                                       cores[other->of->core].instructions[other->item].start_ps;
+}
+
+static void give_back(const struct ntk_retimed *retimed)
+{
+    for (size_t i = 0; i < retimed->group_count; i++) {
+        const struct ntk_retimed *of = &retimed->group[i];
+
+        ntk_dependencies_give_back(&of->program->trace->cores[of->core], of->dependencies);
+        ntk_long_list_give_back(&of->items);
+        ntk_long_list_give_back(&of->bases);
+        ntk_long_list_give_back(&of->wide);
+    }
+}
+
 /* The walk of the row that is furthest is continued next, because paths of one execution have much
  * in common: all pass the same instructions together, which are then read from memory once. */
 void ntk_retime_paths_add(struct ntk_retime_paths *paths, const struct ntk_retimed *retimed,
                           size_t execution, uint32_t rows)
 {
-    const struct ntk_trace_core *core = &retimed->program->trace->cores[retimed->core];
     size_t looks = 0;
 
     for (uint32_t left = rows; left; left &= left - 1) {
         path_begin(&paths->rows[__builtin_ctz(left)], retimed, execution);
     }
     for (;;) {
-        uint32_t item = 0;
-        bool is_left = false;
+        const struct path *first = NULL;
 
         for (uint32_t left = rows; left; left &= left - 1) {
             const struct path *path = &paths->rows[__builtin_ctz(left)];
-            if (continues(path) && path->item >= item) {
-                item = path->item;
-                is_left = true;
+            if (continues(path) && (!first || is_further(path, first))) {
+                first = path;
             }
         }
-        if (!is_left) {
+        if (!first) {
             break;
         }
+        const struct ntk_retimed *of = first->of;
+        uint32_t item = first->item;
         for (uint32_t left = rows; left; left &= left - 1) {
             struct path *path = &paths->rows[__builtin_ctz(left)];
-            if (path->item == item && continues(path)) {
+            if (path->item == item && path->of == of && continues(path)) {
                 path->steps_left--;
                 path->item = step(path, item);
             }
         }
         if (looks++ % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
-            ntk_dependencies_give_back(core, retimed->dependencies);
-            ntk_long_list_give_back(&retimed->items);
-            ntk_long_list_give_back(&retimed->bases);
-            ntk_long_list_give_back(&retimed->wide);
+            give_back(retimed);
         }
     }
     for (uint32_t left = rows; left; left &= left - 1) {

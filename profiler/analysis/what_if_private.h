@@ -73,6 +73,8 @@ struct ntk_retime_changed {
 
 struct ntk_retime {
     struct ntk_retimed *to;
+    struct ntk_retime *group; /* the walks of all cores of its group, itself included */
+    size_t next_item, next_packet;
     const struct ntk_trace_core *core;
     struct ntk_moment *recent; /* NTK_RETIME_RECENT moments, by item */
     /* NTK_RETIME_KEPT moments for each engine that are no longer in recent */
@@ -185,6 +187,14 @@ static inline bool ntk_retime_is_before(const struct ntk_retime *r, uint32_t ite
     return r->execution > 0 && r->core->instructions[item].start_ps < r->from_ps;
 }
 
+/* Returns the walk of another core in the group; NULL if it is not in the group. */
+static inline struct ntk_retime *ntk_retime_of_core(const struct ntk_retime *r, size_t core)
+{
+    const struct ntk_retimed *of = ntk_retimed_of_core(r->to, core);
+
+    return of ? &r->group[of - r->to->group] : NULL;
+}
+
 /* The latest of the preconditions. */
 struct ntk_retime_bound {
     bool is_first; /* true if there is none */
@@ -232,8 +242,9 @@ static inline int64_t ntk_retime_start(const struct ntk_retime *r,
     for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
         out->ps[k] = ntk_retime_limited(bound->is.ps[k] + after_ps);
     }
-    if (r->to->tight < r->to->row_count && is_known && kept_ps > 0) {
-        out->ps[r->to->tight] = ntk_retime_limited(bound->is.ps[r->to->tight]);
+    size_t tight = r->to->special.tight;
+    if (tight < r->to->row_count && is_known && kept_ps > 0) {
+        out->ps[tight] = ntk_retime_limited(bound->is.ps[tight]);
     }
     return kept_ps;
 }
@@ -303,11 +314,11 @@ struct ntk_what_if_input {
     struct ntk_dependencies dependencies;
 };
 
-/* Retimes all cores for the changes of all rows, and sets their results. tight: the row in which
- * time that no dependency explains is dropped; `count` if there is none. Unless what_if is NULL,
- * also finds the paths and the result without a change. Returns 0, -ENOMEM or -errno of a long
- * list. */
+/* Retimes all cores for the changes of all rows, and sets their results. Unless what_if is NULL,
+ * also finds the paths, except those of special rows, and the result without a change. Returns 0,
+ * -ENOMEM or -errno of a long list. */
 int ntk_what_if_run(const struct ntk_what_if_input *input, struct ntk_what_if_row *const *rows,
-                    size_t count, size_t tight, struct ntk_what_if *what_if);
+                    size_t count, const struct ntk_retime_special *special,
+                    struct ntk_what_if *what_if);
 
 #endif

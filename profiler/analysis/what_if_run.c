@@ -24,11 +24,19 @@ struct run {
     const struct ntk_what_if_input *input;
     struct ntk_what_if_row *const *rows; /* by lane */
     size_t count;
-    size_t tight;
+    struct ntk_retime_special special;
     struct ntk_what_if *what_if; /* NULL: no paths, and no row without a change */
     struct ntk_long_list executions;
     struct ntk_retime_paths *paths;
+    size_t *cores;  /* group by group */
+    size_t *groups; /* for each core in that list: the size of the group if it is the first */
+    size_t largest; /* size of the largest group */
 };
+
+static bool has_path(const struct run *run, size_t lane)
+{
+    return lane != run->special.tight && lane != run->special.late && lane != run->special.early;
+}
 
 static struct execution *execution_at(const struct run *run, size_t index)
 {
@@ -76,7 +84,7 @@ static void add_paths(struct run *run, const struct ntk_retimed *retimed)
     for (size_t e = 0; e < run->executions.count; e++) {
         uint32_t rows = 0;
         for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
-            bool is_used = k == NTK_RETIME_MEASURED || (k < run->count && k != run->tight);
+            bool is_used = k == NTK_RETIME_MEASURED || (k < run->count && has_path(run, k));
             if (is_used && execution_at(run, e)->rows[k].core == retimed->core) {
                 rows |= 1U << k;
             }
@@ -88,27 +96,102 @@ static void add_paths(struct run *run, const struct ntk_retimed *retimed)
     }
 }
 
+/* Joins the groups of two cores; of: one number for each core, the same within a group. */
+static void join(size_t *of, size_t count, size_t core, size_t other)
+{
+    size_t from = of[core];
+
+    for (size_t c = 0; c < count; c++) {
+        of[c] = of[c] == from ? of[other] : of[c];
+    }
+}
+
+static void groups_join(const struct run *run, size_t *of)
+{
+    const struct ntk_trace *trace = run->input->program->trace;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_core_dependencies *dependencies = &run->input->dependencies.cores[c];
+        ntk_trace_each_instruction(&trace->cores[c], one) {
+            size_t i = (size_t)(one - trace->cores[c].instructions);
+            if (dependencies->releases[i].core_away) {
+                join(of, trace->core_count, c, ntk_release_core(c, &dependencies->releases[i]));
+            }
+            if (i % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+                ntk_dependencies_give_back(&trace->cores[c], dependencies);
+            }
+        }
+    }
+}
+
+/* Lists the cores, group by group: cores that wait for one another. */
+static int groups_find(struct run *run)
+{
+    size_t count = run->input->program->trace->core_count;
+    size_t *of = calloc(count + 1, sizeof *of);
+    size_t listed = 0;
+
+    run->cores = calloc(count + 1, sizeof *run->cores);
+    run->groups = calloc(count + 1, sizeof *run->groups);
+    run->largest = 1;
+    if (!of || !run->cores || !run->groups) {
+        free(of);
+        return -ENOMEM;
+    }
+    for (size_t c = 0; c < count; c++) {
+        of[c] = c;
+    }
+    if (run->input->program->has_core_signals) {
+        groups_join(run, of);
+    }
+    for (size_t g = 0; g < count; g++) {
+        size_t first = listed;
+        for (size_t c = 0; c < count; c++) {
+            if (of[c] == g) {
+                run->cores[listed++] = c;
+            }
+        }
+        run->groups[first] = listed > first ? listed - first : run->groups[first];
+        run->largest = listed - first > run->largest ? listed - first : run->largest;
+    }
+    free(of);
+    return 0;
+}
+
+static void add_group(struct run *run, const struct ntk_retimed *retimed, size_t size,
+                      bool is_first, bool is_last)
+{
+    for (size_t i = 0; i < size && is_first; i++) {
+        add_core(run, &retimed[i]);
+    }
+    for (size_t i = 0; i < size && is_last && run->what_if; i++) {
+        run->what_if->unknown_wait_count += retimed[i].unknown_wait_count;
+        run->what_if->unknown_transfer_count += retimed[i].unknown_transfer_count;
+        run->what_if->outside_wait_count += retimed[i].outside_wait_count;
+        add_paths(run, &retimed[i]);
+    }
+}
+
 /* Retimes all cores. is_last: this is the pass that finds the paths. */
 static int run_cores(struct run *run, const struct ntk_what_if_changes *const *changes,
                      bool is_first, bool is_last)
 {
     const struct ntk_what_if_input *input = run->input;
-    struct ntk_retimed retimed = { 0 };
-    int ret = 0;
+    const struct ntk_retime_input of = { input->program, input->transfers, &input->dependencies,
+                                         changes,        run->count,       run->special };
+    struct ntk_retimed *retimed = calloc(run->largest, sizeof *retimed);
+    int ret = retimed ? 0 : -ENOMEM;
 
-    for (size_t c = 0; c < input->program->trace->core_count && ret == 0; c++) {
-        ret = ntk_retimed_init(&retimed, input->program, input->transfers, &input->dependencies, c,
-                               changes, run->count, run->tight);
-        if (ret == 0 && is_first) {
-            add_core(run, &retimed);
-        }
-        if (ret == 0 && is_last && run->what_if) {
-            run->what_if->unknown_wait_count += retimed.unknown_wait_count;
-            run->what_if->unknown_transfer_count += retimed.unknown_transfer_count;
-            add_paths(run, &retimed);
+    for (size_t c = 0; c < input->program->trace->core_count && ret == 0; c += run->groups[c]) {
+        ret = ntk_retimed_init(retimed, &of, &run->cores[c], run->groups[c]);
+        if (ret == 0) {
+            add_group(run, retimed, run->groups[c], is_first, is_last);
         }
     }
-    ntk_retimed_fini(&retimed);
+    for (size_t i = 0; retimed && i < run->largest; i++) {
+        ntk_retimed_fini(&retimed[i]);
+    }
+    free(retimed);
     return ret;
 }
 
@@ -119,7 +202,7 @@ static int sum_row(const struct run *run, size_t lane, struct ntk_what_if_row *r
     int64_t by_ps[NTK_WHAT_IF_ON_COUNT] = { 0 };
     int64_t gaps_ps = 0;
     int64_t rest_ps = 0;
-    int ret = run->what_if && lane != run->tight ? ntk_retime_paths_put(run->paths, lane, row) : 0;
+    int ret = run->what_if && has_path(run, lane) ? ntk_retime_paths_put(run->paths, lane, row) : 0;
 
     for (size_t e = 0; e < run->executions.count; e++) {
         const struct longest *one = &execution_at(run, e)->rows[lane];
@@ -160,12 +243,16 @@ static int executions_create(struct run *run)
 }
 
 int ntk_what_if_run(const struct ntk_what_if_input *input, struct ntk_what_if_row *const *rows,
-                    size_t count, size_t tight, struct ntk_what_if *what_if)
+                    size_t count, const struct ntk_retime_special *special,
+                    struct ntk_what_if *what_if)
 {
     const struct ntk_what_if_changes *changes[NTK_RETIME_LANES];
-    struct run run = { input, rows, count, tight, what_if, { 0 }, NULL };
+    struct run run = {
+        .input = input, .rows = rows, .count = count, .special = *special, .what_if = what_if
+    };
     int ret = executions_create(&run);
 
+    ret = ret ? ret : groups_find(&run);
     for (size_t i = 0; i < count; i++) {
         changes[i] = &rows[i]->changes;
     }
@@ -184,5 +271,7 @@ int ntk_what_if_run(const struct ntk_what_if_input *input, struct ntk_what_if_ro
     }
     ntk_retime_paths_destroy(run.paths);
     ntk_long_list_fini(&run.executions);
+    free(run.cores);
+    free(run.groups);
     return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_time - walks along the measured times and recomputes the times of each instruction and
- * packet. */
+/* what_if_time - walks along the measured times of a group of cores and recomputes the times of
+ * each instruction and packet. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -99,29 +99,79 @@ static void pass(struct ntk_retime *r, int64_t time_ps)
     ntk_retime_finish_until(r, time_ps);
 }
 
-static void walk(struct ntk_retime *r)
+/* Returns the measured start of the next instruction or packet; INT64_MAX at the end. */
+static int64_t next_start(const struct ntk_retime *r)
 {
-    size_t p = 0;
+    const struct ntk_trace_core *core = r->core;
+    int64_t item_ps = r->next_item < core->instruction_count
+                          ? core->instructions[r->next_item].start_ps
+                          : INT64_MAX;
 
-    begin(r, 0);
-    for (size_t i = 0; i < r->core->instruction_count; i++) {
-        const struct ntk_trace_instruction *one = &r->core->instructions[i];
-        for (; p < r->core->packet_count && r->core->packets[p].start_ps < one->start_ps; p++) {
-            pass(r, r->core->packets[p].start_ps);
-            ntk_retime_packet(r, p);
-            ntk_retime_passed(r, p);
+    return r->next_packet < core->packet_count
+               ? ntk_retime_smaller(item_ps, core->packets[r->next_packet].start_ps)
+               : item_ps;
+}
+
+/* Recomputes the instructions and packets that start before the time, at least one. */
+static void walk_until(struct ntk_retime *r, int64_t until_ps)
+{
+    const struct ntk_trace_core *core = r->core;
+
+    do {
+        const struct ntk_trace_instruction *one =
+            r->next_item < core->instruction_count ? &core->instructions[r->next_item] : NULL;
+        const struct ntk_trace_packet *packet =
+            r->next_packet < core->packet_count ? &core->packets[r->next_packet] : NULL;
+
+        if (!one && !packet) {
+            return;
         }
-        pass(r, one->start_ps);
-        ntk_retime_instruction(r, (uint32_t)i);
-        ntk_retime_passed(r, i);
+        if (packet && (!one || packet->start_ps < one->start_ps)) {
+            pass(r, packet->start_ps);
+            ntk_retime_packet(r, r->next_packet);
+            ntk_retime_passed(r, r->next_packet++);
+        } else {
+            size_t item = r->next_item++;
+            pass(r, one->start_ps);
+            ntk_retime_instruction(r, (uint32_t)item);
+            ntk_retime_passed(r, item);
+        }
+    } while (next_start(r) < until_ps);
+}
+
+/* Walks through all cores of a group in the order of measured starts. */
+static void walk(struct ntk_retime *group, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        begin(&group[i], 0);
     }
-    for (; p < r->core->packet_count; p++) {
-        pass(r, r->core->packets[p].start_ps);
-        ntk_retime_packet(r, p);
-        ntk_retime_passed(r, p);
+    for (;;) {
+        int64_t first_ps = INT64_MAX;
+        int64_t second_ps = INT64_MAX;
+        struct ntk_retime *first = &group[0];
+
+        for (size_t i = 0; i < count; i++) {
+            int64_t start_ps = next_start(&group[i]);
+            if (start_ps < first_ps) {
+                second_ps = first_ps;
+                first_ps = start_ps;
+                first = &group[i];
+            } else {
+                second_ps = ntk_retime_smaller(second_ps, start_ps);
+            }
+        }
+        if (first_ps == INT64_MAX) {
+            break;
+        }
+        walk_until(first, second_ps);
     }
-    ntk_retime_finish_until(r, INT64_MAX);
-    put_ends(r);
+    /* The end of a wait may need the end of a wait in another core. */
+    for (size_t i = 0; i < count; i++) {
+        ntk_retime_finish_until(&group[i], INT64_MAX);
+    }
+    for (size_t i = 0; i < count; i++) {
+        put_ends(&group[i]);
+    }
 }
 
 static void least(int64_t *of, int64_t ps)
@@ -245,10 +295,27 @@ static void free_slots(struct ntk_retimed *retimed)
     }
 }
 
-int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
-                     const struct ntk_transfers *transfers,
-                     const struct ntk_dependencies *dependencies, size_t core,
-                     const struct ntk_what_if_changes *const *changes, size_t count, size_t tight)
+static void lists_init(struct ntk_retimed *retimed, const struct ntk_retime_input *input)
+{
+    const struct ntk_trace *trace = input->program->trace;
+    /* Items start at a multiple of 64 bits. */
+    size_t own_bytes = (input->count + 1) / 2 * 2 * sizeof(int32_t);
+
+    ntk_long_list_init(&retimed->items, trace, sizeof(struct ntk_retimed_item) + own_bytes, 1);
+    if (retimed->items.heap_bytes_max >= NTK_TRACE_LIST_BYTES_MAX) {
+        /* Use memory, because a page of a file costs ten times as much CPU. */
+        retimed->items.heap_bytes_max *= NTK_TRACE_HEAP_LISTS;
+    }
+    ntk_long_list_init(&retimed->bases, trace, sizeof(struct ntk_retimed_base), SMALL_LISTS);
+    ntk_long_list_init(&retimed->wide, trace, sizeof(struct ntk_lanes), SMALL_LISTS);
+    ntk_long_list_init(&retimed->starts, trace, sizeof(struct ntk_lanes), 1);
+    ntk_long_list_init(&retimed->moved, trace, sizeof(struct ntk_moved), 1);
+    ntk_long_list_init(&retimed->ends, trace, sizeof(struct ntk_retimed_ends), SMALL_LISTS);
+}
+
+/* Begins a result with the memory of an earlier one. */
+static void result_begin(struct ntk_retimed *retimed, const struct ntk_retime_input *input,
+                         size_t core)
 {
     struct ntk_retimed result = { .items = retimed->items,
                                   .bases = retimed->bases,
@@ -256,47 +323,53 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                                   .starts = retimed->starts,
                                   .moved = retimed->moved,
                                   .ends = retimed->ends,
-                                  .program = program,
-                                  .transfers = transfers,
-                                  .dependencies = &dependencies->cores[core],
-                                  .changes = changes,
-                                  .row_count = count,
+                                  .program = input->program,
+                                  .transfers = input->transfers,
+                                  .dependencies = &input->dependencies->cores[core],
+                                  .changes = input->changes,
+                                  .row_count = input->count,
                                   .core = core,
-                                  .tight = tight };
-    struct ntk_retime r = { .to = &result, .core = &program->trace->cores[core] };
+                                  .special = input->special };
 
     free_slots(retimed);
     if (!result.items.item_bytes) {
-        /* Items start at a multiple of 64 bits. */
-        size_t own_bytes = (count + 1) / 2 * 2 * sizeof(int32_t);
-        ntk_long_list_init(&result.items, program->trace,
-                           sizeof(struct ntk_retimed_item) + own_bytes, 1);
-        if (result.items.heap_bytes_max >= NTK_TRACE_LIST_BYTES_MAX) {
-            /* Use memory, because a page of a file costs ten times as much CPU. */
-            result.items.heap_bytes_max *= NTK_TRACE_HEAP_LISTS;
-        }
-        ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base),
-                           SMALL_LISTS);
-        ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), SMALL_LISTS);
-        ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
-        ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
-        ntk_long_list_init(&result.ends, program->trace, sizeof(struct ntk_retimed_ends),
-                           SMALL_LISTS);
-    }
-    int ret = prepare(&r);
-    if (ret == 0) {
-        ends_init(&r);
-        find_least(&r);
-        walk(&r);
-        ret = r.failed;
-    }
-    free(r.recent);
-    free(r.queues);
-    free(r.lanes);
-    if (ret < 0) {
-        ntk_retimed_fini(&result);
+        lists_init(&result, input);
     }
     *retimed = result;
+}
+
+int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_retime_input *input,
+                     const size_t *cores, size_t core_count)
+{
+    struct ntk_retime *group = calloc(core_count, sizeof *group);
+    int ret = group ? 0 : -ENOMEM;
+
+    for (size_t i = 0; group && i < core_count; i++) {
+        result_begin(&retimed[i], input, cores[i]);
+        retimed[i].group = retimed;
+        retimed[i].group_count = core_count;
+        group[i] = (struct ntk_retime){ .to = &retimed[i],
+                                        .core = &input->program->trace->cores[cores[i]],
+                                        .group = group };
+        ret = ret ? ret : prepare(&group[i]);
+    }
+    for (size_t i = 0; i < core_count && ret == 0; i++) {
+        ends_init(&group[i]);
+        find_least(&group[i]);
+    }
+    if (ret == 0) {
+        walk(group, core_count);
+    }
+    for (size_t i = 0; group && i < core_count; i++) {
+        ret = ret ? ret : group[i].failed;
+        free(group[i].recent);
+        free(group[i].queues);
+        free(group[i].lanes);
+    }
+    free(group);
+    for (size_t i = 0; i < core_count && ret < 0; i++) {
+        ntk_retimed_fini(&retimed[i]);
+    }
     return ret;
 }
 
@@ -322,6 +395,9 @@ int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, siz
     int64_t length_ps = one->end_ps - (of->was >> NTK_MOMENT_CAUSE_BITS);
     bool only_waits = of->is_unknown && fact->waits_inside;
 
+    if (only_waits && lane < NTK_RETIME_LANES && ntk_retimed_is_special(retimed, item, lane)) {
+        return lane == retimed->special.late ? ntk_retime_larger(own_ps, one->end_ps) : own_ps;
+    }
     if (lane < NTK_RETIME_LANES && !only_waits &&
         ntk_retimed_changed_rows(retimed, item) >> lane & 1) {
         length_ps = ntk_retime_scaled(length_ps, ntk_retimed_factor(retimed, item, lane));

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * what_if_time - recomputes the times of one core with changed durations, for several changes in
- * one walk; used by what_if.h
+ * what_if_time - recomputes the times of cores with changed durations, for several changes in one
+ * walk; used by what_if.h
+ *
+ * Cores that wait for one another are a group: one walk goes through all of them in the order of
+ * their measured times.
  *
  * Each execution is recomputed by itself: its times begin at its measured start in all rows, and no
  * dependency goes to an earlier execution.
@@ -80,6 +83,20 @@ struct ntk_retimed_slots {
     uint64_t *of[NTK_NTFF_ENGINE_COUNT]; /* indexed by slot; 0 if not determined yet */
 };
 
+/* Returns true if an instruction waits for a change that no captured core made. */
+static inline bool ntk_release_is_outside(const struct ntk_release *release)
+{
+    return release->event != NTK_NO_INDEX && release->is_foreign;
+}
+
+/* Rows with other rules; NTK_RETIME_ROWS if there is none. */
+struct ntk_retime_special {
+    size_t tight; /* without time that no dependency explains */
+    /* Waits for changes from outside the captured cores: */
+    size_t late;  /* the changes come when they were measured */
+    size_t early; /* the changes are there before they are needed */
+};
+
 struct ntk_retimed {
     const struct ntk_program *program;
     const struct ntk_transfers *transfers;
@@ -87,7 +104,9 @@ struct ntk_retimed {
     const struct ntk_what_if_changes *const *changes;
     size_t row_count; /* number of changes, at most NTK_RETIME_LANES */
     size_t core;
-    size_t tight; /* row without time that no dependency explains; row_count if none */
+    struct ntk_retime_special special;
+    struct ntk_retimed *group; /* all cores of its group, itself included */
+    size_t group_count;
     struct ntk_retimed_slots slots;
     double engine_factors[NTK_RETIME_LANES][NTK_NTFF_ENGINE_COUNT]; /* factors of durations */
     uint32_t single_rows; /* bit of each row that changes single instructions */
@@ -101,18 +120,39 @@ struct ntk_retimed {
     struct ntk_long_list moved; /* one element per transfer */
     struct ntk_long_list ends;  /* elements are struct ntk_retimed_ends: one per execution */
     uint64_t unknown_wait_count, unknown_transfer_count;
+    uint64_t outside_wait_count; /* unknown waits for changes from outside the captured cores */
 };
+
+/* Returns the result for another core of the group; NULL if it is not in the group. */
+static inline struct ntk_retimed *ntk_retimed_of_core(const struct ntk_retimed *retimed,
+                                                      size_t core)
+{
+    for (size_t i = 0; i < retimed->group_count; i++) {
+        if (retimed->group[i].core == core) {
+            return &retimed->group[i];
+        }
+    }
+    return NULL;
+}
 
 /* Returns true if a change of transposes, lines or waits applies to the instruction. */
 bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_t item,
                          const struct ntk_what_if_change *change);
 
-/* retimed is zeroed, or has the result for another core with the same number of changes, so that
- * its memory is reused. */
-int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
-                     const struct ntk_transfers *transfers,
-                     const struct ntk_dependencies *dependencies, size_t core,
-                     const struct ntk_what_if_changes *const *changes, size_t count, size_t tight);
+struct ntk_retime_input {
+    const struct ntk_program *program;
+    const struct ntk_transfers *transfers;
+    const struct ntk_dependencies *dependencies;
+    const struct ntk_what_if_changes *const *changes;
+    size_t count; /* number of changes */
+    struct ntk_retime_special special;
+};
+
+/* Recomputes a group of cores; retimed is an array of core_count elements. Each element is zeroed,
+ * or has the result for another core with the same number of changes, so that its memory is
+ * reused. */
+int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_retime_input *input,
+                     const size_t *cores, size_t core_count);
 void ntk_retimed_fini(struct ntk_retimed *retimed);
 
 /* Returns the start of the next execution, or the end of the capture. */
@@ -173,6 +213,16 @@ static inline int64_t ntk_retimed_own(const struct ntk_retimed *retimed, uint32_
                       (of->own[lane] >> NTK_MOMENT_CAUSE_BITS);
     unsigned cause = (unsigned)of->own[lane] & ((1U << NTK_MOMENT_CAUSE_BITS) - 1);
     return (int64_t)((uint64_t)time_ps << NTK_MOMENT_CAUSE_BITS | cause);
+}
+
+/* Returns true if an instruction waits for a change from outside the captured cores, and the row
+ * has another rule for that. */
+static inline bool ntk_retimed_is_special(const struct ntk_retimed *retimed, uint32_t item,
+                                          size_t lane)
+{
+    return lane < retimed->row_count &&
+           (lane == retimed->special.late || lane == retimed->special.early) &&
+           ntk_release_is_outside(&retimed->dependencies->releases[item]);
 }
 
 /* Returns the end of an instruction in a row. */

@@ -14,8 +14,8 @@
 #define PATH_PARTS 2
 #define LIMITS                                                                                \
     "The estimate keeps the order of instructions and transfers on each engine, and the time" \
-    " that no dependency explains. It ignores waits across cores, contention for memory and"  \
-    " changes to the program"
+    " that no dependency explains. It ignores barriers and exchanges of two cores,"           \
+    " collectives, contention for memory and changes to the program"
 #define SEVERAL                                                                           \
     ". Each execution is estimated separately, and the time between two executions stays" \
     " as measured (--execution N estimates one of them)"
@@ -128,6 +128,28 @@ static void items_text(const struct ntk_program *program, const struct ntk_what_
     ntk_text_table_fini(&table);
 }
 
+/* Describes the waits for changes from outside the captured cores, with bounds of the gain. */
+static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
+{
+    uint64_t count = what_if->outside_wait_count;
+    const struct ntk_what_if_row *row = what_if->rows;
+
+    if (count) {
+        ntk_buf_add_format(out, "%llu of %s for other cores or DMA outside the capture",
+                           (unsigned long long)count, count == 1 ? "them is" : "these waits are");
+        if (what_if->row_count == 1 && row->has_bounds) {
+            ntk_buf_add_format(out,
+                               ": the gain is at least %.3f us if these changes stay at their "
+                               "time, and at most %.3f us if they come in time",
+                               (double)(what_if->as_is.total_ps - row->largest_total_ps) / 1e6,
+                               (double)(what_if->as_is.total_ps - row->least_total_ps) / 1e6);
+        } else {
+            ntk_buf_add_text(out, ": --what-if shows bounds of the gain");
+        }
+        ntk_buf_add_char(out, '\n');
+    }
+}
+
 static double error_of(const struct ntk_what_if *what_if, int64_t ps)
 {
     return (double)(ps - what_if->measured_ps) / (double)what_if->measured_ps;
@@ -169,6 +191,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
                            (unsigned long long)what_if->unknown_wait_count,
                            is_one ? " keeps its" : "s keep their", is_one ? "its" : "their");
     }
+    outside_text(what_if, out);
     if (what_if->unknown_transfer_count) {
         ntk_buf_add_format(out,
                            "%llu wait%s for transfers without packets: dma applies to all of %s "
@@ -224,6 +247,10 @@ static void row_json(const struct ntk_program *program, const struct ntk_what_if
                           ntk_what_if_changes_text(&row->changes, text, sizeof text));
         ntk_json_key_ns(json, "gain_ns", gain_ps);
         ntk_json_key_share(json, "gain_ratio", (double)gain_ps, (double)what_if->as_is.total_ps);
+        if (row->has_bounds) {
+            ntk_json_key_ns(json, "least_gain_ns", what_if->as_is.total_ps - row->largest_total_ps);
+            ntk_json_key_ns(json, "largest_gain_ns", what_if->as_is.total_ps - row->least_total_ps);
+        }
     } else {
         ntk_json_key_double(json, "error_ratio", error_of(what_if, row->total_ps));
         ntk_json_key_ns(json, "dependencies_only_ns", what_if->tight_ps);
@@ -257,6 +284,7 @@ void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk
     }
     ntk_json_array_end(json);
     ntk_json_key_u64(json, "unknown_waits", what_if->unknown_wait_count);
+    ntk_json_key_u64(json, "outside_waits", what_if->outside_wait_count);
     ntk_json_key_u64(json, "unknown_transfers", what_if->unknown_transfer_count);
     ntk_json_key_text(json, "limits", limits_text(program));
     ntk_json_object_end(json);
