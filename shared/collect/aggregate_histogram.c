@@ -41,22 +41,33 @@ static inline uint64_t count_of(uint64_t entry)
     return entry >> BUCKET_BITS;
 }
 
+static inline uint64_t pack(uint32_t bucket, uint64_t count)
+{
+    return (count < COUNT_MAX ? count : COUNT_MAX) << BUCKET_BITS | bucket;
+}
+
+static int reserve(struct baseline *base, size_t count)
+{
+    size_t capacity = count + count / 8 + 8;
+    uint64_t *more =
+        count > base->capacity ? realloc(base->entries, capacity * sizeof *more) : base->entries;
+
+    if (!more && count > 0) {
+        return -ENOMEM;
+    }
+    base->capacity = count > base->capacity ? capacity : base->capacity;
+    base->entries = more;
+    return 0;
+}
+
 static int set_baseline(struct baseline *base, const struct ntk_histogram_entry *entries,
                         size_t count, uint64_t sum_ns)
 {
-    if (count > base->capacity) {
-        size_t capacity = count + count / 8 + 8;
-        uint64_t *more = realloc(base->entries, capacity * sizeof *more);
-
-        if (!more) {
-            return -ENOMEM;
-        }
-        base->entries = more;
-        base->capacity = capacity;
+    if (reserve(base, count) < 0) {
+        return -ENOMEM;
     }
     for (size_t i = 0; i < count; i++) { /* stored counts may be larger than an entry holds */
-        uint64_t kept = entries[i].count < COUNT_MAX ? entries[i].count : COUNT_MAX;
-        base->entries[i] = kept << BUCKET_BITS | entries[i].bucket;
+        base->entries[i] = pack(entries[i].bucket, entries[i].count);
     }
     base->count = count;
     base->sum_ns = sum_ns;
@@ -64,7 +75,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 }
 
 /*
- * Compares a reading with the baseline. Returns the reading and the difference as used buckets in
+ * Compares a reading with the baseline. Returns the reading, as a baseline, and the difference in
  * scratch memory, from one walk over the used buckets of both, which are sorted.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
@@ -72,7 +83,7 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
 {
     const uint64_t *old = base->entries;
     const uint64_t *old_end = old ? old + base->count : NULL;
-    struct histogram_scratch *now = &aggregate->now;
+    struct baseline_scratch *now = &aggregate->now;
     struct histogram_scratch *period = &aggregate->period;
 
     now->count = period->count = 0;
@@ -99,8 +110,7 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
             if (old < old_end && bucket_of(*old) == i) {
                 before = count_of(*old);
             }
-            now->entries[now->count++] =
-                (struct ntk_histogram_entry){ .bucket = i, .count = count };
+            now->entries[now->count++] = count << BUCKET_BITS | i;
             more = ntk_aggregate_difference(count, before);
             /* Written without a branch, because branch prediction would often fail. */
             period->entries[period->count] =
@@ -110,9 +120,17 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
     }
 }
 
-static int keep(struct baseline *base, const struct histogram_scratch *from)
+static int keep(struct baseline *base, const struct baseline_scratch *from)
 {
-    return set_baseline(base, from->entries, from->count, from->sum_ns);
+    if (reserve(base, from->count) < 0) {
+        return -ENOMEM;
+    }
+    if (from->count > 0) {
+        memcpy(base->entries, from->entries, from->count * sizeof *base->entries);
+    }
+    base->count = from->count;
+    base->sum_ns = from->sum_ns;
+    return 0;
 }
 
 struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
@@ -145,7 +163,8 @@ int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct ba
                                       const struct ntk_ring_buckets *read)
 {
     compare(aggregate, base, read);
-    return keep(out, &aggregate->period);
+    return set_baseline(out, aggregate->period.entries, aggregate->period.count,
+                        aggregate->period.sum_ns);
 }
 
 int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histogram *stored)

@@ -30,6 +30,13 @@ struct baseline {
     uint64_t sum_ns;
 };
 
+/* A reading, in the form of a baseline. */
+struct baseline_scratch {
+    size_t count;
+    uint64_t sum_ns;
+    uint64_t entries[NTK_HISTOGRAM_BUCKETS];
+};
+
 struct histogram_scratch {
     size_t count;
     uint64_t sum_ns;
@@ -247,7 +254,7 @@ struct ntk_aggregate {
 
     /* Scratch memory. */
     struct ntk_ring_histogram histogram;
-    struct histogram_scratch now;
+    struct baseline_scratch now;
     struct histogram_scratch period;
     struct ntk_histogram_dense merged;
     struct ntk_health_work work[NTK_AGGREGATE_CORES_MAX];

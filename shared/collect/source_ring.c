@@ -10,6 +10,7 @@
 #include "shared/base/map.h"
 #include "shared/collect/source.h"
 #include "shared/collect/span_taker.h"
+#include "shared/ring/ring_prefetch.h"
 #include "shared/ring/ring_registry.h"
 
 /* Interval between two checks of the folders; rings are read at every drain. */
@@ -578,6 +579,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
         struct ntk_runtime_reading reading;
 
+        ntk_ring_prefetch_after(source->registry, i);
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
             read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);

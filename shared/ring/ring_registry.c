@@ -13,6 +13,7 @@
 #include "shared/abi/raw_clock.h"
 #include "shared/base/clock.h"
 #include "shared/base/order.h"
+#include "shared/ring/ring_prefetch.h"
 #include "shared/ring/ring_registry_state.h"
 
 #define BRACKET_TRIES 8
@@ -104,6 +105,7 @@ static void step_lives(struct ntk_ring_registry *registry)
     while (i < registry->segments.count) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
 
+        ntk_ring_prefetch_after(registry, i);
         if (segment->state == NTK_SEGMENT_GONE) {
             free_segment(registry, segment);
             ntk_vec_remove(&registry->segments, i);

@@ -64,6 +64,7 @@ struct ntk_ring_segment {
     uint32_t ring_count; /* readers[0 .. ring_count) are set up */
     uint32_t next_ring;  /* ring at which the next drain begins */
     size_t unreleased;   /* records read since their memory pages were last released */
+    uint32_t first_core; /* the first used core at the last reading */
     struct ntk_ring_core_seen core_seen[NTK_SEGMENT_CORES];
     struct ntk_ring_reader readers[NTK_SEGMENT_RINGS];
     uint8_t ring_usable[NTK_SEGMENT_RINGS];

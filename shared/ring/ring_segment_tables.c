@@ -58,7 +58,9 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         if (state == NTK_CORE_UNUSED) {
             continue;
         }
-        segment_copy_words(&out->counters, block, sizeof out->counters);
+        segment->first_core = filled == 0 ? i : segment->first_core;
+        segment_copy_words(&out->counters, block, offsetof(struct ntk_segment_core, reserved_2));
+        memset(out->counters.reserved_2, 0, sizeof out->counters.reserved_2);
         read_core_line(block, seen);
         out->core = (uint16_t)i;
         out->owned = state == NTK_CORE_OWNED && segment->state == NTK_SEGMENT_ALIVE;
@@ -128,6 +130,10 @@ static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, 
     out->sum_ns = ntk_abi_load_acquire(sum);
     for (size_t w = 0; w < NTK_HISTOGRAM_LINE_WORDS; w++) {
         out->lines[w] = ntk_abi_load_acquire(&lines[w]);
+    }
+    for (uint32_t line = 0; (line = ntk_ring_line_next(out->lines, line)) < NTK_HISTOGRAM_LINES;
+         line++) {
+        __builtin_prefetch(&buckets[line * NTK_HISTOGRAM_LINE_BUCKETS]);
     }
     for (uint32_t line = 0; (line = ntk_ring_line_next(out->lines, line)) < NTK_HISTOGRAM_LINES;
          line++) {

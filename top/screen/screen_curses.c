@@ -2,36 +2,34 @@
 /*
  * screen_curses - implements the screen on a terminal; the only file that uses curses.
  *
- * curses stores the contents of the terminal and sends only differences. It writes whenever its
- * buffer is full, so a terminal could show half a frame. Therefore its descriptor is a file in
- * memory while it draws, and then the whole content is sent in one write.
+ * curses stores the contents of the terminal and sends only differences; screen_changes.h explains
+ * why it only gets the changes of a frame. It writes whenever its buffer is full, so a terminal
+ * could show half a frame, which screen_frame.h prevents.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "shared/base/log.h"
 #include "top/screen/screen.h"
+#include "top/screen/screen_changes.h"
+#include "top/screen/screen_frame.h"
 
 struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
     FILE *out; /* output for curses: the terminal, or the frame while it is drawn */
-    int terminal_fd;
-    int frame_fd; /* file in memory; -1: curses writes directly to the terminal */
-    char *bytes;  /* bytes of the frame */
-    size_t capacity;
+    struct ntk_screen_frame frame;
     bool can_colour;
     attr_t attributes[NTK_STYLE_COUNT]; /* include colours */
+    struct ntk_screen_changes changes;
 };
 
 /* Colours of the vendor's screen, to which users are accustomed, with the attributes for terminals
@@ -117,105 +115,81 @@ static const struct {
 #define GREY_OF_256 242 /* the same in every palette */
 #define BLUE_OF_256 33
 
+/* Draws everything again in the next frame. */
+static void draw_all(struct curses_screen *screen)
+{
+    erase();
+    ntk_screen_changes_forget(&screen->changes);
+    clearok(curscr, TRUE);
+}
+
+/* Takes the size of the terminal. If out of memory, nothing is shown. */
+static void take_size(struct curses_screen *screen)
+{
+    (void)ntk_screen_changes_resize(&screen->changes, LINES, COLS);
+    screen->base.rows = screen->changes.rows;
+    screen->base.columns = screen->changes.columns;
+}
+
 static void curses_begin(struct ntk_screen *base)
 {
+    struct curses_screen *screen = (struct curses_screen *)base;
     struct winsize size;
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
         (size.ws_row != LINES || size.ws_col != COLS)) {
         resizeterm(size.ws_row, size.ws_col);
-        /* Terminals reflow text when they are resized, so draw all of it again. */
-        clearok(curscr, TRUE);
     }
-    base->rows = LINES;
-    base->columns = COLS;
-    erase();
+    if (LINES != screen->changes.rows || COLS != screen->changes.columns) {
+        take_size(screen);
+        draw_all(screen); /* terminals reflow text when they are resized */
+    }
+    ntk_screen_changes_begin(&screen->changes);
 }
 
 static void curses_put(struct ntk_screen *base, int row, int column, int style, const char *text,
                        size_t bytes, int cell_count)
 {
-    const struct curses_screen *screen = (const struct curses_screen *)base;
-    int look = NTK_STYLE_OF(style);
-    bool is_selected = style & NTK_STYLE_SELECTED;
-    attr_t attributes =
-        screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
+    (void)cell_count;
+    ntk_screen_changes_put(&((struct curses_screen *)base)->changes, row, column, style, text,
+                           bytes);
+}
+
+static void write_change(const struct ntk_screen_change *change, void *ctx)
+{
+    const struct curses_screen *screen = ctx;
+    int look = NTK_STYLE_OF(change->style);
+    bool is_selected = change->style & NTK_STYLE_SELECTED;
+    attr_t attributes = 0;
     short pair = 0;
 
-    (void)cell_count;
-    if (screen->base.has_colour) {
-        pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
-    } else if (is_selected) {
-        attributes |= A_UNDERLINE;
-    }
-    if (style & NTK_STYLE_REVERSED) {
-        attributes |= A_REVERSE;
+    if (change->style != NTK_SCREEN_STYLE_EMPTY) {
+        attributes =
+            screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
+        if (screen->base.has_colour) {
+            pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
+        } else if (is_selected) {
+            attributes |= A_UNDERLINE;
+        }
+        if (change->style & NTK_STYLE_REVERSED) {
+            attributes |= A_REVERSE;
+        }
     }
     (void)attr_set(attributes, pair, NULL);
-    (void)mvaddnstr(row, column, text, (int)bytes);
-}
-
-static void write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-
-        if (written >= 0) {
-            bytes += written;
-            count -= (size_t)written;
-        } else if (errno == EAGAIN) {
-            struct pollfd wait = { fd, POLLOUT, 0 };
-
-            (void)poll(&wait, 1, -1);
-        } else if (errno != EINTR) {
-            return; /* the terminal is gone; reading keys reports it */
-        }
-    }
-}
-
-/* Sends the output of curses from memory to the terminal. */
-static void send_frame(struct curses_screen *screen)
-{
-    off_t count = lseek(screen->frame_fd, 0, SEEK_CUR);
-
-    if (count <= 0) {
-        return;
-    }
-    if ((size_t)count > screen->capacity) {
-        char *bytes = realloc(screen->bytes, (size_t)count);
-
-        if (bytes) {
-            screen->bytes = bytes;
-            screen->capacity = (size_t)count;
-        }
-    }
-    /* one iteration, unless out of memory */
-    for (off_t done = 0; done < count && screen->capacity > 0;) {
-        size_t part =
-            (size_t)(count - done) < screen->capacity ? (size_t)(count - done) : screen->capacity;
-        ssize_t got = pread(screen->frame_fd, screen->bytes, part, done);
-
-        if (got <= 0) {
-            break;
-        }
-        write_all(screen->terminal_fd, screen->bytes, (size_t)got);
-        done += got;
-    }
-    (void)lseek(screen->frame_fd, 0, SEEK_SET);
+    (void)mvaddnstr(change->row, change->column, change->text, (int)change->bytes);
 }
 
 static void curses_end(struct ntk_screen *base)
 {
     struct curses_screen *screen = (struct curses_screen *)base;
-    int out = fileno(screen->out);
-    bool in_memory = screen->frame_fd >= 0 && dup3(screen->frame_fd, out, O_CLOEXEC) == out;
+    bool in_memory = ntk_screen_frame_begin(&screen->frame);
 
+    ntk_screen_changes_take(&screen->changes, write_change, screen);
     (void)attr_set(0, 0, NULL);
     move(0, 0);
     refresh();
     if (in_memory) {
-        (void)dup3(screen->terminal_fd, out, O_CLOEXEC);
-        send_frame(screen);
+        ntk_screen_frame_end(&screen->frame);
     }
 }
 
@@ -284,13 +258,8 @@ static void free_screen(struct curses_screen *screen)
     if (screen->keys) {
         (void)fclose(screen->keys);
     }
-    if (screen->terminal_fd >= 0) {
-        close(screen->terminal_fd);
-    }
-    if (screen->frame_fd >= 0) {
-        close(screen->frame_fd);
-    }
-    free(screen->bytes);
+    ntk_screen_frame_fini(&screen->frame);
+    ntk_screen_changes_fini(&screen->changes);
     free(screen);
 }
 
@@ -396,7 +365,7 @@ static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_loo
         set_colours(screen, look->scheme);
     }
     (void)mousemask(look->no_mouse ? 0 : BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-    clearok(curscr, TRUE); /* colour pairs of unchanged cells look different now */
+    draw_all(screen); /* unchanged cells look different now */
 }
 
 static void curses_suspend(struct ntk_screen *base)
@@ -458,11 +427,10 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     if (!screen) {
         return ntk_err_no_memory(err);
     }
-    screen->frame_fd = memfd_create("frame", MFD_CLOEXEC);
-    screen->terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     screen->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
+    ntk_screen_frame_init(&screen->frame, screen->out ? fileno(screen->out) : -1);
     screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
-    screen->terminal = screen->keys && screen->out && screen->terminal_fd >= 0
+    screen->terminal = screen->keys && screen->out && screen->frame.terminal_fd >= 0
                            ? open_terminal(screen->out, screen->keys)
                            : NULL;
     if (screen->terminal && !can_move()) {
@@ -480,8 +448,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     }
     screen->base.ops = &curses_ops;
     ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
-    screen->base.rows = LINES;
-    screen->base.columns = COLS;
+    take_size(screen);
     (void)cbreak();
     (void)noecho();
     (void)curs_set(0);
