@@ -25,6 +25,7 @@
 #define PROCESSES_MAX 64u
 #define POLL_REGISTRY_NS NTK_NS_PER_SECOND
 #define EVENTS_PER_CORE 1000000u /* maximum number of recorded events */
+#define POLL_LIVE_MS 20u         /* maximum interval while events are recorded */
 
 static uint64_t arg_pid;
 static const char *arg_job;
@@ -181,9 +182,22 @@ static int begin(struct run *run, struct ntk_err *err)
 
 /* ---- meanwhile ---- */
 
+/* The time until the first process needs its next poll, or the end. */
+static int poll_ms_of(const struct run *run, uint64_t left_ns)
+{
+    uint64_t ms = left_ns / NTK_NS_PER_MS + 1;
+
+    for (size_t i = 0; i < run->count; i++) {
+        const struct observed *observed = &run->observed[i];
+        unsigned own_ms = ntk_host_observation_poll_ms(observed->observation);
+        ms = own_ms < ms ? own_ms : ms;
+        ms = observed->live && ms > POLL_LIVE_MS ? POLL_LIVE_MS : ms;
+    }
+    return (int)ms;
+}
+
 static int observe(struct run *run, struct ntk_err *err)
 {
-    unsigned poll_ms = ntk_host_observation_poll_ms(run->observed[0].observation);
     uint64_t begin_ns = ntk_clock_monotonic_ns();
     uint64_t polled_ns = begin_ns;
     struct ntk_progress progress;
@@ -200,7 +214,7 @@ static int observe(struct run *run, struct ntk_err *err)
             polled_ns = now_ns;
         }
         ntk_progress_show(&progress, (double)(now_ns - begin_ns) / (double)arg_duration_ns);
-        (void)poll(NULL, 0, (int)poll_ms);
+        (void)poll(NULL, 0, poll_ms_of(run, arg_duration_ns - (now_ns - begin_ns)));
     }
     ntk_progress_end(&progress);
     for (size_t i = 0; i < run->count; i++) {

@@ -14,13 +14,15 @@
 #include <stdint.h>
 
 #define NTK_HOST_BPF_COMM 16
-#define NTK_HOST_BPF_REGISTERS 36  /* number for the architecture with more registers */
-#define NTK_HOST_BPF_KERNEL 16     /* maximum kernel frames */
-#define NTK_HOST_BPF_USER 48       /* maximum user frames, found by frame pointer */
-#define NTK_HOST_BPF_STACK 8192    /* bytes of stack that are copied */
-#define NTK_HOST_BPF_CORES 16      /* number of in-flight words that are checked */
-#define NTK_HOST_BPF_MIN_NS 10000  /* waits shorter than this count as running */
-#define NTK_HOST_BPF_COPY_NS 50000 /* waits shorter than this have no stack */
+#define NTK_HOST_BPF_REGISTERS 36   /* number for the architecture with more registers */
+#define NTK_HOST_BPF_KERNEL 16      /* maximum kernel frames */
+#define NTK_HOST_BPF_USER 48        /* maximum user frames, found by frame pointer */
+#define NTK_HOST_BPF_STACK 8192     /* bytes of stack that are copied */
+#define NTK_HOST_BPF_CORES 16       /* number of in-flight words that are checked */
+#define NTK_HOST_BPF_MIN_NS 10000   /* waits shorter than this count as running */
+#define NTK_HOST_BPF_COPY_NS 50000  /* waits shorter than this have no stack */
+#define NTK_HOST_BPF_RING (8 << 20) /* bytes of events that are not read yet */
+#define NTK_HOST_BPF_PIDS 256u      /* counters of the filter of pids; a power of two */
 
 enum ntk_host_bpf_kind {
     NTK_HOST_BPF_SLICE = 1,
@@ -61,9 +63,10 @@ struct ntk_host_bpf_full {
     struct ntk_host_bpf_stack stack;
 };
 
-/* A thread that is off the CPU: an entry of the map `waiting`. */
+/* The last time that a thread was off the CPU: an entry of the map `waiting`. */
 struct ntk_host_bpf_waiting {
-    uint64_t start_ns, ready_ns;
+    uint64_t start_ns; /* 0 while the thread is on a CPU */
+    uint64_t ready_ns;
     uint64_t argument[3];
     uint32_t pid;
     uint32_t waker;
@@ -98,7 +101,7 @@ ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
     __builtin_memcpy(out_event->comm, wait->comm, sizeof out_event->comm);
 }
 
-/* The only entry of the map `control`. */
+/* The only entry of the map `control`, which the sampler has mapped. */
 struct ntk_host_bpf_control {
     uint64_t last_idle_ns;                  /* time at which a core was last seen idle */
     uint64_t in_flight[NTK_HOST_BPF_CORES]; /* addresses in the owner's memory; 0: none */
@@ -106,6 +109,9 @@ struct ntk_host_bpf_control {
     uint32_t is_idle;                       /* a core was idle at the last check */
     uint32_t stacks_per_tick;               /* maximum stack copies per CPU in 100 ms */
     uint32_t reserved;
+    /* Number of processes of the job by pid, modulo the size. Small, so that it stays in the caches
+     * of CPUs that run other programs. */
+    uint32_t process_count[NTK_HOST_BPF_PIDS];
 };
 
 /* The only entry of the map `counts`. */

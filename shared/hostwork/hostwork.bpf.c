@@ -3,8 +3,8 @@
  * hostwork.bpf - the BPF program that observes a job's idle time: it records when and why a thread
  * of the job leaves a CPU, and samples running threads.
  *
- * A thread that leaves a CPU is added to `waiting`, with its stack in `copies`; when it comes back,
- * the wait is reported if a core was idle during it. Whether a core is idle is read from the
+ * When a thread leaves a CPU, its entry of `waiting` is filled, and its stack goes to `copies`; when
+ * it comes back, the wait is reported if a core was idle during it. Whether a core is idle is read from the
  * segment's in-flight words, which the owner of the cores has mapped. They can only be read while
  * the owner is the current process; otherwise the last answer is used.
  *
@@ -53,7 +53,7 @@ struct task_struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 8 << 20);
+    __uint(max_entries, NTK_HOST_BPF_RING);
 } ring SEC(".maps");
 
 struct {
@@ -82,6 +82,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, uint32_t);
     __type(value, struct ntk_host_bpf_control);
 } control SEC(".maps");
@@ -128,9 +129,12 @@ static __always_inline struct ntk_host_bpf_control *control_get(void)
         }                                                                                   \
     } while (0)
 
-static __always_inline int is_of_job(uint32_t pid)
+/* Most switches on the machine are of other processes: they end at the filter, which takes no call
+ * of the kernel. */
+static __always_inline int is_of_job(const struct ntk_host_bpf_control *now, uint32_t pid)
 {
-    return bpf_map_lookup_elem(&processes, &pid) != NULL;
+    return now->process_count[pid % NTK_HOST_BPF_PIDS] != 0 &&
+           bpf_map_lookup_elem(&processes, &pid) != NULL;
 }
 
 /* ---- is a core idle ---- */
@@ -265,39 +269,61 @@ static __always_inline int is_throttled(struct task_struct *task)
            BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+/* The entry of a thread, created if missing; NULL without room. It lasts as long as the thread,
+ * because creating one for each wait would cost more than the wait's record. */
+static __always_inline struct ntk_host_bpf_waiting *waiting_of(uint32_t tid)
+{
+    struct ntk_host_bpf_waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
+
+    if (!wait) {
+        struct ntk_host_bpf_waiting empty = { 0 };
+        bpf_map_update_elem(&waiting, &tid, &empty, BPF_NOEXIST);
+        wait = bpf_map_lookup_elem(&waiting, &tid);
+    }
+    return wait;
+}
+
 static __always_inline void leaves(void *context, struct ntk_host_bpf_control *now,
                                    struct task_struct *task, uint64_t time_ns)
 {
     uint32_t tid = (uint32_t)task->pid;
     uint32_t state = bpf_core_field_exists(task->__state) ? task->__state : 0;
-    struct ntk_host_bpf_waiting wait = {
-        .start_ns = time_ns, .pid = (uint32_t)task->tgid, .syscall = -1, .waker_syscall = -1
-    };
     uint64_t words[NTK_HOST_BPF_REGISTERS] = { 0 };
     void *registers = (void *)bpf_task_pt_regs(task);
+    struct ntk_host_bpf_waiting *wait;
 
     if (state & TASK_DEAD_OR_ZOMBIE) {
         return;
     }
-    bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, registers);
-    if (IS_SYSCALL(words)) {
-        wait.syscall = SYSCALL_OF(words);
-        wait.argument[0] = ARGUMENT_0(words);
-        wait.argument[1] = ARGUMENT_1(words);
-        wait.argument[2] = ARGUMENT_2(words);
+    wait = waiting_of(tid);
+    if (!wait) {
+        COUNT(untracked);
+        return;
     }
-    wait.slice_kind = state == 0                         ? (is_throttled(task) ? QUOTA : PREEMPTED)
-                      : (state & TASK_STOPPED_OR_TRACED) ? HALTED
-                      : wait.syscall < 0                 ? FAULTING
-                                                         : BLOCKED;
-    wait.is_idle = (uint32_t)is_idle(now, time_ns);
-    bpf_probe_read_kernel(wait.comm, sizeof wait.comm, task->comm);
+    bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, registers);
+    wait->ready_ns = 0;
+    wait->pid = (uint32_t)task->tgid;
+    wait->waker = 0;
+    wait->waker_syscall = -1;
+    wait->is_ready_quota = 0;
+    wait->has_stack = 0;
+    wait->syscall = IS_SYSCALL(words) ? SYSCALL_OF(words) : -1;
+    wait->argument[0] = IS_SYSCALL(words) ? ARGUMENT_0(words) : 0;
+    wait->argument[1] = IS_SYSCALL(words) ? ARGUMENT_1(words) : 0;
+    wait->argument[2] = IS_SYSCALL(words) ? ARGUMENT_2(words) : 0;
+    wait->slice_kind = state == 0                         ? (is_throttled(task) ? QUOTA : PREEMPTED)
+                       : (state & TASK_STOPPED_OR_TRACED) ? HALTED
+                       : wait->syscall < 0                ? FAULTING
+                                                          : BLOCKED;
+    wait->is_idle = (uint32_t)is_idle(now, time_ns);
+    bpf_probe_read_kernel(wait->comm, sizeof wait->comm, task->comm);
+    wait->start_ns = time_ns; /* from now on, a wakeup counts */
     if (state != 0 && may_copy(now, time_ns)) {
         struct ntk_host_bpf_stack *stack = copy_of(tid);
         if (!stack) {
             COUNT(stacks_skipped);
         } else {
-            wait.has_stack = 1;
+            wait->has_stack = 1;
             __builtin_memcpy(stack->registers, words, sizeof words);
             stack->kernel_count =
                 frames_of(bpf_get_stack(context, stack->kernel, sizeof stack->kernel, 0));
@@ -305,9 +331,6 @@ static __always_inline void leaves(void *context, struct ntk_host_bpf_control *n
                 bpf_get_stack(context, stack->user, sizeof stack->user, BPF_F_USER_STACK));
             copy_bytes(stack);
         }
-    }
-    if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY) != 0) {
-        COUNT(untracked);
     }
 }
 
@@ -319,7 +342,7 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
     struct ntk_host_bpf_stack *stack = NULL;
     struct ntk_host_bpf_event event;
 
-    if (!wait) {
+    if (!wait || wait->start_ns == 0) {
         return;
     }
     if (time_ns - wait->start_ns >= NTK_HOST_BPF_MIN_NS &&
@@ -333,7 +356,7 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
         ntk_host_bpf_event_of_wait(&event, wait, tid, time_ns);
         tell(&event, stack);
     }
-    bpf_map_delete_elem(&waiting, &tid);
+    wait->start_ns = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -341,16 +364,15 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
     (void)preempt;
     struct ntk_host_bpf_control *now = control_get();
-    uint64_t time_ns = bpf_ktime_get_ns();
 
     if (!now) {
         return 0;
     }
-    if (is_of_job((uint32_t)prev->tgid)) {
-        leaves(ctx, now, prev, time_ns);
+    if (is_of_job(now, (uint32_t)prev->tgid)) {
+        leaves(ctx, now, prev, bpf_ktime_get_ns());
     }
-    if (is_of_job((uint32_t)next->tgid)) {
-        returns(now, next, time_ns);
+    if (is_of_job(now, (uint32_t)next->tgid)) {
+        returns(now, next, bpf_ktime_get_ns());
     }
     return 0;
 }
@@ -360,22 +382,23 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
+    struct ntk_host_bpf_control *now = control_get();
     uint32_t tid = (uint32_t)task->pid;
     struct ntk_host_bpf_waiting *wait;
     uint64_t words[NTK_HOST_BPF_REGISTERS];
     struct task_struct *waker;
 
-    if (!is_of_job((uint32_t)task->tgid)) {
+    if (!now || !is_of_job(now, (uint32_t)task->tgid)) {
         return 0;
     }
     wait = bpf_map_lookup_elem(&waiting, &tid);
-    if (!wait || wait->ready_ns != 0) {
+    if (!wait || wait->start_ns == 0 || wait->ready_ns != 0) {
         return 0;
     }
     wait->ready_ns = bpf_ktime_get_ns();
     wait->is_ready_quota = (uint32_t)is_throttled(task);
     waker = (struct task_struct *)bpf_get_current_task_btf();
-    if (is_of_job((uint32_t)waker->tgid)) {
+    if (is_of_job(now, (uint32_t)waker->tgid)) {
         bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, (void *)bpf_task_pt_regs(waker));
         wait->waker = (uint32_t)waker->pid;
         wait->waker_syscall = IS_SYSCALL(words) ? SYSCALL_OF(words) : -1;
@@ -390,11 +413,15 @@ int on_sample(struct bpf_perf_event_data *context)
 {
     struct ntk_host_bpf_control *now = control_get();
     uint64_t who = bpf_get_current_pid_tgid();
-    uint64_t time_ns = bpf_ktime_get_ns();
     struct ntk_host_bpf_full *full;
     struct task_struct *task;
+    uint64_t time_ns;
 
-    if (!now || !is_of_job((uint32_t)(who >> 32)) || !is_idle(now, time_ns)) {
+    if (!now || !is_of_job(now, (uint32_t)(who >> 32))) {
+        return 0;
+    }
+    time_ns = bpf_ktime_get_ns();
+    if (!is_idle(now, time_ns)) {
         return 0;
     }
     COUNT(events);
@@ -445,11 +472,16 @@ static __always_inline void tell_life(uint32_t kind, struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
+    struct ntk_host_bpf_control *now = control_get();
     uint32_t pid = (uint32_t)child->tgid;
     uint32_t one = 1;
 
-    if (is_of_job((uint32_t)parent->tgid)) {
-        if (bpf_map_update_elem(&processes, &pid, &one, BPF_ANY) != 0) {
+    if (now && is_of_job(now, (uint32_t)parent->tgid)) {
+        if (bpf_map_lookup_elem(&processes, &pid)) {
+            /* a thread */
+        } else if (bpf_map_update_elem(&processes, &pid, &one, BPF_NOEXIST) == 0) {
+            __sync_fetch_and_add(&now->process_count[pid % NTK_HOST_BPF_PIDS], 1);
+        } else {
             COUNT(untracked);
         }
         tell_life(NTK_HOST_BPF_FORK, child);
@@ -460,15 +492,17 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+    struct ntk_host_bpf_control *now = control_get();
     uint32_t tid = (uint32_t)task->pid;
     uint32_t pid = (uint32_t)task->tgid;
 
-    if (is_of_job(pid)) {
+    if (now && is_of_job(now, pid)) {
         tell_life(NTK_HOST_BPF_EXIT, task);
         bpf_map_delete_elem(&waiting, &tid);
         bpf_map_delete_elem(&copies, &tid);
-        if (task->signal->live.counter == 0) {
-            bpf_map_delete_elem(&processes, &pid); /* a new process may reuse the pid */
+        /* a new process may reuse the pid */
+        if (task->signal->live.counter == 0 && bpf_map_delete_elem(&processes, &pid) == 0) {
+            __sync_fetch_and_add(&now->process_count[pid % NTK_HOST_BPF_PIDS], -1);
         }
     }
     return 0;

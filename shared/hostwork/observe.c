@@ -22,6 +22,7 @@
 #define STACKS_PER_SECOND_MAX 500u
 #define STACKS_PER_SECOND_MIN 20u
 #define MODULES_MS 1000u   /* interval between scans of the mappings, at the sampler's pace */
+#define FILL_MAX 10u       /* percent of the room for records; above, polls are at their fastest */
 #define PROCESSES_READ 64u /* limit; the stacks of further processes have no names */
 
 struct ntk_host_observation {
@@ -36,7 +37,8 @@ struct ntk_host_observation {
     struct ntk_host_pythons pythons;
     const struct ntk_host_sampler_kind *kind;
     struct ntk_host_sampler *sampler;
-    uint64_t polls;
+    uint32_t poll_ms;          /* until the next poll */
+    uint32_t since_modules_ms; /* polled time since the mappings were read */
     struct ntk_map outer_tids; /* for a process in a container: from its own tids to outer tids */
     size_t threads_translated;
     uint32_t cores;
@@ -204,6 +206,7 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
         ntk_host_observation_destroy(o);
         return ret;
     }
+    o->poll_ms = o->kind->poll_ms;
     read_modules(o);
     translate_threads(o);
     ntk_core_gaps_start(&o->gaps, ntk_clock_monotonic_ns());
@@ -237,22 +240,38 @@ void ntk_host_observation_destroy(struct ntk_host_observation *o)
 
 unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *o)
 {
-    return o->kind->poll_ms;
+    return o->poll_ms;
+}
+
+/* Each wakeup costs CPU time, so they become rarer while there is little to read. Samples of
+ * interpreters need the full rate. */
+static void pace(struct ntk_host_observation *o, unsigned fill)
+{
+    bool is_slow = fill <= FILL_MAX && o->pythons.pythons.count == 0;
+    uint32_t slower_ms = o->poll_ms * 2;
+
+    o->poll_ms = !is_slow                           ? o->kind->poll_ms
+                 : slower_ms < o->kind->poll_ms_max ? slower_ms
+                                                    : o->kind->poll_ms_max;
 }
 
 static void follow(struct ntk_host_observation *o)
 {
+    unsigned unread = ntk_ring_segment_fill(o->segment);
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
     /* A state counts for the time before it was read, and so do the frames read with it. */
     if (is_idle) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }
-    o->kind->poll(o->sampler, is_idle);
+    unsigned untaken = o->kind->poll(o->sampler, is_idle);
     translate_threads(o);
-    if (++o->polls % (MODULES_MS / o->kind->poll_ms) == 0) {
+    o->since_modules_ms += o->poll_ms;
+    if (o->since_modules_ms >= MODULES_MS) {
+        o->since_modules_ms = 0;
         read_modules(o);
     }
+    pace(o, unread > untaken ? unread : untaken);
 }
 
 bool ntk_host_observation_poll(struct ntk_host_observation *o)

@@ -35,6 +35,7 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
 /* Returns false if the observation was stopped, or the process has ended and so has the
  * observation. */
 bool ntk_host_observation_poll(struct ntk_host_observation *observation);
+/* Time until the next poll; changes with each one. */
 unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *observation);
 /* Stops the observation: later activity does not count. _end() calls it if the caller did not. */
 void ntk_host_observation_stop(struct ntk_host_observation *observation);

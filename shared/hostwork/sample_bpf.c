@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,8 +49,10 @@ struct ntk_host_sampler {
     struct bpf_link **samples;
     size_t cpu_count;
     struct ring_buffer *ring;
-    int control, waiting, processes;
-    int budget; /* events that this poll may still handle */
+    struct ntk_host_bpf_control *control; /* the entry of the map; the BPF program writes it, too */
+    int waiting, processes;
+    int budget;         /* events that this poll may still handle */
+    size_t taken_bytes; /* in this poll */
 };
 
 static char last_words[256];
@@ -119,6 +122,7 @@ static int take(void *ctx, void *data, size_t bytes)
     const struct ntk_host_bpf_event *event = &full->event;
     uint32_t stack = 0;
 
+    sampler->taken_bytes += bytes;
     if (bytes < sizeof *event || (event->has_stack && bytes < sizeof *full)) {
         return 0;
     }
@@ -145,7 +149,10 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t first_ns, uint64_t n
     uint32_t one = 1;
 
     for (size_t i = 0; i < count; i++) {
-        (void)bpf_map_update_elem(sampler->processes, &pids[i], &one, BPF_ANY);
+        if (bpf_map_update_elem(sampler->processes, &pids[i], &one, BPF_NOEXIST) == 0) {
+            __atomic_fetch_add(&sampler->control->process_count[pids[i] % NTK_HOST_BPF_PIDS], 1,
+                               __ATOMIC_RELAXED);
+        }
         ntk_host_process_threads(pids[i], first_ns, now_ns, sampler->records);
     }
 }
@@ -180,6 +187,9 @@ static void sampler_close(struct ntk_host_sampler *sampler)
     }
     free(sampler->samples);
     ring_buffer__free(sampler->ring);
+    if (sampler->control) {
+        (void)munmap(sampler->control, sizeof *sampler->control);
+    }
     bpf_object__close(sampler->object);
     free(sampler);
 }
@@ -233,6 +243,15 @@ static int attach_tracepoints(struct ntk_host_sampler *sampler)
     return 0;
 }
 
+static int map_control(struct ntk_host_sampler *sampler)
+{
+    int map = bpf_object__find_map_fd_by_name(sampler->object, "control");
+    void *at = mmap(NULL, sizeof *sampler->control, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+
+    sampler->control = at == MAP_FAILED ? NULL : at;
+    return sampler->control ? 0 : -errno;
+}
+
 static int load(struct ntk_host_sampler *sampler)
 {
     LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "neuron_hostwork");
@@ -252,12 +271,11 @@ static int load(struct ntk_host_sampler *sampler)
     if (ret < 0) {
         return ret;
     }
-    sampler->control = bpf_object__find_map_fd_by_name(sampler->object, "control");
     sampler->waiting = bpf_object__find_map_fd_by_name(sampler->object, "waiting");
     sampler->processes = bpf_object__find_map_fd_by_name(sampler->object, "processes");
     sampler->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(sampler->object, "ring"), take,
                                      sampler, NULL);
-    return sampler->ring ? 0 : -errno;
+    return sampler->ring ? map_control(sampler) : -errno;
 }
 
 static int begin(struct ntk_host_sampler *sampler, const struct ntk_host_sampler_options *options)
@@ -265,17 +283,14 @@ static int begin(struct ntk_host_sampler *sampler, const struct ntk_host_sampler
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t per_tick =
         options->stacks_per_second / TICKS_PER_SECOND / (cpus > 0 ? (uint32_t)cpus : 1);
-    struct ntk_host_bpf_control control = { .owner = options->pid,
-                                            .is_idle = 1,
-                                            .stacks_per_tick = per_tick > 0 ? per_tick : 1 };
+    struct ntk_host_bpf_control *control = sampler->control;
     uint64_t now_ns = sampler->records->start_ns;
-    uint32_t zero = 0;
 
+    control->owner = options->pid;
+    control->is_idle = 1;
+    control->stacks_per_tick = per_tick > 0 ? per_tick : 1;
     for (size_t i = 0; i < options->in_flight_count && i < NTK_HOST_BPF_CORES; i++) {
-        control.in_flight[i] = options->in_flight[i];
-    }
-    if (bpf_map_update_elem(sampler->control, &zero, &control, BPF_ANY) < 0) {
-        return -errno;
+        control->in_flight[i] = options->in_flight[i];
     }
     scan(sampler, now_ns, now_ns);
     int ret = attach_tracepoints(sampler);
@@ -323,21 +338,20 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
     return 0;
 }
 
-static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
+static unsigned sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
 {
-    struct ntk_host_bpf_control control;
-    uint32_t zero = 0;
-
     /* Bounded, because threads on many CPUs may write faster than this one reads; the caller polls
      * again. */
     sampler->budget = POLL_EVENTS_MAX;
+    sampler->taken_bytes = 0;
     (void)ring_buffer__consume(sampler->ring);
     /* The only source if the BPF program cannot read the words. */
-    if (bpf_map_lookup_elem(sampler->control, &zero, &control) == 0 && control.in_flight[0] == 0 &&
-        control.is_idle != is_idle) {
-        control.is_idle = is_idle;
-        (void)bpf_map_update_elem(sampler->control, &zero, &control, BPF_ANY);
+    if (sampler->control->in_flight[0] == 0) {
+        sampler->control->is_idle = is_idle;
+        return 100;
     }
+    size_t percent = sampler->taken_bytes * 100 / NTK_HOST_BPF_RING;
+    return percent < 100 ? (unsigned)percent : 100;
 }
 
 static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
@@ -349,7 +363,8 @@ static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
     for (uint32_t i = 0; i < THREADS_STEPS_MAX && has_next; i++) {
         uint32_t tid = next;
         has_next = bpf_map_get_next_key(sampler->waiting, &tid, &next) == 0;
-        if (bpf_map_lookup_elem(sampler->waiting, &tid, &wait) != 0 || wait.start_ns >= now_ns) {
+        if (bpf_map_lookup_elem(sampler->waiting, &tid, &wait) != 0 || wait.start_ns == 0 ||
+            wait.start_ns >= now_ns) {
             continue;
         }
         struct ntk_host_bpf_full full = { 0 };
@@ -391,6 +406,7 @@ static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 
 const struct ntk_host_sampler_kind ntk_host_sampler_bpf = {
     .poll_ms = 20,
+    .poll_ms_max = 100,
     .open = sampler_open,
     .poll = sampler_poll,
     .finish = sampler_finish,

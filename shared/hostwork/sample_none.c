@@ -16,6 +16,6 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
                        "this program was built without libbpf or a BPF compiler");
 }
 
-const struct ntk_host_sampler_kind ntk_host_sampler_bpf = {
-    .name = "bpf", .method = NTK_HOST_METHOD_BPF, .poll_ms = 20, .open = sampler_open
-};
+const struct ntk_host_sampler_kind ntk_host_sampler_bpf = { .poll_ms = 20,
+                                                            .poll_ms_max = 20,
+                                                            .open = sampler_open };

@@ -144,7 +144,7 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
     return 0;
 }
 
-static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
+static unsigned sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     size_t count = sampler->records->threads.count;
@@ -154,7 +154,7 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
         count = sampler->records->threads.count;
     }
     if (!is_idle) {
-        return; /* what threads do now is not the reason for a gap */
+        return 0; /* what threads do now is not the reason for a gap */
     }
     struct ntk_host_thread *main_thread = ntk_host_records_thread(sampler->records, sampler->pid);
     if (main_thread) {
@@ -165,6 +165,7 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
         look(sampler, ntk_vec_at(&sampler->records->threads, sampler->next_thread++), now_ns);
     }
     sampler->looked_ns = now_ns;
+    return 0; /* states are merged, so their number does not grow with the rate of events */
 }
 
 /* While cores are busy, current thread states are not the reason for the gaps since the last read,
@@ -200,6 +201,7 @@ static void sampler_close(struct ntk_host_sampler *sampler)
 
 const struct ntk_host_sampler_kind ntk_host_sampler_proc = {
     .poll_ms = POLL_MS,
+    .poll_ms_max = POLL_MS,
     .open = sampler_open,
     .poll = sampler_poll,
     .finish = sampler_finish,

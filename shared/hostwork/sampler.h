@@ -33,12 +33,14 @@ struct ntk_host_sampler_options {
 
 struct ntk_host_sampler;
 struct ntk_host_sampler_kind {
-    uint32_t poll_ms; /* interval between calls of _poll() */
+    uint32_t poll_ms;     /* interval between calls of _poll() */
+    uint32_t poll_ms_max; /* the same, while few records arrive */
     int (*open)(const struct ntk_host_sampler_options *options, struct ntk_host_records *records,
                 struct ntk_host_raw *raw, struct ntk_host_sampler **out_sampler,
                 struct ntk_err *err);
-    /* is_idle: whether a core of the job is idle now. */
-    void (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
+    /* is_idle: whether a core of the job is idle now. Returns the used percentage of the room for
+     * records; 100 if the method needs is_idle every poll_ms. */
+    unsigned (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
     /* Ends the last thread states at now_ns. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);
