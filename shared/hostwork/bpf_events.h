@@ -31,6 +31,12 @@ enum ntk_host_bpf_kind {
     NTK_HOST_BPF_EXIT = 4
 };
 
+enum ntk_host_bpf_collecting {
+    NTK_HOST_BPF_COLLECTING_UNKNOWN,
+    NTK_HOST_BPF_NOT_COLLECTING,
+    NTK_HOST_BPF_COLLECTING /* the thread holds the interpreter's lock and collects garbage */
+};
+
 struct ntk_host_bpf_event {
     uint64_t start_ns, end_ns; /* equal for a sample */
     uint64_t ready_ns;         /* 0 if no thread woke it */
@@ -42,8 +48,8 @@ struct ntk_host_bpf_event {
     int32_t waker_syscall; /* -1 if none */
     uint32_t slice_kind;   /* enum ntk_host_slice_kind */
     uint32_t is_ready_quota;
-    uint32_t has_stack; /* a struct ntk_host_bpf_full follows */
-    uint32_t reserved;
+    uint32_t has_stack;  /* a struct ntk_host_bpf_full follows */
+    uint32_t collecting; /* of a sample: enum ntk_host_bpf_collecting */
     char comm[NTK_HOST_BPF_COMM];
 };
 _Static_assert(sizeof(struct ntk_host_bpf_event) == 104, "both sides agree");
@@ -112,6 +118,14 @@ struct ntk_host_bpf_control {
     /* Number of processes of the job by pid, modulo the size. Small, so that it stays in the caches
      * of CPUs that run other programs. */
     uint32_t process_count[NTK_HOST_BPF_PIDS];
+};
+
+/* The Python interpreter of a process: an entry of the map `interpreters`. The addresses are in the
+ * memory of the process. */
+struct ntk_host_bpf_interpreter {
+    uint64_t collecting;    /* an int, not 0 while it collects garbage */
+    uint64_t holder;        /* pointer to the state of the thread that holds its lock */
+    uint64_t native_offset; /* of the tid in that state */
 };
 
 /* The only entry of the map `counts`. */

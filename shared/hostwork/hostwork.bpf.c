@@ -3,10 +3,10 @@
  * hostwork.bpf - the BPF program that observes a job's idle time: it records when and why a thread
  * of the job leaves a CPU, and samples running threads.
  *
- * When a thread leaves a CPU, its entry of `waiting` is filled, and its stack goes to `copies`; when
- * it comes back, the wait is reported if a core was idle during it. Whether a core is idle is read from the
- * segment's in-flight words, which the owner of the cores has mapped. They can only be read while
- * the owner is the current process; otherwise the last answer is used.
+ * When a thread leaves a CPU, its entry of `waiting` is filled, and its stack goes to `copies`;
+ * when it comes back, the wait is reported if a core was idle during it. Whether a core is idle is
+ * read from the segment's in-flight words, which the owner of the cores has mapped. They can only
+ * be read while the owner is the current process; otherwise the last answer is used.
  *
  * Kernel structs are declared with only the members that are used; the loader adjusts their offsets
  * to the running kernel.
@@ -56,62 +56,28 @@ struct {
     __uint(max_entries, NTK_HOST_BPF_RING);
 } ring SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 4096);
-    __type(key, uint32_t);
-    __type(value, uint32_t);
-} processes SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, uint32_t);
-    __type(value, struct ntk_host_bpf_waiting);
-} waiting SEC(".maps");
-
-/* Stacks of the threads that left a CPU last; the loader sets their maximum number. */
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 512);
-    __type(key, uint32_t);
-    __type(value, struct ntk_host_bpf_stack);
-} copies SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, uint32_t);
-    __type(value, struct ntk_host_bpf_control);
-} control SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct ntk_host_bpf_counts);
-} counts SEC(".maps");
-
 struct tick {
-    uint64_t number;
-    uint64_t copies;
+    uint64_t number, copies;
 };
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct tick);
-} ticks SEC(".maps");
 
+#define MAP(name, kind, entries, flags, value_type) \
+    struct {                                        \
+        __uint(type, BPF_MAP_TYPE_##kind);          \
+        __uint(max_entries, entries);               \
+        __uint(map_flags, flags);                   \
+        __type(key, uint32_t);                      \
+        __type(value, value_type);                  \
+    } name SEC(".maps")
+MAP(processes, HASH, 4096, 0, uint32_t);
+MAP(interpreters, HASH, 256, 0, struct ntk_host_bpf_interpreter);
+MAP(waiting, HASH, 16384, BPF_F_NO_PREALLOC, struct ntk_host_bpf_waiting);
+/* Stacks of the threads that left a CPU last; the loader sets their maximum number. */
+MAP(copies, LRU_HASH, 512, 0, struct ntk_host_bpf_stack);
+MAP(control, ARRAY, 1, BPF_F_MMAPABLE, struct ntk_host_bpf_control);
+MAP(counts, ARRAY, 1, 0, struct ntk_host_bpf_counts);
+MAP(ticks, PERCPU_ARRAY, 1, 0, struct tick);
 /* Template for a new entry of `copies`, which is too large for a BPF program's stack. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct ntk_host_bpf_stack);
-} blank SEC(".maps");
+MAP(blank, ARRAY, 1, 0, struct ntk_host_bpf_stack);
 
 static __always_inline struct ntk_host_bpf_control *control_get(void)
 {
@@ -301,16 +267,15 @@ static __always_inline void leaves(void *context, struct ntk_host_bpf_control *n
         return;
     }
     bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, registers);
-    wait->ready_ns = 0;
-    wait->pid = (uint32_t)task->tgid;
-    wait->waker = 0;
-    wait->waker_syscall = -1;
-    wait->is_ready_quota = 0;
-    wait->has_stack = 0;
-    wait->syscall = IS_SYSCALL(words) ? SYSCALL_OF(words) : -1;
-    wait->argument[0] = IS_SYSCALL(words) ? ARGUMENT_0(words) : 0;
-    wait->argument[1] = IS_SYSCALL(words) ? ARGUMENT_1(words) : 0;
-    wait->argument[2] = IS_SYSCALL(words) ? ARGUMENT_2(words) : 0;
+    *wait = (struct ntk_host_bpf_waiting){ .pid = (uint32_t)task->tgid,
+                                           .syscall = -1,
+                                           .waker_syscall = -1 };
+    if (IS_SYSCALL(words)) {
+        wait->syscall = SYSCALL_OF(words);
+        wait->argument[0] = ARGUMENT_0(words);
+        wait->argument[1] = ARGUMENT_1(words);
+        wait->argument[2] = ARGUMENT_2(words);
+    }
     wait->slice_kind = state == 0                         ? (is_throttled(task) ? QUOTA : PREEMPTED)
                        : (state & TASK_STOPPED_OR_TRACED) ? HALTED
                        : wait->syscall < 0                ? FAULTING
@@ -408,6 +373,29 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 /* ---- on the CPU ---- */
 
+/* Whether the current thread collects garbage. */
+static __always_inline uint32_t collecting_of(uint32_t pid, uint32_t tid)
+{
+    const struct ntk_host_bpf_interpreter *interpreter = bpf_map_lookup_elem(&interpreters, &pid);
+    int32_t is_collecting = 0;
+    uint64_t holder = 0;
+    uint64_t native = 0;
+
+    if (!interpreter || bpf_probe_read_user(&is_collecting, sizeof is_collecting,
+                                            (void *)interpreter->collecting) != 0) {
+        return NTK_HOST_BPF_COLLECTING_UNKNOWN;
+    }
+    if (is_collecting == 0) {
+        return NTK_HOST_BPF_NOT_COLLECTING;
+    }
+    if (bpf_probe_read_user(&holder, sizeof holder, (void *)interpreter->holder) != 0 ||
+        bpf_probe_read_user(&native, sizeof native,
+                            (void *)(holder + interpreter->native_offset)) != 0) {
+        return NTK_HOST_BPF_COLLECTING_UNKNOWN;
+    }
+    return native == tid ? NTK_HOST_BPF_COLLECTING : NTK_HOST_BPF_NOT_COLLECTING;
+}
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *context)
 {
@@ -439,6 +427,7 @@ int on_sample(struct bpf_perf_event_data *context)
     full->event.syscall = -1;
     full->event.waker_syscall = -1;
     full->event.has_stack = 1;
+    full->event.collecting = collecting_of(full->event.pid, full->event.tid);
     bpf_get_current_comm(full->event.comm, sizeof full->event.comm);
     full->stack.kernel_count =
         frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));

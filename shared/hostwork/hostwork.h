@@ -141,7 +141,9 @@ struct ntk_host_sample {
     uint32_t tid;
     uint32_t stack;
     uint8_t cause; /* RUNNING, PAGE_FAULT or GARBAGE */
-    uint8_t reserved[7];
+    /* the cause does not depend on samples of the interpreter, which are of another moment */
+    uint8_t is_exact;
+    uint8_t reserved[6];
 };
 
 enum ntk_host_method { NTK_HOST_METHOD_PROC, NTK_HOST_METHOD_BPF };

@@ -139,6 +139,15 @@ static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint3
     return modules;
 }
 
+static void observe_interpreter(struct ntk_host_observation *o, uint32_t pid)
+{
+    struct ntk_host_bpf_interpreter interpreter;
+
+    if (o->kind->interpreter && ntk_host_pythons_interpreter(&o->pythons, pid, &interpreter)) {
+        o->kind->interpreter(o->sampler, pid, &interpreter);
+    }
+}
+
 /* Reads the mappings of processes that may be traced; a later call finds modules that are loaded
  * later. Without stacks, only interpreters are needed. */
 static void read_modules(struct ntk_host_observation *o)
@@ -153,6 +162,7 @@ static void read_modules(struct ntk_host_observation *o)
                 ntk_host_modules_read(modules, thread->pid, &o->files,
                                       has_stacks ? NULL : ntk_host_pythons_is_file);
                 ntk_host_pythons_find(&o->pythons, modules);
+                observe_interpreter(o, thread->pid);
             }
         }
         last = thread->pid;
@@ -323,7 +333,9 @@ static int name_stacks(struct ntk_host_observation *o)
     ntk_vec_each(struct ntk_host_sample, sample, &o->records.samples) {
         bool is_known = sample->stack > 0 && sample->stack <= count;
         bool is_in_fault = is_known && resolved[sample->stack - 1].is_in_fault;
-        sample->cause = is_in_fault ? NTK_HOST_PAGE_FAULT : NTK_HOST_RUNNING;
+        if (is_in_fault && sample->cause == NTK_HOST_RUNNING) {
+            sample->cause = NTK_HOST_PAGE_FAULT;
+        }
         sample->stack = is_known ? resolved[sample->stack - 1].stack : 0;
     }
     free(resolved);

@@ -308,6 +308,8 @@ bool ntk_python_gil(const struct ntk_python *python, const struct ntk_host_memor
         .start = gil,
         .end = gil + GIL_BYTES,
         .holder = word(memory, gil + GIL_HOLDER),
+        .holder_at = gil + GIL_HOLDER,
+        .collecting_at = interpreter + offsets->interpreter_collecting,
         .is_collecting = half(memory, interpreter + offsets->interpreter_collecting) == 1,
     };
     return true;

@@ -60,8 +60,9 @@ struct ntk_python_frame {
 };
 
 struct ntk_python_gil {
-    uint64_t start, end; /* address range in the process */
-    uint64_t holder;     /* address of the thread state; 0: none */
+    uint64_t start, end;               /* address range in the process */
+    uint64_t holder;                   /* address of the thread state; 0: none */
+    uint64_t holder_at, collecting_at; /* addresses of these two words in the process */
     bool is_collecting;
 };
 

@@ -23,6 +23,7 @@ struct python {
     uint32_t pid;
     struct ntk_python python;
     uint64_t gil_start, gil_end;
+    bool is_taken; /* by ntk_host_pythons_interpreter() */
     char module[NTK_HOST_MODULE_NAME_BYTES];
 };
 
@@ -94,6 +95,28 @@ void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_mod
             return;
         }
     }
+}
+
+bool ntk_host_pythons_interpreter(struct ntk_host_pythons *pythons, uint32_t pid,
+                                  struct ntk_host_bpf_interpreter *out)
+{
+    ntk_vec_each(struct python, python, &pythons->pythons) {
+        pid_t own_pid = (pid_t)pid;
+        struct ntk_host_memory memory = { read_process, &own_pid };
+        struct ntk_python_gil gil;
+
+        if (python->pid == pid && !python->is_taken && python->python.offsets.thread_has_native &&
+            ntk_python_gil(&python->python, &memory, &gil)) {
+            *out = (struct ntk_host_bpf_interpreter){
+                .collecting = gil.collecting_at,
+                .holder = gil.holder_at,
+                .native_offset = python->python.offsets.thread_native,
+            };
+            python->is_taken = true;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- sampling ---- */
@@ -299,7 +322,9 @@ void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_rec
         const struct python *python = thread ? python_of(pythons, thread->pid) : NULL;
         if (sample && python && sample->stack != 0) {
             cpu->stack = join(&records->stacks, python, sample->stack, cpu->stack);
-            cpu->cause = sample->is_collecting ? (uint8_t)NTK_HOST_GARBAGE : cpu->cause;
+            if (!cpu->is_exact && sample->is_collecting) {
+                cpu->cause = NTK_HOST_GARBAGE;
+            }
         }
     }
 }

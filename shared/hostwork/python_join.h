@@ -12,6 +12,7 @@
 #define NTK_SHARED_HOSTWORK_PYTHON_JOIN_H
 
 #include "shared/hostwork/hostwork.h"
+#include "shared/hostwork/bpf_events.h"
 #include "shared/hostwork/modules.h"
 #include "shared/hostwork/python.h"
 
@@ -36,6 +37,9 @@ bool ntk_host_pythons_is_file(const char *name);
 /* Adds the interpreter of a process that may be traced, if its version is supported. Checks each
  * module once. */
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
+/* Returns true, once, if the process has an interpreter that stores the tids of its threads. */
+bool ntk_host_pythons_interpreter(struct ntk_host_pythons *pythons, uint32_t pid,
+                                  struct ntk_host_bpf_interpreter *out);
 /* Samples all threads of all interpreters. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
 /* Adds the Python frames to the stacks of the records. */

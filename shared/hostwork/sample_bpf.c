@@ -50,7 +50,7 @@ struct ntk_host_sampler {
     size_t cpu_count;
     struct ring_buffer *ring;
     struct ntk_host_bpf_control *control; /* the entry of the map; the BPF program writes it, too */
-    int waiting, processes;
+    int waiting, processes, interpreters;
     int budget;         /* events that this poll may still handle */
     size_t taken_bytes; /* in this poll */
 };
@@ -106,7 +106,11 @@ static void take_sample(struct ntk_host_sampler *sampler, const struct ntk_host_
                         uint32_t stack)
 {
     struct ntk_host_sample sample = {
-        .time_ns = event->start_ns, .tid = event->tid, .stack = stack, .cause = NTK_HOST_RUNNING
+        .time_ns = event->start_ns,
+        .tid = event->tid,
+        .stack = stack,
+        .cause = event->collecting == NTK_HOST_BPF_COLLECTING ? NTK_HOST_GARBAGE : NTK_HOST_RUNNING,
+        .is_exact = event->collecting != NTK_HOST_BPF_COLLECTING_UNKNOWN,
     };
 
     if (sampler->records->samples.count >= NTK_HOST_SAMPLES_MAX ||
@@ -273,6 +277,7 @@ static int load(struct ntk_host_sampler *sampler)
     }
     sampler->waiting = bpf_object__find_map_fd_by_name(sampler->object, "waiting");
     sampler->processes = bpf_object__find_map_fd_by_name(sampler->object, "processes");
+    sampler->interpreters = bpf_object__find_map_fd_by_name(sampler->object, "interpreters");
     sampler->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(sampler->object, "ring"), take,
                                      sampler, NULL);
     return sampler->ring ? map_control(sampler) : -errno;
@@ -354,6 +359,12 @@ static unsigned sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     return percent < 100 ? (unsigned)percent : 100;
 }
 
+static void sampler_interpreter(struct ntk_host_sampler *sampler, uint32_t pid,
+                                const struct ntk_host_bpf_interpreter *interpreter)
+{
+    (void)bpf_map_update_elem(sampler->interpreters, &pid, interpreter, BPF_ANY);
+}
+
 static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
     struct ntk_host_bpf_waiting wait;
@@ -409,6 +420,7 @@ const struct ntk_host_sampler_kind ntk_host_sampler_bpf = {
     .poll_ms_max = 100,
     .open = sampler_open,
     .poll = sampler_poll,
+    .interpreter = sampler_interpreter,
     .finish = sampler_finish,
     .close = sampler_close,
 };

@@ -41,6 +41,9 @@ struct ntk_host_sampler_kind {
     /* is_idle: whether a core of the job is idle now. Returns the used percentage of the room for
      * records; 100 if the method needs is_idle every poll_ms. */
     unsigned (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
+    /* Observes whether the interpreter of a process collects garbage; NULL if not supported. */
+    void (*interpreter)(struct ntk_host_sampler *sampler, uint32_t pid,
+                        const struct ntk_host_bpf_interpreter *interpreter);
     /* Ends the last thread states at now_ns. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);

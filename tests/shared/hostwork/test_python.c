@@ -102,6 +102,7 @@ static void threads_and_frames_of_each_python_version_are_read(void **state)
     struct ntk_python_frame frames[8];
     struct ntk_python_gil gil;
     struct ntk_python python;
+    uint64_t word;
 
     for (uint32_t minor = 10; minor <= 12; minor++) {
         begin_of(minor, &python);
@@ -116,6 +117,13 @@ static void threads_and_frames_of_each_python_version_are_read(void **state)
         assert_true(ntk_python_gil(&python, &memory, &gil));
         assert_int_equal(gil.holder, BASE + OTHER_THREAD);
         assert_true(gil.end > gil.start);
+        assert_false(gil.is_collecting);
+        /* The BPF program reads both words itself. */
+        assert_true(memory.read(memory.ctx, gil.holder_at, &word, sizeof word));
+        assert_int_equal(word, BASE + OTHER_THREAD);
+        image[gil.collecting_at - BASE] = 1;
+        assert_true(ntk_python_gil(&python, &memory, &gil));
+        assert_true(gil.is_collecting);
     }
 }
 

@@ -21,7 +21,8 @@
 #include "tests/shared/hostwork/jobs/idle_job.h"
 
 #define CAUSE_MS 12
-#define PAGES 3000
+#define HUGE_BYTES ((size_t)2 << 20)
+#define PAGES_BYTES (12 * HUGE_BYTES)
 #define CROWD 10000
 #define NOINLINE __attribute__((noinline))
 #define OFF_CPU_NS 500000u /* between two reads of the clock */
@@ -95,6 +96,14 @@ static void receive_batch(void)
     }
 }
 
+static void sleep_and_receive(void)
+{
+    pause_ms(CAUSE_MS * 2 / 3);
+    uint64_t slept_ns = idle_job_now_ns();
+    receive_batch();
+    other_ns += idle_job_now_ns() - slept_ns;
+}
+
 static void poll_batch(void)
 {
     struct pollfd ready = { .fd = descriptor, .events = POLLIN };
@@ -103,19 +112,32 @@ static void poll_batch(void)
     load_batch();
 }
 
+/* CPU time of the calling thread. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Huge pages, because a fault of a small page is so short that the way into the kernel and back is
+ * a large part of it; interrupts are off there, so samples of it are in user code. */
 static void touch_pages(void)
 {
-    size_t bytes = (size_t)PAGES * 4096;
-    volatile char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t bytes = PAGES_BYTES + HUGE_BYTES;
+    uint64_t began_ns = cpu_ns();
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *aligned = memory + (-(uintptr_t)memory & (HUGE_BYTES - 1));
 
-    (void)madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
-    for (size_t i = 0; i < bytes; i += 4096) {
-        memory[i] = 1;
+    (void)madvise((void *)aligned, PAGES_BYTES, MADV_HUGEPAGE);
+    other_ns += cpu_ns() - began_ns;
+    for (size_t i = 0; i < PAGES_BYTES; i += 4096) {
+        aligned[i] = 1;
     }
-    uint64_t began_ns = idle_job_now_ns();
-    (void)munmap((void *)memory, bytes);
-    other_ns += idle_job_now_ns() - began_ns;
+    began_ns = cpu_ns();
+    (void)munmap(memory, bytes);
+    other_ns += cpu_ns() - began_ns;
 }
 
 /* Only the time without a CPU is caused by the quota. */
@@ -337,6 +359,7 @@ static const struct {
     { "fifo", NULL, load_batch },
     { "network", start_other_writer, receive_batch },
     { "poll", start_other_writer, poll_batch },
+    { "mixed", start_other_writer, sleep_and_receive },
     { "page-fault", NULL, touch_pages },
     { "lock", start_holder, take_lock },
     { "worker", start_worker, wait_for_worker },
