@@ -62,7 +62,7 @@ void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
  * no source has keys, else the reason of the failure. */
 int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
                             const struct ntk_aws_keys **out_keys, struct ntk_err *err);
-/* Returns -ENOENT with a message if a profile was requested by name, its keys are needed, and
+/* Returns -EINVAL with a message if a profile was requested by name, its keys are needed, and
  * neither file has it. */
 int ntk_aws_profile_check(const struct ntk_aws_credentials *credentials, struct ntk_err *err);
 /* Drops keys that a service rejected: the next get() searches for others. */

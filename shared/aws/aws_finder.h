@@ -48,7 +48,7 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
  * config file. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err);
-/* Returns -ENOENT with a message if a profile was requested and neither file has it. */
+/* Returns -EINVAL with a message if a profile was requested and neither file has it. */
 int ntk_aws_files_check(const struct ntk_aws_credentials *c, struct ntk_err *err);
 int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                        struct ntk_err *err);

@@ -290,7 +290,7 @@ static int complain_unknown(const struct ntk_aws_credentials *c, const char *nam
             ntk_str_copy(paths[file], PATH_BYTES, files[file].variable);
         }
     }
-    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                        "unknown profile '%.100s': it is not in %.150s or %.150s", name, paths[0],
                        paths[1]);
 }

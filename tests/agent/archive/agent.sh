@@ -123,3 +123,6 @@ for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive 
     neuron-monitor --once $wrong >/dev/null 2>err || code=$?
     [ $code != 0 ] && [ "$(wc -l <err)" -le 2 ] || fail "$wrong: exit $code"
 done
+code=0
+env -u AWS_ACCESS_KEY_ID AWS_PROFILE=absent neuron-monitor --once --db e.db --archive s3://late >/dev/null 2>err || code=$?
+[ $code = 1 ] && greps "unknown profile 'absent'" <err || fail "an unknown profile: exit $code, $(cat err)"

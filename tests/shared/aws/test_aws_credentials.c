@@ -213,15 +213,20 @@ static void a_profile_is_read_from_credentials_and_config_files(void **state)
     assert_found(&world, "half", said);
     assert_int_equal(check(&world, "c"), 0);
     assert_int_equal(check(&world, "default"), 0);
-    assert_int_equal(check(&world, "none"), -ENOENT);
+    assert_int_equal(check(&world, "none"), -EINVAL);
     assert_int_equal(check(&world, NULL), 0);
     world.variables[4] = "AWS_PROFILE=none";
     assert_int_equal(check(&world, NULL), 0); /* the keys of the environment are used */
     world.variables[2] = "HOME=/none";
-    assert_int_equal(check(&world, NULL), -ENOENT);
+    assert_int_equal(check(&world, NULL), -EINVAL);
+    world.variables[0] = world.variables[1] = "AWS_CONFIG_FILE=/dev/null";
+    assert_found(&world, NULL,
+                 "unknown profile 'none': it is not in /none/.aws/credentials or /dev/null");
+    world.variables[1] = variable[1];
+    world.variables[0] = variable[0];
     world.variables[3] = "AWS_WEB_IDENTITY_TOKEN_FILE=/token";
     assert_int_equal(check(&world, NULL), 0); /* as are those of a role */
-    assert_int_equal(check(&world, "none"), -ENOENT);
+    assert_int_equal(check(&world, "none"), -EINVAL);
     world.variables[3] = "AWS_SECRET_ACCESS_KEY=s";
     world.variables[4] = "AWS_EC2_METADATA_DISABLED=true";
     world.variables[2] = "AWS_PROFILE=c";
