@@ -29,7 +29,7 @@
 #include "tests/e2e/day/day_link.h"
 #include "tests/support/clock.h"
 
-#define STORE_PERIOD_NS (20 * NTK_NS_PER_SECOND)
+#define STORE_PERIOD_NS (30 * NTK_NS_PER_SECOND)
 #define PAGE_NS (60 * NTK_NS_PER_SECOND)
 #define DRAIN_NS (10 * NTK_NS_PER_SECOND)
 /* While the agent stops: how long a sender may be busy before the clock advances regardless. */

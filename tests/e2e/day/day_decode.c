@@ -14,17 +14,6 @@
 
 #define VALUES_MAX 16384u /* a power of two, above the number of series of a day */
 
-uint64_t day_hash(const void *bytes, size_t bytes_count)
-{
-    const uint8_t *at = bytes;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < bytes_count; i++) {
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 void day_values_fini(struct day_values *values)
 {
     for (size_t i = 0; i < DAY_VALUES_KINDS; i++) {
@@ -67,9 +56,15 @@ static void set_value(struct day_values *values, enum day_values_kind kind, uint
     abort();
 }
 
+/* FNV-1a of the text, mixed into the key. */
 static uint64_t hash_text(uint64_t key, const char *text)
 {
-    return key * UINT64_C(0x9e3779b97f4a7c15) + day_hash(text, strlen(text));
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text; text++) {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    }
+    return key * UINT64_C(0x9e3779b97f4a7c15) + hash;
 }
 
 /* Which counter of completed executions it is; DAY_VALUES_KINDS: none. */

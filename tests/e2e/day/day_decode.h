@@ -27,8 +27,6 @@ struct day_values {
     double sums[DAY_VALUES_KINDS];
 };
 
-/* FNV-1a. */
-uint64_t day_hash(const void *bytes, size_t bytes_count);
 void day_values_fini(struct day_values *values);
 double day_values_sum(const struct day_values *values, enum day_values_kind kind);
 

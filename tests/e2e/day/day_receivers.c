@@ -18,13 +18,11 @@
 
 #define HEAD_BYTES 16384
 #define BODY_BYTES_MAX ((size_t)64 * 1024 * 1024)
-#define SEEN_MAX 65536u /* a power of two, far above the requests of a day */
 
 struct receiver {
     enum day_mode mode;
     struct day_got got;
     struct day_values values;
-    uint64_t *seen; /* hashes of accepted bodies; 0: free */
 };
 
 struct day_receivers {
@@ -129,22 +127,6 @@ static enum day_output output_of(const struct request *request)
 
 /* -- accepting; the lock is held --------------------------------------------------------------- */
 
-static bool is_new(struct receiver *receiver, const struct request *request)
-{
-    uint64_t hash = day_hash(request->body, request->body_bytes) | 1;
-
-    for (uint64_t i = hash;; i++) {
-        uint64_t *slot = &receiver->seen[i % SEEN_MAX];
-        if (*slot == hash) {
-            return false;
-        }
-        if (*slot == 0) {
-            *slot = hash;
-            return true;
-        }
-    }
-}
-
 static bool make_folders(char *path)
 {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -181,9 +163,6 @@ static bool accept_body(struct day_receivers *receivers, enum day_output output,
     if (output == DAY_S3) {
         got->items++;
         return save_object(receivers->folder, request);
-    }
-    if (!is_new(receiver, request)) {
-        got->repeated++;
     }
     switch (output) {
     case DAY_REMOTE_WRITE:
@@ -299,12 +278,6 @@ struct day_receivers *day_receivers_start(const char *folder)
     }
     receivers->port = ntohs(address.sin_port);
     pthread_mutex_init(&receivers->lock, NULL);
-    for (size_t i = 0; i < DAY_OUTPUT_COUNT; i++) {
-        receivers->receivers[i].seen = calloc(SEEN_MAX, sizeof(uint64_t));
-        if (!receivers->receivers[i].seen) {
-            abort();
-        }
-    }
     if (pthread_create(&receivers->thread, NULL, listen_on, receivers) != 0) {
         abort();
     }
@@ -321,7 +294,6 @@ void day_receivers_stop(struct day_receivers *receivers)
     pthread_join(receivers->thread, NULL);
     close(receivers->fd);
     for (size_t i = 0; i < DAY_OUTPUT_COUNT; i++) {
-        free(receivers->receivers[i].seen);
         day_values_fini(&receivers->receivers[i].values);
     }
     pthread_mutex_destroy(&receivers->lock);

@@ -29,7 +29,6 @@ enum day_mode {
 struct day_got {
     uint64_t requests; /* accepted */
     uint64_t failures; /* requests not accepted */
-    uint64_t repeated; /* accepted a second time: the same bytes */
     uint64_t items;    /* as the sender counts them */
     uint64_t invalid;  /* requests that cannot be decoded */
     double executions; /* completed ones of the machine: total, or sum of what came */

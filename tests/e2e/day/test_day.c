@@ -26,8 +26,8 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define STEP_NS (20 * NTK_NS_PER_SECOND) /* the agent's store period */
-#define STEPS_PER_MINUTE 3
+#define STEP_NS (30 * NTK_NS_PER_SECOND) /* the agent's store period */
+#define STEPS_PER_MINUTE 2
 #define MINUTES (24 * 60)
 #define PERIOD_NS (60 * NTK_NS_PER_SECOND)
 #define DB_BYTES (UINT64_C(24) << 20)
@@ -129,7 +129,7 @@ static void begin_job(struct fixture *f, size_t slot)
 
     (void)snprintf(tag, sizeof tag, "team-%u", random_below(f, 6));
     day_jobs_begin(f->jobs, slot, random_below(f, 2) ? tag : NULL);
-    f->ages[slot] = 1 + random_below(f, 7);
+    f->ages[slot] = 1 + random_below(f, 5);
 }
 
 /* Without an agent no job begins, and those that end are killed: an orderly end leaves nothing. */
