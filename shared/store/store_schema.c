@@ -3,6 +3,8 @@
 #include "shared/store/store_schema.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "shared/base/buf.h"
@@ -52,19 +54,19 @@ static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
     return ret;
 }
 
-static int make_objects(sqlite3 *db, struct ntk_err *err)
+static int make_tables(sqlite3 *db, struct ntk_err *err)
 {
     int ret = ntk_columns_exec(db, ntk_store_schema, err);
 
     ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_MINUTE], err);
-    ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_HOUR], err);
-    return ret < 0 ? ret : ntk_columns_exec(db, ntk_store_views, err);
+    return ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_HOUR], err);
 }
 
 static int fill(sqlite3 *db, struct ntk_err *err)
 {
-    int ret = make_objects(db, err);
+    int ret = make_tables(db, err);
 
+    ret = ret < 0 ? ret : ntk_columns_exec(db, ntk_store_views, err);
     ret = ret < 0 ? ret : fill_categories(db, err);
     if (ret == 0) {
         char *end = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
@@ -100,59 +102,99 @@ static const char known_sql[] =
     " ('sqlite_stat4', 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'))"
     " ORDER BY name, type";
 
-static const char *text_of(sqlite3_stmt *statement, int step, int column)
-{
-    const unsigned char *text = step == SQLITE_ROW ? sqlite3_column_text(statement, column) : NULL;
+enum { TYPE, NAME, TABLE, SQL, KNOWN_COLUMNS };
 
-    return text ? (const char *)text : "";
+static const char *text_of(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    return text ? text : "";
 }
 
-static int compare(sqlite3 *db, sqlite3_stmt *theirs, sqlite3_stmt *ours, struct ntk_err *err)
+static int make_layout(struct ntk_buf *layout, struct ntk_err *err)
 {
-    for (;;) {
-        int their_step = sqlite3_step(theirs);
-        int our_step = sqlite3_step(ours);
+    sqlite3 *model = NULL;
+    sqlite3_stmt *objects = NULL;
+    int step = SQLITE_DONE;
+    int ret = sqlite3_open_v2(":memory:", &model,
+                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                              NULL) == SQLITE_OK
+                  ? make_tables(model, err)
+                  : ntk_err_no_memory(err);
 
-        if (their_step != SQLITE_ROW && their_step != SQLITE_DONE) {
-            return ntk_store_sql_error(db, "database", err);
-        }
-        for (int column = 0; column < 4; column++) {
-            const char *text = text_of(theirs, their_step, column);
-            if (strcmp(text, text_of(ours, our_step, column)) != 0) {
-                bool is_missing =
-                    their_step == SQLITE_DONE ||
-                    (our_step == SQLITE_ROW &&
-                     strcmp(text_of(theirs, their_step, 1), text_of(ours, our_step, 1)) > 0);
-                const char *name =
-                    is_missing ? text_of(ours, our_step, 1) : text_of(theirs, their_step, 1);
-                return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                                   is_missing ? "not a neuron-monitor database: missing '%.64s'"
-                                              : "not created by neuron-monitor: unexpected '%.64s'",
-                                   name);
-            }
-        }
-        if (their_step == SQLITE_DONE || our_step != SQLITE_ROW) {
-            return 0;
+    ret = ret < 0 ? ret : ntk_store_sql_prepare(model, known_sql, &objects, err);
+    while (ret == 0 && (step = sqlite3_step(objects)) == SQLITE_ROW) {
+        for (int column = 0; column < KNOWN_COLUMNS; column++) {
+            const char *text = text_of(objects, column);
+            ntk_buf_add(layout, text, strlen(text) + 1);
         }
     }
+    ret = ret == 0 && step != SQLITE_DONE ? ntk_store_sql_error(model, "database", err) : ret;
+    sqlite3_finalize(objects);
+    sqlite3_close(model);
+    return ret < 0 || ntk_buf_ok(layout) ? ret : ntk_err_no_memory(err);
+}
+
+/* What known_sql lists for a database of ours: the columns of each object, each with its NUL.
+ * Made once per process, because that takes longer than opening a file. */
+static int get_layout(const struct ntk_buf **out_layout, struct ntk_err *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct ntk_buf layout;
+    struct ntk_buf made = { 0 };
+
+    pthread_mutex_lock(&lock);
+    int ret = layout.bytes ? 0 : make_layout(&made, err);
+    if (ret < 0) {
+        ntk_buf_fini(&made);
+    } else if (!layout.bytes) {
+        layout = made;
+    }
+    pthread_mutex_unlock(&lock);
+    *out_layout = &layout;
+    return ret;
+}
+
+static int complain(bool is_missing, const char *name, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                       is_missing ? "not a neuron-monitor database: missing '%.64s'"
+                                  : "not created by neuron-monitor: unexpected '%.64s'",
+                       name);
+}
+
+static int compare(sqlite3 *db, sqlite3_stmt *theirs, const struct ntk_buf *layout,
+                   struct ntk_err *err)
+{
+    const char *ours = layout->bytes;
+    const char *end = ours + layout->bytes_count;
+    int step;
+
+    while ((step = sqlite3_step(theirs)) == SQLITE_ROW) {
+        const char *our_name = ours < end ? ours + strlen(ours) + 1 : NULL;
+        for (int column = 0; column < KNOWN_COLUMNS; column++) {
+            if (ours == end || strcmp(text_of(theirs, column), ours) != 0) {
+                const char *name = text_of(theirs, NAME);
+                bool is_missing = our_name && strcmp(name, our_name) > 0;
+                return complain(is_missing, is_missing ? our_name : name, err);
+            }
+            ours += strlen(ours) + 1;
+        }
+    }
+    if (step != SQLITE_DONE) {
+        return ntk_store_sql_error(db, "database", err);
+    }
+    return ours == end ? 0 : complain(true, ours + strlen(ours) + 1, err);
 }
 
 int ntk_store_schema_check(sqlite3 *db, struct ntk_err *err)
 {
-    sqlite3 *model = NULL;
+    const struct ntk_buf *layout;
     sqlite3_stmt *theirs = NULL;
-    sqlite3_stmt *ours = NULL;
-    int ret = sqlite3_open_v2(":memory:", &model,
-                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                              NULL) == SQLITE_OK
-                  ? make_objects(model, err)
-                  : ntk_err_no_memory(err);
+    int ret = get_layout(&layout, err);
 
     ret = ret < 0 ? ret : ntk_store_sql_prepare(db, known_sql, &theirs, err);
-    ret = ret < 0 ? ret : ntk_store_sql_prepare(model, known_sql, &ours, err);
-    ret = ret < 0 ? ret : compare(db, theirs, ours, err);
+    ret = ret < 0 ? ret : compare(db, theirs, layout, err);
     sqlite3_finalize(theirs);
-    sqlite3_finalize(ours);
-    sqlite3_close(model);
     return ret;
 }
