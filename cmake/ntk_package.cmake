@@ -79,20 +79,24 @@ macro(ntk_package component name section summary description)
     set(CPACK_DEBIAN_${key}_PACKAGE_REPLACES neuron-toolkit)
 endmacro()
 
+# Libraries that are loaded when they are first needed: dpkg-shlibdeps does not find them. A static libcurl is linked.
+if(NTK_CURL_IS_LOADED)
+    set(ntk_curl DEPENDS "libcurl4 (>= 7.70)" LOADS libcurl.so.4)
+endif()
+set(ntk_blas DEPENDS libopenblas0 LOADS libopenblas.so.0)
 ntk_package(tools neuron-tools utils
     "tools to watch and profile AWS Neuron accelerators"
     "neuron-monitor (agent and exporters), neuron-top, neuron-ls, neuron-profile,
 neuron-packager, and the hooks that neuron-monitor loads into the jobs that it
 observes."
-    SUGGESTS "neuron-soft-runtime, neuron-rtd")
-# libopenblas.so.0 is loaded by the first core, so dpkg-shlibdeps does not find it.
+    ${ntk_curl} SUGGESTS "neuron-soft-runtime, neuron-rtd")
 if(TARGET runtime_hooks_libnrt)
     ntk_package(soft_runtime neuron-soft-runtime utils
         "software NeuronCores that run NEFFs without a Neuron device"
         "A libnrt.so.1 with software NeuronCores in a folder that the loader does not
 search, neuron-bench to run NEFFs, libcnrt and libcnml over the same cores, and
 programs for PopEF."
-        DEPENDS libopenblas0 LOADS libopenblas.so.0)
+        ${ntk_blas})
 endif()
 if(TARGET neuron-rtd)
     ntk_package(rtd neuron-rtd utils
@@ -100,7 +104,7 @@ if(TARGET neuron-rtd)
         "neuron-rtd serves the gRPC interface of the Neuron runtime 1.x. neuron-cli is
 its client. The package also has what neuron-profile start-session and
 stop-session need."
-        DEPENDS libopenblas0 LOADS libopenblas.so.0)
+        ${ntk_blas})
 endif()
 if(TARGET runtime_hooks_libnrt)
     ntk_package(dev neuron-toolkit-dev libdevel

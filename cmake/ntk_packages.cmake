@@ -40,6 +40,15 @@ pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf>=0.5)
 pkg_check_modules(dw QUIET IMPORTED_TARGET GLOBAL libdw>=0.176)
 ntk_find_package(cmocka cmocka 1.1.5)
 
+# The shared libcurl is loaded by the first client (shared/http/http_curl.h).
+if(TARGET PkgConfig::curl)
+    get_target_property(ntk_curl_libraries PkgConfig::curl INTERFACE_LINK_LIBRARIES)
+    string(FIND "${ntk_curl_libraries}" "libcurl.so" ntk_curl_found)
+    if(NOT ntk_curl_found EQUAL -1)
+        set(NTK_CURL_IS_LOADED ON)
+    endif()
+endif()
+
 # The shared libarchive needs libxml2, which needs ICU, for formats that are not used. If a static libarchive exists,
 # the linker takes only the used functions from it; tar_write.c replaces the one function that would need libxml2. Not
 # in builds for tests, which make every allocation of the program fail: libarchive does not survive that.

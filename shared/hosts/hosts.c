@@ -206,9 +206,9 @@ int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
     int ret = 0;
 
     asker.places = calloc(places + 1, sizeof *asker.places);
-    asker.many = ntk_http_many_create(places);
+    asker.many = ntk_http_many_create(places, err);
     if (!asker.places || !asker.many) {
-        ret = ntk_err_no_memory(err);
+        ret = asker.many ? ntk_err_no_memory(err) : err->code;
         goto out;
     }
     for (size_t i = 0; i < count; i++) {

@@ -195,9 +195,9 @@ static int start(struct ntk_hosts_watch *watch, struct ntk_err *err)
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create an event descriptor: %s",
                            strerror(errno));
     }
-    watch->many = ntk_http_many_create(options->count);
+    watch->many = ntk_http_many_create(options->count, err);
     if (!watch->many) {
-        return ntk_err_no_memory(err);
+        return err->code;
     }
     int ret = pthread_create(&watch->thread, NULL, run, watch);
     watch->has_thread = ret == 0;

@@ -21,11 +21,12 @@ struct ntk_http_client {
 struct ntk_http_client *ntk_http_client_create(void)
 {
     struct ntk_http_client *client = calloc(1, sizeof *client);
+    struct ntk_err later; /* each request fails with it */
 
-    if (!client) {
-        return NULL;
+    if (!client || http_curl_load(&later) < 0) {
+        return client;
     }
-    if (http_transfer_init(&client->transfer) < 0 || !(client->multi = curl_multi_init())) {
+    if (http_transfer_init(&client->transfer) < 0 || !(client->multi = http_curl.multi_init())) {
         ntk_http_client_destroy(client);
         return NULL;
     }
@@ -39,7 +40,7 @@ void ntk_http_client_destroy(struct ntk_http_client *client)
     }
     http_transfer_fini(&client->transfer);
     if (client->multi) {
-        curl_multi_cleanup(client->multi);
+        http_curl.multi_cleanup(client->multi);
     }
     free(client);
 }
@@ -47,7 +48,9 @@ void ntk_http_client_destroy(struct ntk_http_client *client)
 void ntk_http_client_cancel(struct ntk_http_client *client)
 {
     atomic_store(&client->is_cancelled, true);
-    curl_multi_wakeup(client->multi);
+    if (client->multi) {
+        http_curl.multi_wakeup(client->multi);
+    }
 }
 
 /* Runs the transfer to its end. Returns libcurl's code, or CURLE_ABORTED_BY_CALLBACK if
@@ -57,7 +60,7 @@ static CURLcode perform(struct ntk_http_client *client)
     CURLcode code = CURLE_FAILED_INIT;
     int running = 1;
 
-    if (curl_multi_add_handle(client->multi, client->transfer.easy) != CURLM_OK) {
+    if (http_curl.multi_add_handle(client->multi, client->transfer.easy) != CURLM_OK) {
         return CURLE_FAILED_INIT;
     }
     while (running) {
@@ -65,29 +68,30 @@ static CURLcode perform(struct ntk_http_client *client)
             code = CURLE_ABORTED_BY_CALLBACK;
             break;
         }
-        if (curl_multi_perform(client->multi, &running) != CURLM_OK) {
+        if (http_curl.multi_perform(client->multi, &running) != CURLM_OK) {
             break;
         }
         if (running) {
-            curl_multi_poll(client->multi, NULL, 0, POLL_MS, NULL);
+            http_curl.multi_poll(client->multi, NULL, 0, POLL_MS, NULL);
         }
     }
     for (int left = 1; left;) {
-        CURLMsg *message = curl_multi_info_read(client->multi, &left);
+        CURLMsg *message = http_curl.multi_info_read(client->multi, &left);
         if (message && message->msg == CURLMSG_DONE) {
             code = message->data.result;
         }
         left = message ? left : 0;
     }
-    curl_multi_remove_handle(client->multi, client->transfer.easy);
+    http_curl.multi_remove_handle(client->multi, client->transfer.easy);
     return code;
 }
 
 int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err)
 {
-    int ret = http_transfer_begin(&client->transfer, question, answer, err);
+    int ret = http_curl_load(err);
 
+    ret = ret < 0 ? ret : http_transfer_begin(&client->transfer, question, answer, err);
     return ret < 0 ? ret : http_transfer_end(&client->transfer, perform(client), err);
 }
 

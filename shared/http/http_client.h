@@ -70,7 +70,7 @@ struct ntk_http_answer {
     struct ntk_buf body; /* decoded according to Content-Encoding */
 };
 
-/* Returns NULL if out of memory. */
+/* Returns NULL if out of memory. If libcurl cannot be loaded, each request says so (-ELIBACC). */
 struct ntk_http_client *ntk_http_client_create(void);
 void ntk_http_client_destroy(struct ntk_http_client *client);
 /* Makes the current request, or the next one, end soon with -ECANCELED. */

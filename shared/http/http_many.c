@@ -23,11 +23,16 @@ struct ntk_http_many {
     struct place places[];
 };
 
-struct ntk_http_many *ntk_http_many_create(size_t places)
+struct ntk_http_many *ntk_http_many_create(size_t places, struct ntk_err *err)
 {
-    struct ntk_http_many *many = calloc(1, sizeof *many + places * sizeof *many->places);
+    struct ntk_http_many *many;
 
+    if (http_curl_load(err) < 0) {
+        return NULL;
+    }
+    many = calloc(1, sizeof *many + places * sizeof *many->places);
     if (!many) {
+        (void)ntk_err_no_memory(err);
         return NULL;
     }
     many->count = places;
@@ -35,17 +40,18 @@ struct ntk_http_many *ntk_http_many_create(size_t places)
         if (http_transfer_init(&many->places[i].transfer) < 0) {
             goto fail;
         }
-        curl_easy_setopt(many->places[i].transfer.easy, CURLOPT_PRIVATE, &many->places[i]);
+        http_curl.easy_setopt(many->places[i].transfer.easy, CURLOPT_PRIVATE, &many->places[i]);
     }
-    many->multi = curl_multi_init();
+    many->multi = http_curl.multi_init();
     if (!many->multi) {
         goto fail;
     }
     /* Keeps each peer's connection, whatever the number of peers. */
-    curl_multi_setopt(many->multi, CURLMOPT_MAXCONNECTS, (long)places + 8);
+    http_curl.multi_setopt(many->multi, CURLMOPT_MAXCONNECTS, (long)places + 8);
     return many;
 
 fail:
+    (void)ntk_err_no_memory(err);
     ntk_http_many_destroy(many);
     return NULL;
 }
@@ -53,7 +59,7 @@ fail:
 static int place_end(struct ntk_http_many *many, struct place *place, CURLcode code,
                      struct ntk_err *err)
 {
-    curl_multi_remove_handle(many->multi, place->transfer.easy);
+    http_curl.multi_remove_handle(many->multi, place->transfer.easy);
     place->is_asking = false;
     return http_transfer_end(&place->transfer, code, err);
 }
@@ -74,7 +80,7 @@ void ntk_http_many_destroy(struct ntk_http_many *many)
         ntk_http_answer_fini(&place->answer);
     }
     if (many->multi) {
-        curl_multi_cleanup(many->multi);
+        http_curl.multi_cleanup(many->multi);
     }
     free(many);
 }
@@ -82,7 +88,7 @@ void ntk_http_many_destroy(struct ntk_http_many *many)
 void ntk_http_many_wake(struct ntk_http_many *many)
 {
     atomic_store(&many->is_woken, true);
-    curl_multi_wakeup(many->multi);
+    http_curl.multi_wakeup(many->multi);
 }
 
 int ntk_http_many_start(struct ntk_http_many *many, size_t index,
@@ -95,8 +101,8 @@ int ntk_http_many_start(struct ntk_http_many *many, size_t index,
     if (ret < 0) {
         return ret;
     }
-    curl_easy_setopt(place->transfer.easy, CURLOPT_PRIVATE, place);
-    if (curl_multi_add_handle(many->multi, place->transfer.easy) != CURLM_OK) {
+    http_curl.easy_setopt(place->transfer.easy, CURLOPT_PRIVATE, place);
+    if (http_curl.multi_add_handle(many->multi, place->transfer.easy) != CURLM_OK) {
         (void)http_transfer_end(&place->transfer, CURLE_OUT_OF_MEMORY, err);
         return -ENOMEM;
     }
@@ -109,14 +115,14 @@ static bool take_end(struct ntk_http_many *many, struct ntk_http_many_end *out_e
     int left;
     const CURLMsg *message;
 
-    while ((message = curl_multi_info_read(many->multi, &left)) != NULL) {
+    while ((message = http_curl.multi_info_read(many->multi, &left)) != NULL) {
         CURLcode code = message->data.result;
         struct place *place = NULL;
 
         if (message->msg != CURLMSG_DONE) {
             continue;
         }
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&place);
+        http_curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&place);
         out_end->place = (size_t)(place - many->places);
         out_end->err = (struct ntk_err){ 0 };
         out_end->result = place_end(many, place, code, &out_end->err);
@@ -138,7 +144,7 @@ bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
         if (take_end(many, out_end)) {
             return true;
         }
-        (void)curl_multi_perform(many->multi, &running);
+        (void)http_curl.multi_perform(many->multi, &running);
         if (take_end(many, out_end)) {
             return true;
         }
@@ -147,6 +153,7 @@ bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
             return false;
         }
         uint64_t left_ms = (end_ns - now_ns + NTK_NS_PER_MS - 1) / NTK_NS_PER_MS;
-        (void)curl_multi_poll(many->multi, NULL, 0, left_ms > 1000 ? 1000 : (int)left_ms, NULL);
+        (void)http_curl.multi_poll(many->multi, NULL, 0, left_ms > 1000 ? 1000 : (int)left_ms,
+                                   NULL);
     }
 }

@@ -19,8 +19,8 @@ extern "C" {
 
 struct ntk_http_many;
 
-/* Returns NULL if out of memory. */
-struct ntk_http_many *ntk_http_many_create(size_t places);
+/* Returns NULL with a message if out of memory or if libcurl cannot be loaded. */
+struct ntk_http_many *ntk_http_many_create(size_t places, struct ntk_err *err);
 /* Pending requests end without a callback. Accepts NULL. */
 void ntk_http_many_destroy(struct ntk_http_many *many);
 /* Ends the current wait, or the next one. */

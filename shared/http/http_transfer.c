@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,23 +16,17 @@
 #define SECRET_BYTES 4096
 #define RETRY_AFTER_SECONDS_MAX UINT64_C(3600)
 
-static void init_curl(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 int http_transfer_init(struct http_transfer *transfer)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, init_curl);
-    transfer->easy = curl_easy_init();
+    transfer->easy = http_curl.easy_init();
     return transfer->easy ? 0 : -ENOMEM;
 }
 
 void http_transfer_fini(struct http_transfer *transfer)
 {
-    curl_easy_cleanup(transfer->easy);
+    if (transfer->easy) {
+        http_curl.easy_cleanup(transfer->easy);
+    }
     transfer->easy = NULL;
 }
 
@@ -45,7 +38,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     size_t bytes_count = size * count;
     long status = 0;
 
-    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    http_curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     if (transfer->question->on_bytes && status >= 200 && status < 300) {
         transfer->is_stopped =
             !transfer->question->on_bytes(bytes, bytes_count, transfer->question->ctx);
@@ -158,92 +151,94 @@ static void set_body(CURL *easy, struct http_transfer *transfer)
     if (!question->body) {
         return;
     }
-    curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)question->body_bytes);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
-    curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
-    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
-    curl_easy_setopt(easy, CURLOPT_SEEKDATA, transfer);
+    http_curl.easy_setopt(easy, CURLOPT_POST, 1L);
+    http_curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)question->body_bytes);
+    http_curl.easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    http_curl.easy_setopt(easy, CURLOPT_READDATA, transfer);
+    http_curl.easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+    http_curl.easy_setopt(easy, CURLOPT_SEEKDATA, transfer);
     /* Do not wait a second for "100 Continue" before a large body. */
-    curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+    http_curl.easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 }
 
 static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_slist *headers)
 {
     const struct ntk_http_question *question = transfer->question;
 
-    curl_easy_reset(easy); /* this keeps connections */
-    curl_easy_setopt(easy, CURLOPT_URL, question->url);
+    http_curl.easy_reset(easy); /* this keeps connections */
+    http_curl.easy_setopt(easy, CURLOPT_URL, question->url);
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    http_curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    http_curl.easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    http_curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    http_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* Makes a request that ends early not wait for a silent name server. */
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    http_curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "neuron-toolkit/" NTK_VERSION);
+    http_curl.easy_setopt(easy, CURLOPT_USERAGENT, "neuron-toolkit/" NTK_VERSION);
     /* accept all encodings that libcurl supports */
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                     ms_of(question->connect_ns, NTK_HTTP_CONNECT_NS));
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms_of(question->timeout_ns, NTK_HTTP_TIMEOUT_NS));
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    http_curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    http_curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                          ms_of(question->connect_ns, NTK_HTTP_CONNECT_NS));
+    http_curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                          ms_of(question->timeout_ns, NTK_HTTP_TIMEOUT_NS));
+    http_curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    http_curl.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    http_curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
+    http_curl.easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
     if (question->head_ns > 0) {
-        curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+        http_curl.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+        http_curl.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+        http_curl.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
     }
     set_body(easy, transfer);
     if (question->method && !strcmp(question->method, "HEAD")) {
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        http_curl.easy_setopt(easy, CURLOPT_NOBODY, 1L);
     } else if (question->method) {
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, question->method);
+        http_curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, question->method);
     }
     if (is_local(question)) {
-        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+        http_curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
     }
-    curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, question->unix_socket_path);
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                     !question->http2 ? (long)CURL_HTTP_VERSION_1_1
-                     : strncmp(question->url, "https:", 6) == 0
-                         ? (long)CURL_HTTP_VERSION_2TLS
-                         : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+    http_curl.easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, question->unix_socket_path);
+    http_curl.easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                          !question->http2 ? (long)CURL_HTTP_VERSION_1_1
+                          : strncmp(question->url, "https:", 6) == 0
+                              ? (long)CURL_HTTP_VERSION_2TLS
+                              : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
     /* libcurl 7.88 (Debian 12) cannot reuse an HTTP/2 connection: every later request fails with
      * "Error in the HTTP2 framing layer", and nothing is sent; also seen with gRPC's server. */
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
+    http_curl.easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
+    http_curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {
-        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-        curl_easy_setopt(easy, CURLOPT_USERPWD, question->user_password);
+        http_curl.easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+        http_curl.easy_setopt(easy, CURLOPT_USERPWD, question->user_password);
     }
     const char *ca_file =
-        question->ca_file ? question->ca_file
-                          : http_authorities_file("", curl_version_info(CURLVERSION_NOW)->cainfo);
+        question->ca_file
+            ? question->ca_file
+            : http_authorities_file("", http_curl.version_info(CURLVERSION_NOW)->cainfo);
     if (ca_file) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+        http_curl.easy_setopt(easy, CURLOPT_CAINFO, ca_file);
     }
     if (question->cert_file) {
-        curl_easy_setopt(easy, CURLOPT_SSLCERT, question->cert_file);
-        curl_easy_setopt(easy, CURLOPT_SSLKEY,
-                         question->key_file ? question->key_file : question->cert_file);
+        http_curl.easy_setopt(easy, CURLOPT_SSLCERT, question->cert_file);
+        http_curl.easy_setopt(easy, CURLOPT_SSLKEY,
+                              question->key_file ? question->key_file : question->cert_file);
     }
     if (question->is_insecure) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        http_curl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        http_curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    http_curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 }
 
 static int add_header(struct curl_slist **headers, const char *header)
 {
-    struct curl_slist *more = curl_slist_append(*headers, header);
+    struct curl_slist *more = http_curl.slist_append(*headers, header);
 
     *headers = more ? more : *headers;
     return more ? 0 : -ENOMEM;
@@ -283,9 +278,10 @@ static int set_password(CURL *easy, const char *path, struct ntk_err *err)
         ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
                           "'%.200s': the first line is not 'user:password'", path);
     } else if (ret >= 0) {
-        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-        ret = curl_easy_setopt(easy, CURLOPT_USERPWD, secret) == CURLE_OK ? 0
-                                                                          : ntk_err_no_memory(err);
+        http_curl.easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+        ret = http_curl.easy_setopt(easy, CURLOPT_USERPWD, secret) == CURLE_OK
+                  ? 0
+                  : ntk_err_no_memory(err);
     }
     explicit_bzero(secret, sizeof secret);
     return ret;
@@ -312,7 +308,7 @@ static void free_headers(struct curl_slist *headers)
     for (struct curl_slist *header = headers; header; header = header->next) {
         explicit_bzero(header->data, strlen(header->data));
     }
-    curl_slist_free_all(headers);
+    http_curl.slist_free_all(headers);
 }
 
 static const struct {
@@ -349,7 +345,7 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
         return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: cancelled", url);
     }
     return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%s: %s", url,
-                       said[0] ? said : curl_easy_strerror(code));
+                       said[0] ? said : http_curl.easy_strerror(code));
 }
 
 int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_question *question,
@@ -389,15 +385,15 @@ int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_
     long request_bytes = 0;
     curl_off_t retry_after = 0;
 
-    curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    http_curl.easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
     answer->retry_after_ns = retry_after <= 0 ? 0
                              : (uint64_t)retry_after < RETRY_AFTER_SECONDS_MAX
                                  ? (uint64_t)retry_after * NTK_NS_PER_SECOND
                                  : RETRY_AFTER_SECONDS_MAX * NTK_NS_PER_SECOND;
-    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
-    curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+    http_curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+    http_curl.easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
     answer->is_sent = request_bytes > 0 && transfer->sent_bytes == transfer->question->body_bytes;
-    curl_easy_reset(transfer->easy); /* remove all data of the request */
+    http_curl.easy_reset(transfer->easy); /* remove all data of the request */
     free_headers(transfer->headers);
     transfer->headers = NULL;
     if (code != CURLE_OK) {

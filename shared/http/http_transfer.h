@@ -9,9 +9,8 @@
 #ifndef NTK_SHARED_HTTP_HTTP_TRANSFER_H
 #define NTK_SHARED_HTTP_HTTP_TRANSFER_H
 
-#include <curl/curl.h>
-
 #include "shared/http/http_client.h"
+#include "shared/http/http_curl.h"
 
 struct http_transfer {
     CURL *easy;
@@ -28,7 +27,7 @@ struct http_transfer {
     char error[CURL_ERROR_SIZE];
 };
 
-/* Returns 0 or -ENOMEM. */
+/* After http_curl_load() succeeded. Returns 0 or -ENOMEM. */
 int http_transfer_init(struct http_transfer *transfer);
 void http_transfer_fini(struct http_transfer *transfer);
 /* Empties the response and sets up the handle. Returns a negative value as in

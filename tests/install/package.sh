@@ -42,7 +42,8 @@ for name in "${names[@]}"; do
         sed -n "s/^${soname//./\\.} //p" providers
     done | sort -u >needed
     case $name in
-    soft_runtime=* | rtd=*) echo libopenblas0 >>needed ;; # loaded on first use
+    tools=*) echo libcurl4 >>needed ;; # loaded on first use, as is the next
+    soft_runtime=* | rtd=*) echo libopenblas0 >>needed ;;
     dev=*) echo neuron-soft-runtime >>needed ;;
     esac
     differences=$(diff <(sort -u needed) <(depends_of "${name#*=}")) ||

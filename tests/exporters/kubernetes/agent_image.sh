@@ -15,3 +15,10 @@ in_image() {
 in_image --version >version || fail "the agent does not start"
 in_image --once --period 100ms >report.json 2>agent.log || fail "the agent does not run"
 jq -e .neuron_hardware_info report.json >/dev/null || fail "no report: $(head -c 300 report.json)"
+# libcurl is loaded by the first request.
+said() { in_image hang http://127.0.0.1:1 >hang.out 2>&1 || true; greps "$1" <hang.out || fail "a request says: $(cat hang.out)"; }
+said 'Failed to connect to 127.0.0.1'
+if [ -e image/usr/lib/libcurl.so.4 ]; then
+    rm image/usr/lib/libcurl*
+    said 'cannot load libcurl: libcurl'
+fi
