@@ -147,9 +147,9 @@ static void render_names(struct ntk_buf *page)
     ntk_buf_add_text(
         page,
         "\nThe source is the section on hardware of open-telemetry/semantic-conventions. These "
-        "conventions are\nin development and have no type for accelerators: `hw.type` of a device "
-        "is "
-        "`gpu`. D means `hw_id`\n(`neuron0`), `hw_name`, `hw_type`, `hw_vendor` and, if known, "
+        "conventions are\nin development and have no type for accelerators, so `hw.type` of a "
+        "device is `gpu`. D means `hw_id`\n(`neuron0`), `hw_name`, `hw_type`, `hw_vendor` and, if "
+        "known, "
         "`hw_model`, `hw_serial_number` and\n`hw_driver_version`. P means `hw_id` (`rdmap0s6/1`: "
         "adapter and port), `hw_name`, `hw_type` and\n`hw_vendor`.\n\n"
         "In OTLP, names and labels have dots (`hw.gpu.io`, `hw.id`, `network.io.direction`) and no "
