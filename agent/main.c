@@ -150,7 +150,7 @@ static const struct ntk_opt first_rows[] = {
       "exit after N reports, each covering a whole period", .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty,
-      "print indented reports on several lines" },
+      "print each report indented, on several lines" },
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
       "add time_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
@@ -260,15 +260,15 @@ static const struct ntk_opt last_rows[] = {
 };
 
 /* Lists the name, function and help of each subcommand. */
-#define COMMANDS(X)                                                           \
-    X("attach", ntk_attach_main, "observe a running program")                 \
-    X("diag", ntk_diag_main, "test whether the machine is ready for work")    \
-    X("export", ntk_export_main, "export a database to Parquet files")        \
-    X("hang", ntk_hang_main, "show the ranks that a collective waits for")    \
-    X("health", ntk_health_main, "show the health of devices and what to do") \
-    X("job", ntk_job_main, "report how batch jobs used cores")                \
-    X("query", ntk_query_main, "query a database")                            \
-    X("run", ntk_run_main, "run a program with hooks on hardware")            \
+#define COMMANDS(X)                                                            \
+    X("attach", ntk_attach_main, "observe a running program")                  \
+    X("diag", ntk_diag_main, "test whether the machine is ready for work")     \
+    X("export", ntk_export_main, "export a database to Parquet files")         \
+    X("hang", ntk_hang_main, "show the ranks that a collective waits for")     \
+    X("health", ntk_health_main, "show device health and recommended actions") \
+    X("job", ntk_job_main, "report how batch jobs used cores")                 \
+    X("query", ntk_query_main, "query a database")                             \
+    X("run", ntk_run_main, "run a program with hooks on hardware")             \
     X("slow", ntk_slow_main, "show the ranks that are repeatedly late")
 
 static const struct ntk_opt_command commands[] = {

@@ -61,31 +61,31 @@ struct ntk_exporter_options {
 
 /* Expands to rows of an option table that fill a struct ntk_exporter_options; the labels are in
  * ntk_labels_option. */
-#define NTK_EXPORTER_OPT(options)                                                          \
-    { 0,                                                                                   \
-      "vendor-metrics-only",                                                               \
-      0,                                                                                   \
-      NTK_OPT_FLAG,                                                                        \
-      &(options).vendor_only,                                                              \
-      "export only the metrics of the vendor's exporter" },                                \
-        { 0,                                                                               \
-          "pid-label",                                                                     \
-          0,                                                                               \
-          NTK_OPT_FLAG,                                                                    \
-          &(options).pid_label,                                                            \
-          "add the label pid to metrics, to separate applications with the same tag" },    \
-        NTK_NAMES_OPT, NTK_LABELS_OPT,                                                     \
-        { 0,                                                                               \
-          "max-applications",                                                              \
-          "N",                                                                             \
-          NTK_OPT_U64,                                                                     \
-          &(options).application_max,                                                      \
-          "export separate series for at most N applications (default 64; three quarters " \
-          "of them for one user); the rest share runtime_tag other",                       \
-          .is_above_zero = true },                                                         \
-    {                                                                                      \
-        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                             \
-            "export the utilization and memory of unused cores as zero"                    \
+#define NTK_EXPORTER_OPT(options)                                                         \
+    { 0,                                                                                  \
+      "vendor-metrics-only",                                                              \
+      0,                                                                                  \
+      NTK_OPT_FLAG,                                                                       \
+      &(options).vendor_only,                                                             \
+      "export only the metrics of the vendor's exporter" },                               \
+        { 0,                                                                              \
+          "pid-label",                                                                    \
+          0,                                                                              \
+          NTK_OPT_FLAG,                                                                   \
+          &(options).pid_label,                                                           \
+          "add the label pid to metrics, to separate applications with the same tag" },   \
+        NTK_NAMES_OPT, NTK_LABELS_OPT,                                                    \
+        { 0,                                                                              \
+          "max-applications",                                                             \
+          "N",                                                                            \
+          NTK_OPT_U64,                                                                    \
+          &(options).application_max,                                                     \
+          "export separate series for at most N applications (default 64; at most three " \
+          "quarters of them for one user); the rest share the runtime_tag 'other'",       \
+          .is_above_zero = true },                                                        \
+    {                                                                                     \
+        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                            \
+            "export the utilization and memory of unused cores as zero"                   \
     }
 
 static inline size_t ntk_exporter_application_max(const struct ntk_exporter_options *options)

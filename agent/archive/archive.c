@@ -57,7 +57,7 @@ const char *ntk_archive_table_name(size_t index)
     return index < NTK_STORE_DATASET_COUNT ? ntk_store_datasets[index].name : NULL;
 }
 
-#define EXPECTED "expected tables that 'help' lists, separated by commas"
+#define EXPECTED "expected table names, separated by commas ('help' lists them)"
 
 int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
                              struct ntk_err *err)

@@ -66,10 +66,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor export",
     .usage = "--db FILE --output-folder PLACE [OPTION]...",
-    .summary =
-        "Writes a neuron-monitor database as Parquet files, one per table, host and hour or day, "
-        "to "
-        "a folder or an S3 bucket. The agent may be running. Exporting again changes nothing.",
+    .summary = "Writes a neuron-monitor database as Parquet files, one file per table, host, and "
+               "hour or day, to a folder or an S3 bucket. The agent may be running. Repeating an "
+               "export changes nothing.",
     .options = option_rows,
 };
 

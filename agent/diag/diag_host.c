@@ -71,7 +71,8 @@ static void devices_look(struct ntk_diag *diag, struct ntk_device_source *source
         ntk_diag_say(&result, "no devices");
     } else if (machine && tree->device_count != machine->device_count) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "a %s has %u", machine->instance_type, machine->device_count);
+        ntk_diag_say(&result, "expected %u devices, because this machine is a %s",
+                     machine->device_count, machine->instance_type);
     } else if (bad[0]) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%s", bad);
@@ -213,7 +214,7 @@ static void components_look(struct ntk_diag *diag, const struct ntk_device_readi
 
     if (!reading->has_unhealthy_components) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver does not report this");
+        ntk_diag_say(&result, "the driver does not report the state of components");
     } else if (reading->unhealthy_components[0]) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "unhealthy: %s", reading->unhealthy_components);

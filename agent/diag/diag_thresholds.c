@@ -110,15 +110,14 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     for (char *word = strtok_r(text, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
         if (count == COLUMNS) {
             return refuse(err, line, word,
-                          "is unexpected: the form is MACHINE TEST warn|fail below|above VALUE");
+                          "is unexpected: expected MACHINE TEST warn|fail below|above VALUE");
         }
         words[count++] = word;
     }
     *out_is_row = count > 0;
     if (count > 0 && count < COLUMNS) {
-        return refuse(
-            err, line, words[count - 1],
-            "ends an incomplete line: the form is MACHINE TEST warn|fail below|above VALUE");
+        return refuse(err, line, words[count - 1],
+                      "ends an incomplete line: expected MACHINE TEST warn|fail below|above VALUE");
     }
     return count > 0 ? row_parse(words, line, row, err) : 0;
 }

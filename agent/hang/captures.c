@@ -277,7 +277,7 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
     if (budget->omitted[reason] > 0) {
         ntk_log_warn(
             MODULE,
-            "%s: %llu more events since the previous capture were not captured for user %" PRIu32,
+            "%s: %llu other events since the previous capture were not captured for user %" PRIu32,
             ntk_captures_reason_names[reason], (unsigned long long)budget->omitted[reason], uid);
     }
     budget->omitted[reason] = 0;

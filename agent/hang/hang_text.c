@@ -368,9 +368,10 @@ static void write_longest(const struct ntk_stuck *stuck, struct ntk_buf *out)
     char limit[32];
 
     if (stuck->running > 0) {
-        ntk_buf_add_format(out, ", and no execution is stuck: the longest runs for %s, limit %s",
-                           span(age, sizeof age, stuck->longest_ns),
-                           span(limit, sizeof limit, stuck->longest_threshold_ns));
+        ntk_buf_add_format(
+            out, ", and no execution is stuck: the longest has been running for %s, limit %s",
+            span(age, sizeof age, stuck->longest_ns),
+            span(limit, sizeof limit, stuck->longest_threshold_ns));
     }
     ntk_buf_add_char(out, '\n');
 }

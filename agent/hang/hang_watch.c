@@ -128,8 +128,8 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     }
     if (verdict->slow) {
         ntk_log_warn(MODULE,
-                     "rank %u of %u (process %u) is slow: the other ranks wait for it for %s of "
-                     "every %s; cause: %s",
+                     "rank %u of %u (process %u) is slow: the other ranks spend %s of every %s "
+                     "waiting for it; cause: %s",
                      verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
                      ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
                      ntk_units_duration(interval, sizeof interval, verdict->interval_ns),

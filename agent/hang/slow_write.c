@@ -51,7 +51,7 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
     ntk_buf_add_format(
         out,
         ", communicator %016llx\n"
-        "  the other ranks wait for it for %s of every %s (%.0f%%); %u ranks observed\n"
+        "  the other ranks spend %s of every %s waiting for it (%.0f%%); %u ranks observed\n"
         "  %s\n",
         (unsigned long long)verdict->key,
         ntk_units_duration(behind, sizeof behind, verdict->behind_ns),

@@ -52,9 +52,10 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor health",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Shows whether each device is healthy, unhealthy or unknown, the reason, the "
-               "affected cores, and what to do. Reads this machine, or the agents (neuron-monitor "
-               "--http) named as HOST.",
+    .summary =
+        "Shows the health of each device (healthy, unhealthy or unknown), the reason, the affected "
+        "cores and the recommended action. Reads this machine, or the agents (neuron-monitor "
+        "--http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, and 3\n"
                 "when one is unknown, or a machine has no devices or does not answer. On this\n"

@@ -131,7 +131,7 @@ static void begin(struct ntk_idle_watch *watch, struct ntk_ring_segment *segment
     }
     if (!observed) {
         if (!watch->said_many) {
-            ntk_log_warn(MODULE, "too many processes: idle time of at most %u is observed",
+            ntk_log_warn(MODULE, "too many processes: idle time is observed for at most %u",
                          NTK_IDLE_PROCESSES_MAX);
         }
         watch->said_many = true;

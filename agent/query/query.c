@@ -31,7 +31,7 @@ static int set_index(const char *value, uint32_t *out_index, struct ntk_err *err
     uint64_t index;
 
     if (ntk_str_parse_u64(value, &index) < 0 || index > UINT16_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected a number, 0 or greater");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected a number from 0 to 65535");
     }
     *out_index = (uint32_t)index;
     return 0;
@@ -127,8 +127,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
       "print these latency percentiles (default 50,90,99,100)" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
-      "show the latency on the core instead of that of the call; for software cores this is host "
-      "time" },
+      "show the latency on the core instead of the latency of the call; for software cores this is "
+      "host time" },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "print comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects" },
@@ -152,8 +152,8 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "Questions:\n  latency      latency percentiles of each model\n  executions   executions "
-        "and their results\n  errors       errors by class\n  events       when processes appeared "
-        "and exited, loads, errors, the memory log\n  memory       the highest memory use of each "
+        "and their results\n  errors       errors by class\n  events       processes that appeared "
+        "or exited, loads, errors, the memory log\n  memory       the highest memory use of each "
         "process\n  cores    "
         "    how busy each core and its engines were\n  processes    the processes that ran\n  "
         "ranks        what each rank of a job did, and how long it waited\n  verdicts     which "

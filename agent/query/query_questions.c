@@ -366,7 +366,7 @@ const struct ntk_query_question ntk_query_questions[] = {
       OF_EXECUTIONS | NTK_QUERY_OF_PERCENTILES | NTK_QUERY_OF_LATENCY, answer_latency },
     { "executions", "executions and their results", NULL, OF_EXECUTIONS, answer_executions },
     { "errors", "errors by class", NULL, OF_EXECUTIONS, answer_errors },
-    { "events", "when processes appeared and exited, loads, errors, the memory log", NULL,
+    { "events", "processes that appeared or exited, loads, errors, the memory log", NULL,
       OF_EACH | NTK_QUERY_OF_KIND | NTK_QUERY_OF_NEWEST, answer_events,
       "no events of these kinds in the window" },
     { "memory", "the highest memory use of each process", NULL, OF_EACH, answer_memory },

@@ -10,14 +10,14 @@ folder=$(realpath -m "$1") version=$2 epoch=$3
 root=$folder/root
 
 [ "$(id -u)" = 0 ] || {
-    echo "portable.sh: only root makes a system of Debian 11" >&2
+    echo "portable.sh: only root can create the Debian 11 system" >&2
     exit 1
 }
 mkdir -p "$folder"
 if [ ! -e "$root/.made" ]; then
     rm -rf --one-file-system "$root"
     make_root bullseye "$root" "$folder/debootstrap.log" || {
-        echo "portable.sh: cannot make a system of Debian 11 from $ntk_mirror" >&2
+        echo "portable.sh: cannot create the Debian 11 system from $ntk_mirror" >&2
         exit 1
     }
     touch "$root/.made"

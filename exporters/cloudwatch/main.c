@@ -50,7 +50,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "metrics", "LIST", NTK_OPT_TEXT, &arg_metrics,
       "send only these metrics, separated by commas; each combination of dimensions is billed" },
     { 0, "high-resolution-metrics", 0, NTK_OPT_FLAG, &arg_high_resolution,
-      "store one value per second; by default one request per minute carries all values" },
+      "store values at a resolution of one second (default: one minute)" },
     { 0, "spool", "FOLDER", NTK_OPT_TEXT, &arg_spool,
       "keep undelivered data in this folder, across restarts" },
     { 0, "spool-bytes", "SIZE", NTK_OPT_BYTES, &arg_spool_bytes,

@@ -66,7 +66,9 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
     struct ntk_labels_row row = { 0 };
 
     if (!equals || name_bytes >= sizeof row.name) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected NAME=VALUE");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "expected NAME=VALUE, with a name of at most %zu characters",
+                           sizeof row.name - 1);
     }
     memcpy(row.name, text, name_bytes);
     ntk_str_copy_clean(row.value, sizeof row.value, equals + 1, strlen(equals + 1));

@@ -55,7 +55,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0, "logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,
-      "push changes of device health as log records, too (/v1/logs)" },
+      "also push device health changes as log records (/v1/logs)" },
     NTK_EXPORTER_OPT(options),
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,

@@ -177,10 +177,10 @@ static int add_header(struct ntk_otlp_config *config, const char *variable, char
         }
     }
     if (ntk_push_header_is_own(name, strlen(name))) {
-        return refuse(variable, "the exporter itself sets one of these headers", err);
+        return refuse(variable, "one of these headers is reserved for the exporter", err);
     }
     if (config->headers.count == NTK_OTLP_HEADERS_MAX) {
-        return refuse(variable, "too many headers", err);
+        return refuse(variable, "too many headers (at most 64)", err);
     }
     return set_pair(&config->headers, name, value, strcasecmp, err);
 }
@@ -192,7 +192,7 @@ static int add_attribute(struct ntk_otlp_config *config, const char *variable, c
     char clean_value[NTK_OTLP_VALUE_BYTES_MAX + 1];
 
     if (config->attributes.count == NTK_OTLP_ATTRIBUTES_MAX) {
-        return refuse(variable, "too many attributes", err);
+        return refuse(variable, "too many attributes (at most 128)", err);
     }
     ntk_str_copy_clean(clean_name, sizeof clean_name, name, strlen(name));
     ntk_str_copy_clean(clean_value, sizeof clean_value, value, strlen(value));

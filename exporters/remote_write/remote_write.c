@@ -300,8 +300,9 @@ static int read_headers(struct remote_write *state, const char *path, struct ntk
         if (!is_header(at) || state->header_count == HEADERS_MAX) {
             return ntk_err_set(
                 err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: line %u: %s", path, line_number,
-                is_header(at) ? "too many headers (at most 32)"
-                              : "expected 'Name: value', not a header of the protocol");
+                is_header(at)
+                    ? "too many headers (at most 32)"
+                    : "expected 'Name: value' with a header that the protocol does not set");
         }
         if ((state->token_file || state->password_file) &&
             strncasecmp(at, "Authorization:", 14) == 0) {

@@ -287,14 +287,14 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         ntk_log_warn(name, "%s; retrying", answer->text);
         outbox->said_failing = true;
     } else if (answer->result == NTK_OUTBOX_SENT && outbox->said_failing) {
-        ntk_log_warn(name, "sending again; %llu %s lost",
+        ntk_log_warn(name, "the receiver responds again; %llu %s lost",
                      (unsigned long long)outbox->counts.lost_items, items_name(outbox));
         outbox->said_failing = false;
         outbox->is_catching_up = true;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
         if (!answer->text[0] && outbox->said_refused) {
-            ntk_log_warn(name, "accepted again; %llu %s rejected so far",
+            ntk_log_warn(name, "the receiver accepts data again; %llu %s rejected so far",
                          (unsigned long long)outbox->counts.refused_items, items_name(outbox));
         }
         if (answer->text[0] && !outbox->said_refused) {

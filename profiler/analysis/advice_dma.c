@@ -169,8 +169,8 @@ void ntk_advice_dma(struct ntk_advice_list *list)
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
             item = ntk_advice_judge(
                 list, NTK_ADVICE_DMA_EFFICIENCY, row->efficiency, share,
-                "%s moved %.1f%% of what its DMA engines could have moved in the time spent on it "
-                "(%.3f us in total): %s more was possible%s",
+                "%s moved %.1f%% of what its DMA engines could have moved in the %.3f us that they "
+                "spent on it: %s more was possible%s",
                 name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                 ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes),
                 ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));

@@ -227,8 +227,8 @@ static void judge_late(struct ntk_advice_list *list, const struct path_sum *late
     }
     struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_PATH_LATE, share, share,
-        "%.1f%% of the execution passes until %llu semaphore change%s on the critical path "
-        "arrive%s, at least 0.5 us late: %.3f us, at most %.3f us for one%s",
+        "%.1f%% of the execution is spent waiting for %llu semaphore change%s on the critical path "
+        "that arrive%s at least 0.5 us late: %.3f us in total, at most %.3f us for one%s",
         100 * share, (unsigned long long)late->count, late->count == 1 ? "" : "s",
         late->count == 1 ? "s" : "", (double)late->path_ps / 1e6, (double)late->longest_ps / 1e6,
         ntk_advice_lines(list, &late->lines, "at", 1e6, " us", line));

@@ -170,7 +170,7 @@ int ntk_what_if_changes_check(const struct ntk_program *program,
                                    ? "--what-if %s: the capture has no transposes on the tensor "
                                      "engine"
                                    : "--what-if %s: no instruction of the capture waits for this; "
-                                     "the analysis 'idle' lists what engines wait for",
+                                     "the 'idle' analysis lists what engines wait for",
                                ntk_what_if_changes_text(&alone, text, sizeof text));
         }
     }

@@ -143,8 +143,8 @@ int ntk_what_if_changes_add(struct ntk_what_if_changes *changes, const char *tex
             return ntk_err_set(
                 err, -EINVAL, NTK_ERR_NO_OFFSET,
                 "'%.*s': expected dma, dma-latency, latency, transposes, engines, tensor, scalar, "
-                "gpsimd, vector, sync or line:FILE:LINE, optionally with =FACTOR (0.001 to "
-                "1000000, times as fast; without it: takes no time), or wait:SEMAPHORE, "
+                "gpsimd, vector, sync or line:FILE:LINE, optionally with =FACTOR (speed-up, 0.001 "
+                "to 1000000; without it, the part takes no time), or wait:SEMAPHORE, "
                 "wait:ENGINE, wait:QUEUE or wait:FILE:LINE",
                 (int)(length < 80 ? length : 80), at);
         }

@@ -55,7 +55,7 @@ static const struct ntk_opt_program program_options = {
     .name = "neuron-profile baseline",
     .usage = "save [-n FILE.neff] BASELINE CAPTURE...\n"
              "check [-n FILE.neff] [OPTION]... BASELINE CAPTURE...",
-    .summary = "Saves the figures of captures, and checks whether later captures exceed the "
+    .summary = "Saves the measures of captures, and checks whether later captures exceed the "
                "limits. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
     .epilogue = "check exits with 0 if no limit is exceeded, 3 if one is, and 1 if it cannot\n"

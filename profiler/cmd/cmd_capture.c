@@ -73,8 +73,7 @@ static const struct ntk_opt options[] = {
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_CHOICE, &arg_type,
-      "record profile (default: core activity) or systrace (host activity, as "
-      "JSON)",
+      "record profile (core activity, default) or systrace (host activity, as JSON)",
       .choices = "profile systrace" },
     { 0, "exec-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "execute in mode sync (default), async (queue executions, but run the recorded "
@@ -123,7 +122,7 @@ static const struct ntk_opt options[] = {
     { 'i', "collectives-profile-id", "ID", NTK_OPT_TEXT, &arg_profile_id,
       "record only this rank, or all (default)" },
     { 'm', "multi-input", "FILE", NTK_OPT_TEXT, &arg_multi_input,
-      "read one line of NAME FILE ... per worker on this host" },
+      "read the inputs of each worker on this host from one line of this file, as NAME FILE ..." },
     NTK_OPT_COMMON,
     { 0 },
 };

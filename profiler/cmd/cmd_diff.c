@@ -90,7 +90,7 @@ static void note_executions(const struct ntk_side *side, const char *name, struc
 
     if (count > 1) {
         ntk_buf_add_format(out,
-                           "%s: a %s %llu executions; its figures are the mean of one, "
+                           "%s: a %s %llu executions; its figures are means per execution, "
                            "and its regions are not compared\n",
                            name, ntk_cut_has_times() ? "window covers" : "capture has", count);
     }

@@ -454,7 +454,7 @@ static void fetch(struct host *host, const struct ntk_trigger_options *options)
     }
     if (options->idle && !host->has_host_threads) {
         (void)ntk_err_set(&host->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "no record of host threads: the agent is older, or may not trace the "
+                          "no record of host threads: the agent is too old or may not trace the "
                           "processes (see its log)");
     }
 }

@@ -74,7 +74,7 @@ static const struct ntk_opt options[] = {
       "read the inspection folders in and below FOLDER instead of a capture; with -n, read all "
       "captures of that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "add names and figures from this NEFF that the capture lacks (default: the matching one "
+      "add the names and figures that the capture lacks, from this NEFF (default: the matching one "
       "next to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_CALL, (void *)(uintptr_t)&format_setter,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
@@ -192,7 +192,9 @@ static char *store_path(const char *of)
 static int check_store(void)
 {
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
-        return ntk_opt_usage_error(&program, "invalid value '%s' for --display-name", arg_name);
+        return ntk_opt_usage_error(
+            &program, "invalid value '%s' for --display-name: expected a name without slashes",
+            arg_name);
     }
     if (arg_store && (arg_output || strcmp(arg_format, "parquet") != 0)) {
         return ntk_opt_usage_error(&program, "--data-path requires parquet without --output-file");

@@ -29,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "repeat the work N times per execution",
       .is_above_zero = true },
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype,
-      "use numbers of TYPE, float32 or bfloat16 (default)", "float32 bfloat16" },
+      "use elements of TYPE, float32 or bfloat16 (default)", "float32 bfloat16" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "build for a generation: sunda, cayman, mariana, or * for as many machines as possible; "
       "--list shows all names (default: a generation that the machine named by "

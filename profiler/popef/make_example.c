@@ -135,7 +135,7 @@ static const struct ntk_opt_program program = {
     .operand_get = example_name,
     .usage = "add|accumulate -o FILE [OPTION]...",
     .summary =
-        "Writes an example model for popef_run: add gives input + parameter; accumulate adds its "
+        "Writes an example model for popef_run: add returns input + parameter; accumulate adds its "
         "input to the parameter, which stays on the device and is saved at the end.",
     .options = options,
 };

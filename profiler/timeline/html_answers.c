@@ -38,7 +38,7 @@ static void put_value(struct ntk_buf *out, int ret, const char *absent, struct n
 }
 
 #define TOO_COSTLY \
-    "in a file only for captures of at most 400,000 slices: use neuron-profile analyze"
+    "a file contains this only for captures of at most 400,000 slices: use neuron-profile analyze"
 
 static int put_analyses(const struct ntk_analyses *analyses, bool is_long, struct ntk_buf *out)
 {

@@ -74,7 +74,7 @@ static int get_source(const struct ntk_timeline_ask *ask, const struct ntk_timel
                       uint64_t *out_source, struct ntk_err *err)
 {
     if (ask->timeline->source_count == 0) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the page shows no capture");
     }
     return ntk_asked_u64(query, "source", ask->timeline->source_count - 1, out_source, err);
 }

@@ -176,16 +176,17 @@ static enum state judge(const struct query *query, enum end end, int status, con
         return CANCELLED;
     }
     if (end == TOO_LATE) {
-        (void)snprintf(message, message_bytes, "stopped after %" PRIu64 " s: the time limit",
+        (void)snprintf(message, message_bytes, "stopped after %" PRIu64 " s (time limit)",
                        query->limit_ns / NTK_NS_PER_SECOND);
     } else if (end == TOO_LONG) {
         (void)snprintf(message, message_bytes,
                        "the result is larger than %zu MiB: select fewer columns or rows",
                        NTK_TIMELINE_SQL_ANSWER_BYTES >> 20);
     } else if (WIFSIGNALED(status)) {
-        (void)snprintf(message, message_bytes,
-                       "the query was ended by signal %d (%s): it may need too much memory or disk",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+        (void)snprintf(
+            message, message_bytes,
+            "the query was killed by signal %d (%s): it may need too much memory or disk",
+            WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else if (WEXITSTATUS(status) == NTK_QUERY_EXIT_CUT) {
         (void)snprintf(message, message_bytes, "the query failed after its first rows: %s", line);
     } else {

@@ -176,13 +176,13 @@ int ntk_timeline_tile_put_as(const struct ntk_timeline *timeline,
     unsigned shift = level + NTK_TIMELINE_TILE_SHIFT;
 
     if (level > top) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "level %u: the coarsest is %u", level,
-                           top);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown level %u: the coarsest is %u",
+                           level, top);
     }
     if (tile > span >> shift) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "tile %" PRIu64 " of level %u: the last is %" PRIu64, tile, level,
-                           span >> shift);
+                           "unknown tile %" PRIu64 " of level %u: the last is %" PRIu64, tile,
+                           level, span >> shift);
     }
     int64_t from_ps = timeline->begin_ps + (int64_t)(tile << shift);
     int64_t to_ps = from_ps + (int64_t)(UINT64_C(1) << shift);

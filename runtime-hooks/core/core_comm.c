@@ -144,7 +144,8 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
                            strerror(ret));
     }
     if (pwrite(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write the file of a communicator");
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                           "cannot write the shared-memory file of a communicator");
     }
     return 0;
 }

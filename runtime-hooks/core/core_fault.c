@@ -299,7 +299,7 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many faults (at most %u)",
                               NTK_CORE_FAULTS_MAX);
         } else if (strlen(at) >= FAULT_BYTES_MAX) {
-            ret = refuse(err, at, "... is longer than any fault");
+            ret = refuse(err, at, "... is too long for a fault");
         } else {
             ret = rule_parse(&faults->rules[faults->count], at, err);
             faults->count++;

@@ -349,7 +349,7 @@ void ntk_core_memory_report(struct ntk_core *core)
         char cause[64];
 
         (void)snprintf(
-            cause, sizeof cause, "Memory of %s at this moment",
+            cause, sizeof cause, "Current memory use of %s",
             core_text_write(view.texts, NTK_CORE_TEXT_STACK, &facts, place, sizeof place));
         stack_tell(core, &view, cause, "");
     }

@@ -136,7 +136,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
 
     if (model->is_hosted) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "model '%s' does not run on a NeuronCore: a capture is not possible",
+                           "cannot capture model '%s': it does not run on a NeuronCore",
                            model->name);
     }
     capture = calloc(1, sizeof *capture);

@@ -117,8 +117,8 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     dma->at_first_queue = group->section_start;
     if ((group->semaphore != NTK_NEFF_NONE && group->semaphore >= NTK_ISA_SEMAPHORES) ||
         (group->event != NTK_NEFF_NONE && group->event >= NTK_ISA_EVENTS)) {
-        return BAD("DMA group %u signals semaphore %u or event %u", group->id, group->semaphore,
-                   group->event);
+        return BAD("DMA group %u signals an invalid semaphore (%u) or event (%u)", group->id,
+                   group->semaphore, group->event);
     }
     ret = remote_prepare(b, group, dma, err);
     if (ret < 0) {
@@ -281,10 +281,10 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
     row_write = elements * ntk_dtype_bytes(transfer->to.walk.dtype);
     if (indirect->rows > INDICES_MAX || row_write > limit / indirect->rows ||
         row_read > limit / indirect->rows) {
-        return BAD("%llu rows (at most %u) of %llu bytes, with the limit of %llu bytes",
-                   (unsigned long long)indirect->rows, (unsigned)INDICES_MAX,
+        return BAD("%llu rows of %llu bytes exceed the limit of %u rows or %llu bytes",
+                   (unsigned long long)indirect->rows,
                    (unsigned long long)(row_read > row_write ? row_read : row_write),
-                   (unsigned long long)limit);
+                   (unsigned)INDICES_MAX, (unsigned long long)limit);
     }
     transfer->read_bytes = indirect->rows * row_read;
     transfer->write_bytes = indirect->rows * row_write;

@@ -433,7 +433,8 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         return NO_MEMORY();
     }
     if (from->source_count < 1 || from->source_count > NTK_DMA_SOURCES_MAX) {
-        return BAD("%u sources", from->source_count);
+        return BAD("a transfer must have 1 to %d sources, got %u", NTK_DMA_SOURCES_MAX,
+                   from->source_count);
     }
     switch (from->op) {
     case NTK_NEFF_TRANSFER_COPY:

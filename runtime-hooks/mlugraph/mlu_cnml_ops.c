@@ -166,7 +166,9 @@ static int create_pool(struct mlu_cnml_op *op, struct ntk_err *err)
 
     if (p->pool == MLU_POOL_SUM ||
         (p->pool == MLU_POOL_AVG && !p->is_global && p->counts_padding && overhangs(op))) {
-        return UNSUPPORTED("node '%s': CNML does not support this Pooling", op->node->name);
+        return UNSUPPORTED("node '%s': CNML does not support sum pooling, or average pooling that "
+                           "counts padding in windows beyond it",
+                           op->node->name);
     }
     status = mlu_cnml.cnmlCreatePoolOpParam(
         &param, p->is_global ? (int)dims[2] : (int)p->kernel[0],

@@ -102,7 +102,8 @@ static int tensor_bind(void *handle, const struct mlu_array *array, struct ntk_e
     struct tensor *tensor = handle;
 
     if (tensor->kind == MLU_TENSOR_DATA || tensor->array.data || !fits(tensor, array)) {
-        return BAD("the tensor cannot be bound to this array");
+        return BAD("cannot bind the tensor: it is not a constant, is already bound, or differs "
+                   "from the array in type or shape");
     }
     return mlu_array_copy(&tensor->array, array, err);
 }

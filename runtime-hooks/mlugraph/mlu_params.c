@@ -115,7 +115,7 @@ static int parse_entry(const uint8_t *bytes, const struct mlu_params_header *hea
     }
     if (entry.name_bytes == 0 || entry.name_bytes > MLU_PARAMS_NAME_BYTES_MAX ||
         !is_inside(entry.name_offset, entry.name_bytes, names_from, header->file_bytes)) {
-        return BAD("the name of entry %u lies outside the file", index);
+        return BAD("the name of entry %u is empty, too long or outside the file", index);
     }
     memcpy(name, bytes + entry.name_offset, entry.name_bytes);
     name[entry.name_bytes] = '\0';

@@ -39,7 +39,8 @@ int neuron_graph_fail(const struct ntk_err *err)
 static int take_ctx(const char *value, struct ntk_err *err)
 {
     if (!mlu_device_parse(value, &neuron_graph_devices.device_default)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a device such as mlu0 or cpu");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "expected a device such as mlu0 or cpu");
     }
     return 0;
 }
@@ -50,7 +51,8 @@ static int take_group(const char *value, struct ntk_err *err)
     int32_t parsed;
 
     if (!device || device == value || !mlu_device_parse(device + 1, &parsed)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NAME=DEVICE, such as dev1=mlu1");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "expected NAME=DEVICE, such as dev1=mlu1");
     }
     char *name = strndup(value, (size_t)(device - value));
     int ret =

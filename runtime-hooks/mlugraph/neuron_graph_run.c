@@ -24,7 +24,8 @@ static int take_input(const char *value, struct ntk_err *err)
     const char *path = strchr(value, '=');
 
     if (!path || path == value || path[1] == '\0') {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NAME=FILE, such as data=x.npy");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "expected NAME=FILE, such as data=x.npy");
     }
     return ntk_vec_push(&input_args, &value) < 0 ? ntk_err_no_memory(err) : 0;
 }

@@ -37,7 +37,7 @@ static int input_add(const char *value, struct ntk_err *err)
     char *at = strchr(value, '=');
 
     if (!at || at == value || at[1] == '\0') {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not NAME=FILE");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected NAME=FILE");
     }
     if (given_count == GIVEN_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many inputs (at most %d)",
@@ -56,7 +56,7 @@ static int seed_set(const char *value, struct ntk_err *err)
 {
     has_seed = true;
     return ntk_str_parse_u64(value, &seed) < 0
-               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not an integer")
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected an integer")
                : 0;
 }
 

@@ -511,7 +511,7 @@ void rtd_load_ended(struct ntk_rpc_call *call)
     pthread_mutex_lock(&manager->lock);
     load->is_submitted = true;
     if (ntk_core_queue_submit(manager->loads, &load->item, NULL) < 0) {
-        load_refuse(load, NRT__NERR__NERR_RESOURCE, "too many loads in progress");
+        load_refuse(load, NRT__NERR__NERR_RESOURCE, "too many loads in progress: try again later");
         load_answer(load);
         load_free(load);
     }

@@ -229,7 +229,8 @@ void rtd_profile_stop(struct rtd_manager *manager, struct ntk_rpc_call *call,
     if (ntk_core_queue_submit(manager->capture_stops, &capture->item, NULL) < 0) {
         (void)rtd_wait_end(capture->wait);
         capture->wait = NULL;
-        rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "too many captures are being written");
+        rtd_refuse(call, NRT__NERR__NERR_RESOURCE,
+                   "too many captures are being written: try again later");
         return;
     }
     *at = capture->next;

@@ -119,7 +119,8 @@ int ntk_findings_change(const char *hooks_dir, uint32_t device, uint32_t core, b
         }
     }
     if (ret < 0 || !ntk_buf_ok(&out)) {
-        ret = ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "the path is too long")
+        ret = ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
+                                    "the path of the findings file is too long")
                       : ntk_err_no_memory(err);
     } else {
         ret = ntk_fs_write(path, out.bytes ? out.bytes : "", out.bytes_count, err);

@@ -69,7 +69,8 @@ static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
             guard->options.token_path, NTK_HTTP_TOKEN_BYTES_MIN, NTK_HTTP_TOKEN_BYTES_MAX);
     } else if (strlen(guard->token) != length || memcmp(guard->token, text, length) != 0) {
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read random numbers");
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                              "cannot get random numbers from the kernel");
         } else {
             ntk_str_hex(guard->session, random, sizeof random);
             memcpy(guard->token, text, length);

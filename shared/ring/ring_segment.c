@@ -200,7 +200,8 @@ static int take_mapping(struct ntk_ring_segment *segment, const struct ntk_segme
     segment->bytes = header->segment_bytes;
     segment->guard = ntk_map_guard_add(mapping, segment->bytes);
     if (segment->guard < 0) {
-        return ntk_err_set(err, segment->guard, NTK_ERR_NO_OFFSET, "too many segments are mapped");
+        return ntk_err_set(err, segment->guard, NTK_ERR_NO_OFFSET,
+                           "too many segments are mapped in this process");
     }
     /* Pairs with the release store of the magic number in runtime-hooks/hooks/segment.c. */
     (void)ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic);

@@ -130,9 +130,9 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
         int64_t core = (int64_t)ntk_store_sql_u64(statement, "core");
         uint64_t category = ntk_store_sql_u64(statement, "category");
         if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
-            ret =
-                row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "memory of an unknown category")
-                    : ntk_err_no_memory(err);
+            ret = row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                                    "the database contains memory of an unknown category")
+                      : ntk_err_no_memory(err);
             break;
         }
         ret = 0;

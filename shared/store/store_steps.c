@@ -44,7 +44,8 @@ bool ntk_steps_next(const struct ntk_steps *query, sqlite3_stmt *statement, size
         return false;
     }
     if (index < 0 || (uint64_t)index >= query->step_count) {
-        *ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a row outside the window");
+        *ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "the database returned a row outside the window");
         return false;
     }
     *out_index = (size_t)index;

@@ -90,7 +90,7 @@ neuron-top --from history.db --at "$after_s" --once --view events >frame || fail
 grep -q ' load  *yesterday ' frame || fail "the log begins at the moment that is shown: $(cat frame)"
 # A list that a recording cannot fill names the command that has the answer; an --at far away is not silent.
 neuron-top --from history.db --at "$after_s" --once --view ranks >frame || fail "cannot show ranks"
-grep -q 'a recording shows no ranks: neuron-monitor query ranks' frame || fail "no reason for missing ranks: $(cat frame)"
+grep -q 'recordings contain no ranks: use neuron-monitor query ranks' frame || fail "no reason for missing ranks: $(cat frame)"
 grep -q -e '--at' frame && fail "a moment of the recording is reported as missing: $(cat frame)"
 for far in 1000000000 4000000000; do
     neuron-top --from history.db --at $far --once --layout overview >frame || fail "--at $far fails"

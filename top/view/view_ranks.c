@@ -39,6 +39,6 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 const struct ntk_top_view ntk_top_view_ranks = {
     .columns = &columns,
     .empty = "no process is a rank of a communicator",
-    .empty_recording = "a recording shows no ranks: neuron-monitor query ranks --db FILE has them",
+    .empty_recording = "recordings contain no ranks: use neuron-monitor query ranks --db FILE",
     .project = ntk_top_model_ranks,
 };

@@ -35,8 +35,8 @@ void ntk_output_matched_text(const struct ntk_output_matched *matched, struct nt
     if (!ntk_work_match_tells(matched->before, matched->after, match)) {
         return;
     }
-    ntk_buf_add_text(out, "\nCorresponding parts, by shape, type and source of data. SUM: of the "
-                          "instructions, with overlaps. SHARE: share of a\n"
+    ntk_buf_add_text(out, "\nCorresponding parts, by shape, type and source of data. SUM: time of "
+                          "the instructions, including overlaps. SHARE: share of a\n"
                           "part's sum that the other part covers\n");
     ntk_text_table_init(&table, 7, 1u << 0 | 1u << 3 | 1u << 4, heads);
     for (size_t i = 0; i < match->link_count && i < NTK_OUTPUT_ROWS_MAX; i++) {

@@ -153,10 +153,11 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     if (roofline->regions.count) {
         ntk_buf_add_char(out, '\n');
         ntk_buf_add_text(
-            out, "Regions: TIME is all time that the repetitions cover, and the work is "
-                 "what their engines (all: every engine)\n"
-                 "begin in this time, of any layer. So a region differs from the layer with "
-                 "the same name, and the work of regions does not add up\n");
+            out, "Regions: TIME is the total time that the repetitions cover, and the work is "
+                 "everything that their engines\n"
+                 "(all: every engine) start in this time, for any layer. A region therefore "
+                 "differs from the layer with the same name,\n"
+                 "and the work of regions does not add up\n");
         list_text(program, "REGION", NULL, &roofline->regions, out);
     }
     if (roofline->lines.count) {

@@ -71,7 +71,7 @@ function ofHue([hue, saturation], isDark, lightness = isDark ? 56 : 57) {
 const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);
 
 // Waiting before an instruction as a share of both times: upper limit, name, hue.
-const WAITS = [[0.1, 'waits below 10% of waiting and working', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
+const WAITS = [[0.1, 'waits for less than 10% of wait and work time', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
 
 // The entries of a mode's legend, by key: { name, css, word, text }. A key is a text or negative: numbers from 0 on are
 // operations, which other rows keep.

@@ -46,7 +46,7 @@ function matches(list) {
   const isShown = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
   if (!isShown) return null;
   const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, share(one.ratio), `${share(one.ratio)} of the time of this part`)] : ['', '', '']);
-  return make('section', { class: 'matches' }, make('h3', {}, 'Corresponding parts'), make('p', { class: 'soft' }, 'Matched by shape, type and source of data. Sum: time of the instructions, with overlaps. Share of part: how much of the part the other side covers.'),
+  return make('section', { class: 'matches' }, make('h3', {}, 'Corresponding parts'), make('p', { class: 'soft' }, 'Matched by shape, type and source of data. Sum: time of the instructions, including overlaps. Share of part: how much of the part the other side covers.'),
     table([['Before', true], ['Sum'], ['Share of part'], ['Became', true], ['After', true], ['Sum'], ['Share of part']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
 }
 

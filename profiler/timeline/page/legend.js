@@ -56,7 +56,7 @@ async function choose(mode) {
   if (wanted === 'tensor' && !state.tensors.length) {
     try {
       state.tensors = (await state.source.tensors()).names;
-      if (!state.tensors.length) throw new Error('No colours by tensor: the files name no tensor of any transfer');
+      if (!state.tensors.length) throw new Error('No colours by tensor: the files do not name the tensors of transfers');
     } catch (error) {
       byId('colour').value = state.colour;
       tell('error', error);

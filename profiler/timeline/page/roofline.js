@@ -14,7 +14,7 @@ const SIDE = { share: 0.36, most: 760, gap: 18, step: 150 }; // at the right: po
 const LEAST_HEIGHT = 170;
 const REACH = 22; // distance in pixels from the pointer to a point
 const LABELS = 14; // maximum number of labels, for the points with the longest times
-const KINDS = [['all', 'All of it'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
+const KINDS = [['all', 'Whole execution'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
 const RUNS = ['before', 'after'];
 
 const hidden = new Set(); // hidden kinds of points
@@ -36,7 +36,7 @@ const part = (value) => (value > 0 && value < 0.0005 ? `${Number((value * 100).t
 
 // Rows of a run: [kind, name, figures].
 function rowsOf({ roofline, run }) {
-  const of = (kind, rows) => rows.map((row) => ({ ...row, kind, run, name: kind === 'all' ? 'All of it' : row[kind] }));
+  const of = (kind, rows) => rows.map((row) => ({ ...row, kind, run, name: kind === 'all' ? 'Whole execution' : row[kind] }));
   return [...of('all', [roofline.total]), ...of('layer', roofline.layers), ...of('region', roofline.regions), ...of('line', roofline.lines)];
 }
 

@@ -55,7 +55,7 @@ function form() {
     event.preventDefault();
     begin(asked);
   } }, text, make('button', { type: 'submit', id: 'what-if-run' }, 'Estimate'), tried ? make('button', { type: 'button', onclick: () => begin('') }, 'Usual changes') : '',
-  make('span', { class: 'soft' }, 'Several changes at once: dma, dma-latency, latency, transposes, engines, tensor … sync, line:FILE:LINE, each with =FACTOR or for no time; wait:SEMAPHORE, wait:ENGINE, wait:QUEUE'));
+  make('span', { class: 'soft' }, 'Several changes at once: dma, dma-latency, latency, transposes, engines, tensor … sync, line:FILE:LINE, each with =FACTOR (without it, the part takes no time); wait:SEMAPHORE, wait:ENGINE, wait:QUEUE'));
 }
 
 function render(box) {

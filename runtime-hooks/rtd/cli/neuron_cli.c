@@ -126,7 +126,7 @@ static int run(const struct cli_command *command, const char *operand, struct nt
     ret = ret < 0 ? ret : command->run(&cli, operand, err);
     if (ret == 0 &&
         (fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count || fflush(stdout) != 0)) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write the output");
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write to stdout");
     }
     ntk_rpc_client_destroy(cli.client);
     ntk_buf_fini(&out);

@@ -82,7 +82,8 @@ static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *hea
     }
     if (offset < sizeof *head || offset % MLUMODEL_ALIGN != 0 || offset > head->file_bytes ||
         count == 0 || count > head->file_bytes - offset) {
-        return ntk_err_set(err, -EBADMSG, at + 64, "the program of %s is outside the file",
+        return ntk_err_set(err, -EBADMSG, at + 64,
+                           "the program of %s is empty, misaligned or outside the file",
                            (const char *)symbol);
     }
     if (parallelism == 0) {

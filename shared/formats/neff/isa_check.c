@@ -111,11 +111,11 @@ static int check_sync(const struct ntk_isa_op_info *info, const char *what, uint
         return value == 0 ? 0 : BAD("%s: a %s value without a semaphore", info->name, what);
     }
     if (number >= (is_event ? NTK_ISA_EVENTS : NTK_ISA_SEMAPHORES)) {
-        return BAD("%s: %s of invalid %s %u", info->name, what, is_event ? "event" : "semaphore",
+        return BAD("%s: %s uses invalid %s %u", info->name, what, is_event ? "event" : "semaphore",
                    number);
     }
     if (is_event && value > 1) {
-        return BAD("%s: %s of an event with the invalid value %u", info->name, what, value);
+        return BAD("%s: %s uses the invalid event value %u", info->name, what, value);
     }
     return 0;
 }

@@ -147,7 +147,8 @@ static int check_compute(const struct ntk_isa_op_info *info, const struct ntk_is
 {
     if (instr->op0 != NTK_ISA_ALU_ADD && instr->op0 != NTK_ISA_ALU_MINIMUM &&
         instr->op0 != NTK_ISA_ALU_MAXIMUM) {
-        return BAD("%s: operator %s", info->name, ntk_isa_alu_name((unsigned)instr->op0));
+        return BAD("%s: unsupported operator %s", info->name,
+                   ntk_isa_alu_name((unsigned)instr->op0));
     }
     for (int s = 0; s < NTK_ISA_DMA_SOURCES; s++) {
         const struct ntk_isa_operand *source = operand_of(instr, ntk_isa_dma_sources[s]);

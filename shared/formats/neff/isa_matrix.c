@@ -41,12 +41,17 @@ static int check_columns(const struct ntk_isa_op_info *info, uint64_t stationary
                          const struct ntk_isa_operand *dst, struct ntk_err *err)
 {
     if (stationary > NTK_ISA_STATIONARY_MAX || stationary != dst->partition_count) {
-        return BAD("%s: %llu columns of source 0 do not match %u partitions of the destination",
-                   info->name, (unsigned long long)stationary, dst->partition_count);
+        return BAD(
+            "%s: the %llu columns of source 0 and the %u partitions of the destination must be "
+            "equal, at most %d",
+            info->name, (unsigned long long)stationary, dst->partition_count,
+            NTK_ISA_STATIONARY_MAX);
     }
     if (moving > NTK_ISA_MOVING_MAX || moving != row(dst)) {
-        return BAD("%s: cannot move %llu columns to %llu", info->name, (unsigned long long)moving,
-                   (unsigned long long)row(dst));
+        return BAD("%s: the %llu columns of source 1 and the %llu columns of the destination must "
+                   "be equal, at most %d",
+                   info->name, (unsigned long long)moving, (unsigned long long)row(dst),
+                   NTK_ISA_MOVING_MAX);
     }
     return 0;
 }
@@ -75,12 +80,15 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
         instr->op == NTK_ISA_OP_DVE_TRANSPOSE ? DVE_SQUARE : (unsigned)NTK_ISA_STATIONARY_MAX;
 
     if (row(src0) > limit || row(src0) != dst->partition_count) {
-        return BAD("%s: %llu columns of source 0 do not match %u partitions of the destination",
-                   info->name, (unsigned long long)row(src0), dst->partition_count);
+        return BAD(
+            "%s: the %llu columns of source 0 and the %u partitions of the destination must be "
+            "equal, at most %u",
+            info->name, (unsigned long long)row(src0), dst->partition_count, limit);
     }
     if (src0->partition_count > limit || row(dst) != src0->partition_count) {
-        return BAD("%s: %u partitions do not match %llu columns", info->name, src0->partition_count,
-                   (unsigned long long)row(dst));
+        return BAD("%s: the %u partitions of source 0 and the %llu columns of the destination must "
+                   "be equal, at most %u",
+                   info->name, src0->partition_count, (unsigned long long)row(dst), limit);
     }
     return 0;
 }
@@ -198,7 +206,8 @@ int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_is
     default: /* load_stationary */
         return row(&instr->operand[NTK_ISA_SRC0]) <= NTK_ISA_STATIONARY_MAX
                    ? 0
-                   : BAD("%s: %llu columns", info->name,
-                         (unsigned long long)row(&instr->operand[NTK_ISA_SRC0]));
+                   : BAD("%s: %llu columns of source 0 (at most %d)", info->name,
+                         (unsigned long long)row(&instr->operand[NTK_ISA_SRC0]),
+                         NTK_ISA_STATIONARY_MAX);
     }
 }

@@ -225,7 +225,9 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
         return ntk_isa_is_there(index) ? check_mask(info, index, "source 1", err) : 0;
     }
     if (!is_index(index) || index->partition_count != dst->partition_count) {
-        return BAD("%s: source 1 must be 16-bit or 32-bit indices", info->name);
+        return BAD("%s: source 1 must be 16-bit or 32-bit indices in as many partitions as the "
+                   "destination",
+                   info->name);
     }
     if (instr->op == NTK_ISA_OP_NC_N_GATHER) {
         return row(index) == row(dst)

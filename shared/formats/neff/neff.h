@@ -417,7 +417,7 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
 
 /* Memory that records from a NEFF's members may still take: parts that are not needed on a core
  * stay within NTK_NEFF_MEMORY_TEXT. */
-#define NTK_NEFF_MEMORY_TEXT "the memory for a NEFF of this size (4 times its size + 64 MiB)"
+#define NTK_NEFF_MEMORY_TEXT "the memory limit for a NEFF of this size (4 times its size + 64 MiB)"
 uint64_t ntk_neff_memory_left(const struct ntk_neff *neff);
 
 /* The fields in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */

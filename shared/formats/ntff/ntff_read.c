@@ -450,7 +450,7 @@ static int read_message(struct reader *r)
     ntff->process_id = h->process_id;
     if (h->execution && ntff->version >= 6) {
         if (h->execution->end_ps < h->execution->start_ps || h->execution->end_ps > INT64_MAX) {
-            warn(ntff, "the execution ends before it starts; its times are ignored");
+            warn(ntff, "the end time of the execution is invalid; its times are ignored");
         } else {
             ntff->has_window = true;
             ntff->window_start_ps = h->execution->start_ps;
@@ -611,8 +611,8 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
             r->mapped_bytes = (size_t)st.st_size;
             r->guard = ntk_map_guard_add(mapped, r->mapped_bytes);
             if (r->guard < 0) {
-                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET, "%s: too many open captures",
-                                  path);
+                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET,
+                                  "cannot open '%s': too many open captures", path);
             }
             *out_bytes = mapped;
             *out_count = r->mapped_bytes;

@@ -475,7 +475,7 @@ static void an_option_that_does_not_apply_to_the_query_is_rejected(void **state)
           "core" },
         { "events --model mlp", "--core", "4", NULL },
         { "cores", "--core", "-1",
-          "invalid value '-1' for --core: expected a number, 0 or greater" },
+          "invalid value '-1' for --core: expected a number from 0 to 65535" },
     };
     const struct fixture *f = *state;
 

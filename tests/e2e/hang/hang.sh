@@ -183,7 +183,7 @@ wait_for is_slow
 [ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the answer names another slow rank: $(cat slow.json)"
 watch
 wait_for is_slow "$agent"
-wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the other ranks wait for it for .* cause: host" out.log && echo yes'
+wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the other ranks spend .* waiting for it; cause: host" out.log && echo yes'
 stop
 # A rank that arrives in time but has slow links.
 slow_link=1
@@ -213,7 +213,7 @@ neuron-monitor hang --after 1s >text || code=$?
 [ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has been in one execution for .*, longer than 1.00s" text ||
     fail "an execution that is stuck: unexpected exit code $code: $(cat text)"
 neuron-monitor hang --after 1h >text || fail "an execution within the limit is reported: $(cat text)"
-greps ', and no execution is stuck: the longest runs for [0-9.]*[a-z]*, limit 3600s' text || fail "the answer lacks the longest execution: $(cat text)"
+greps ', and no execution is stuck: the longest has been running for [0-9.]*[a-z]*, limit 3600s' text || fail "the answer lacks the longest execution: $(cat text)"
 is_learned() { neuron-monitor hang --json >hang.json || [ $? = 1 ]; [ "$(jq '.stuck[0] | .threshold_is_learned and .threshold_ns >= 5000000000' hang.json)" = true ] && echo yes; }
 wait_for is_learned
 wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has been in one execution for" out.log && echo yes'

@@ -171,7 +171,7 @@ def check_colours(page):
     browser.wait_for("document.querySelector('#legend').textContent.includes('above 90%')")
     legend = page.legend()
     assert page.colours('Tensor').get(legend['above 90%'], 0) > 500, 'EVENT_SEMAPHORE waits all its time'
-    assert page.colours('Vector').get(legend['waits below 10% of waiting and working'], 0) > 500, 'TENSOR_REDUCE does not wait'
+    assert page.colours('Vector').get(legend['waits for less than 10% of wait and work time'], 0) > 500, 'TENSOR_REDUCE does not wait'
     # Other rows keep the colours of their operations, which are numbered from 0.
     equal('keys of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
                                                          ".filter((key) => key >= 0);"), [])

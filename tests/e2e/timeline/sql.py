@@ -112,8 +112,8 @@ def check_capture(server, pid, query, wanted):
     assert len(server.run(f'{series} SELECT i FROM n', rows=100)['csv'].splitlines()) == 102, 'an endless table has its first rows'
 
     # Endless queries stop after their time limit, or when cancelled. Other requests are answered meanwhile.
-    expect('an endless query', server.run(ENDLESS, seconds=1), 'failed', 'stopped after 1 s: the time limit')
-    expect('an endless function', server.run(ONE_CALL, seconds=1), 'failed', 'stopped after 1 s: the time limit')
+    expect('an endless query', server.run(ENDLESS, seconds=1), 'failed', 'stopped after 1 s (time limit)')
+    expect('an endless function', server.run(ONE_CALL, seconds=1), 'failed', 'stopped after 1 s (time limit)')
     numbers = [server.begin(sql, seconds=600) for sql in (ENDLESS, ONE_CALL, ENDLESS, ENDLESS)]
     status, text = server.get('sql', sql='SELECT 1', source=0, rows=1, seconds=1)
     assert status == 503 and 'too many queries' in text, (status, text)

@@ -389,7 +389,7 @@ def check_panes(page, summary, analyses):
     browser.evaluate("(() => { const { x, y, width, height } = document.querySelector('.roofline-frame path.all').getBoundingClientRect(); document.querySelector('.roofline-frame svg').dispatchEvent("
                      "new PointerEvent('pointermove', { clientX: x + width / 2, clientY: y + height / 2 })); })()")
     note = browser.evaluate("document.querySelector('.roofline-note').hidden ? '' : document.querySelector('.roofline-note').textContent")
-    assert 'All of it' in note and f"{roofline['total']['bound']} bound" in note, f'the pointer shows {note}'
+    assert 'Whole execution' in note and f"{roofline['total']['bound']} bound" in note, f'the pointer shows {note}'
     page.picture('roofline')
     open_tab('memory', "document.querySelectorAll('.pane-memory table').length >= 3")
     equal('tensors', [row[0] for row in cells('.pane-memory .two > div:last-child table:first-of-type')], [one['name'] for one in analyses['tensors']])

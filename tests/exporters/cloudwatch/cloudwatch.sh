@@ -103,7 +103,7 @@ feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "unexpected output: $(cat bad/log)"
 grep -q 'rejected and dropped [1-9][0-9]* metrics: status 400, InvalidParameterValueException' refused.err &&
-    grep -q 'accepted again; [1-9][0-9]* metrics rejected so far' refused.err || fail "see refused.err"
+    grep -q 'the receiver accepts data again; [1-9][0-9]* metrics rejected so far' refused.err || fail "see refused.err"
 # The clock of the service is an hour ahead, then an hour behind.
 for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew

@@ -231,8 +231,8 @@ static void late_semaphore_changes_are_not_reported_as_latency(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, third, 4500, 5000);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_LATE, 0.18,
-           "18.0% of the execution passes until 1 semaphore change on the critical path "
-           "arrives, at least 0.5 us late: 0.900 us, at most 0.900 us for one");
+           "18.0% of the execution is spent waiting for 1 semaphore change on the critical path "
+           "that arrives at least 0.5 us late: 0.900 us in total, at most 0.900 us for one");
     expect_gain(&a, NTK_ADVICE_PATH_LATE, 0.09, 0.18);
     assert_null(find(&a, NTK_ADVICE_PATH_LATENCY)); /* 11 % */
     done(&h, &a);

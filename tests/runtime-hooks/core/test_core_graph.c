@@ -266,7 +266,7 @@ static void a_host_only_capture_reports_the_reason_for_missing_core_data(void **
 
     assert_int_equal(ntk_core_profile_start(adder.model, path, &f->err), -EINVAL);
     assert_string_equal(f->err.text,
-                        "model 'adder' does not run on a NeuronCore: a capture is not possible");
+                        "cannot capture model 'adder': it does not run on a NeuronCore");
     assert_int_equal(access(path, F_OK), -1);
     free(path);
     core_adder_fini(&adder);

@@ -352,9 +352,8 @@ static void memory_reports_list_current_allocations(void **state)
     assert_int_equal(nrt_debug_log_oom_report(), NRT_SUCCESS);
     assert_true(ntk_fs_read_text(log_path, text, sizeof text) > 0);
     assert_non_null(strstr(
-        text,
-        "TDRV:log_dev_mem                               Memory of ND 0 HBM 0 at this moment\n"));
-    assert_non_null(strstr(text, "Memory of ND 0 HBM 1 at this moment\n"));
+        text, "TDRV:log_dev_mem                               Current memory use of ND 0 HBM 0\n"));
+    assert_non_null(strstr(text, "Current memory use of ND 0 HBM 1\n"));
     assert_non_null(strstr(text, "|    3.000MB|"));
     (void)snprintf(path, sizeof path, "%s/neuron_mem_table_device_0_hbm_0.log", runtime->folder);
     assert_int_equal(access(path, F_OK), -1);

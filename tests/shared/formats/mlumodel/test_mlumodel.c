@@ -107,12 +107,15 @@ static void a_model_file_with_invalid_sizes_is_rejected(void **state)
         { 32, 8, UINT64_MAX, -EBADMSG, "the function table is outside the file" },
         { 32, 8, 300, -EBADMSG, NULL },
         { 64, 1, 0, -EBADMSG, "a function has no symbol, or its symbol is not terminated" },
-        { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 128, 8, UINT64_MAX, -EBADMSG,
+          "the program of subnet0 is empty, misaligned or outside the file" },
         { 128, 8, 64, 0, NULL }, /* overlaps the table, which is harmless */
-        { 128, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },
-        { 128, 8, 449, -EBADMSG, "the program of subnet0 is outside the file" },
-        { 136, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },
-        { 136, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 128, 8, 0, -EBADMSG, "the program of subnet0 is empty, misaligned or outside the file" },
+        { 128, 8, 449, -EBADMSG,
+          "the program of subnet0 is empty, misaligned or outside the file" },
+        { 136, 8, 0, -EBADMSG, "the program of subnet0 is empty, misaligned or outside the file" },
+        { 136, 8, UINT64_MAX, -EBADMSG,
+          "the program of subnet0 is empty, misaligned or outside the file" },
         { 144, 4, 0, -EBADMSG, "subnet0 is compiled for 0 cores" },
     };
 

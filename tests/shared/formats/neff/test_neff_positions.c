@@ -404,7 +404,7 @@ static void a_debug_tree_beyond_its_memory_limit_is_rejected(void **state)
         ntk_buf_add_text(&text, ",{\"inst\": {}}");
     }
     ntk_buf_add_text(&text, "]}]");
-    damaged(f, ntk_buf_text_get(&text), "exceeds the memory for a NEFF of this size");
+    damaged(f, ntk_buf_text_get(&text), "exceeds the memory limit for a NEFF of this size");
     ntk_buf_fini(&text);
 }
 
