@@ -91,49 +91,102 @@ static void pass_engine(struct flow *flow, const uint64_t *counts, size_t slots,
 
 /* ---- changes ---- */
 
-static void use_number(uint16_t number, bool is_event, bool *uses)
+struct number {
+    bool is_program; /* an instruction waits for it, changes it or ends transfers with it */
+    bool is_known;   /* a change is recorded */
+    uint32_t value;  /* of the last recorded change */
+    uint64_t lost;   /* values that the recorded increments skipped */
+    uint64_t there[NTK_NTFF_ENGINE_COUNT];  /* recorded changes by each engine */
+    uint64_t makers[NTK_NTFF_ENGINE_COUNT]; /* instructions that make a change */
+};
+
+static void use_number(uint16_t number, bool is_event, struct number *numbers)
 {
     if (!is_event && number < NUMBERS) {
-        uses[number] = true;
+        numbers[number].is_program = true;
     }
 }
 
-static void find_numbers(const struct ntk_program *program, size_t core_index, bool *uses)
+/* Finds the semaphores of a vendor's program and of the runtime's code around it, and the number of
+ * instructions that change each. */
+static void find_numbers(const struct ntk_program *program, size_t core_index,
+                         struct number *numbers)
 {
     struct ntk_executed executed = { .core = &program->trace->cores[core_index] };
 
     while (ntk_executed_next(&executed)) {
         const struct ntk_slot_fact *fact =
             ntk_program_fact(program, core_index, &executed.instruction);
-        if (!fact->is_runtime && !fact->is_open) {
-            use_number(fact->wait_number, fact->wait >= NTK_WAIT_SET, uses);
-            use_number(fact->signal_number, fact->signals_event, uses);
-            use_number(fact->done_number, fact->done_is_event, uses);
+        if (fact->is_open) {
+            continue;
+        }
+        use_number(fact->signal_number, fact->signals_event, numbers);
+        if (fact->has_sync && !fact->signals_event && fact->signal_number < NUMBERS) {
+            numbers[fact->signal_number].makers[executed.instruction.engine] += executed.times;
+        }
+        if (!fact->is_runtime) {
+            use_number(fact->wait_number, fact->wait >= NTK_WAIT_SET, numbers);
+            use_number(fact->done_number, fact->done_is_event, numbers);
         }
     }
 }
 
-static void pass_changes(const struct ntk_program *program, size_t core_index,
-                         struct ntk_lost *lost)
+static void pass_change(const struct ntk_trace_event *event, struct number *of)
 {
-    bool uses[NUMBERS] = { false };
-    bool is_known[NUMBERS] = { false };
-    uint32_t values[NUMBERS];
-
-    find_numbers(program, core_index, uses);
-    ntk_trace_each_event(&program->trace->cores[core_index], event) {
-        uint8_t number = event->number;
-        if (!event->is_semaphore || !uses[number]) {
-            continue;
-        }
-        if (is_known[number] && event->mode == NTK_NTFF_MODE_SEMAPHORE_INC) {
-            uint32_t more = event->value - values[number] - 1;
-            lost->lost += more < INCREMENT_MAX ? more : 0;
-        }
-        lost->there++;
-        values[number] = event->value;
-        is_known[number] = true;
+    if (of->is_known && event->mode == NTK_NTFF_MODE_SEMAPHORE_INC) {
+        uint32_t more = event->value - of->value - 1;
+        of->lost += more < INCREMENT_MAX ? more : 0;
     }
+    of->value = event->value;
+    of->is_known = true;
+    if (event->source < NTK_NTFF_ENGINE_COUNT) {
+        of->there[event->source]++;
+    }
+}
+
+/* Without any changes, all records of this kind are missing: incomplete.h. */
+static bool has_changes(const struct ntk_trace *trace)
+{
+    for (size_t c = 0; c < trace->core_count; c++) {
+        if (trace->cores[c].event_count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the number of lost changes of a semaphore, the larger of two lower bounds. */
+static uint64_t lost_of(const struct number *of, bool counts_makers)
+{
+    uint64_t missing = 0;
+
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && counts_makers; e++) {
+        missing += of->makers[e] > of->there[e] ? of->makers[e] - of->there[e] : 0;
+    }
+    return of->is_program && of->lost > missing ? of->lost : missing;
+}
+
+static int pass_changes(const struct ntk_program *program, size_t core_index, struct ntk_lost *lost)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[core_index];
+    struct number *numbers = calloc(NUMBERS, sizeof *numbers);
+
+    if (!numbers) {
+        return -ENOMEM;
+    }
+    find_numbers(program, core_index, numbers);
+    ntk_trace_each_event(core, event) {
+        if (event->is_semaphore) {
+            pass_change(event, &numbers[event->number]);
+        }
+        lost->there += event->is_semaphore && numbers[event->number].is_program;
+    }
+    bool counts_makers = !core->is_cut.events && has_changes(program->trace);
+    for (size_t n = 0; n < NUMBERS; n++) {
+        lost->lost += lost_of(&numbers[n], counts_makers);
+    }
+    free(numbers);
+    return 0;
 }
 
 /* ---- bytes ---- */

@@ -7,9 +7,12 @@
  *
  *   instructions  An instruction that is not a branch is followed by the next slot of the program.
  *                 A slot with fewer records than the one before it lost the difference.
- *   changes       An increment that adds more than 1 to the value of the change before it follows
- *                 changes without a record. Counted for the semaphores of a vendor's program:
- *                 software cores drop nothing, and record an increment by 16 as one change.
+ *   changes       Each instruction that changes a semaphore leaves one change with its engine. If
+ *                 there are fewer of them, the difference was lost. An increment that adds more
+ *                 than 1 to the value of the change before it follows changes without a record.
+ *                 For each semaphore, the larger number counts. Counted for a vendor's program and
+ *                 the runtime's code around it: software cores drop nothing, and record an
+ *                 increment by 16 as one change.
  *   bytes         The packets of a queue that move fewer bytes than its transfers lost the
  *                 difference. Counted for queues with transfers that copy or cast.
  *

@@ -28,7 +28,10 @@ static const struct {
         psum_bytes;     /* peaks per partition; 0: an operation is not decoded, or no use */
     const char *region; /* with the longest total */
     uint64_t region_count;
-    double dropped; /* dropped share of the changes of semaphores */
+    /* Changes of semaphores that were dropped: in each round of a barrier around the program, four
+     * engines change semaphore 2 twice, and one changes it once. On core 5 of trn2, values are
+     * missing between the recorded ones; on core 4 and on trn1, none is. */
+    uint64_t dropped;
 } captures[] = {
     /* Two halves of 128 x 1000 float32 of each operand: four tiles of 4000 bytes in a partition,
      * and their sums overwrite one of them. No product, so nothing in PSUM. */
@@ -36,21 +39,21 @@ static const struct {
     /* 64 tiles of 128 x 128 float32: 512 bytes each in a partition, all 64 are in the state buffer
      * if the last one is transposed before the first one is stored; at most three wait in PSUM. */
     { "v5_transpose_1024.ntff", "v5_transpose_1024.neff", 0, 0, 64 * 512, 3 * 512, "$8[m, n]", 64,
-      0 },
+      26 },
     /* Weights are read once, and 36 packed scalars go through device memory: 8 bytes each, too
      * little for advice. Two layers of heads. The values of a semaphore jump by up to 62. */
-    { "v6_attn_tkg.ntff", "v6_attn_tkg.neff", 0, 0, 0, 0, "v6_ultimate.py:181", 2, 0.71 },
+    { "v6_attn_tkg.ntff", "v6_attn_tkg.neff", 0, 0, 0, 0, "v6_ultimate.py:181", 2, 4797 },
     /* Scores of 512 x 512 float32 are written before the softmax and read back, and so are the
      * weights after it. PSUM: two rows of 512 scores (2048 bytes) and a transposed tile. */
     { "v6_baseline_bf16_s512.ntff", "v6_baseline_bf16_s512.neff", 2, MB, 10768, 4608,
-      "$48[i_q_0_118, i_q_1_118]", 16, 0 },
+      "$48[i_q_0_118, i_q_1_118]", 16, 6 },
     /* The same without the round trips: four rows of 512 scores in PSUM at once. */
     { "v6_fused_fp32_s512.ntff", "v6_fused_fp32_s512.neff", 0, 0, 10760, 4 * 2048, "$17[i_q]", 4,
-      0 },
+      9 },
     /* Rows of large weights by index; the activations stay on the chip. Its peaks do not follow
      * from a single shape. */
     { "inspect_trn2_rt230/profile_exec_2.ntff", "inspect_trn2_rt230/neff_171450338541704.neff", 0,
-      0, 11044, 2560, "(v5_token_parallel_tkg.py:204)*", 0, 0.02 },
+      0, 11044, 2560, "(v5_token_parallel_tkg.py:204)*", 0, 367 },
 };
 #define COUNT (sizeof captures / sizeof *captures)
 
@@ -149,15 +152,11 @@ static void check_regions(size_t c, const struct opened *o)
 static void check_dropped(size_t c, const struct opened *o)
 {
     const struct ntk_dropped *dropped = &o->analyses->program->dropped;
-    double share = dropped->changes.lost
-                       ? (double)dropped->changes.lost /
-                             (double)(dropped->changes.lost + dropped->changes.there)
-                       : 0;
 
     assert_int_equal(dropped->instructions.lost, 0);
     assert_int_equal(dropped->bytes.lost, 0);
-    if (share < captures[c].dropped - 0.01 || share > captures[c].dropped + 0.01) {
-        fail_msg("%s: %.3f of the changes", captures[c].ntff, share);
+    if (dropped->changes.lost != captures[c].dropped) {
+        fail_msg("%s: %llu changes", captures[c].ntff, (unsigned long long)dropped->changes.lost);
     }
 }
 

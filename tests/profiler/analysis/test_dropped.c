@@ -159,7 +159,76 @@ static void dropped_semaphore_records_are_counted(void **state)
                 : *word == '-' ? NTK_NTFF_MODE_SEMAPHORE_DEC
                                : NTK_NTFF_MODE_SEMAPHORE_WRITE;
         }
+        if (rows[i].number != SEMAPHORE) { /* the change that the instruction makes */
+            hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SYNC, SEMAPHORE, 1, at_ns);
+        }
         expect(&h, rows[i].what, 0, rows[i].lost, 0);
+        hand_trace_fini(&h);
+    }
+}
+
+/* Sync and Scalar each have an instruction of the runtime that changes semaphore 2, as in the
+ * barriers around a program: 1, 2, then a write of 0. */
+static void a_change_is_expected_of_each_instruction_that_makes_one(void **state)
+{
+    static const struct {
+        const char *what;
+        unsigned sync_runs, scalar_runs;
+        const char *changes; /* y: by Sync, s: by Scalar, d: by DMA, v: by Vector */
+        uint64_t lost;
+    } rows[] = {
+        { "complete", 2, 2, "ysys", 0 },
+        { "one of Sync is missing", 2, 2, "yss", 1 },
+        { "one of each is missing", 2, 2, "ys", 2 },
+        { "all of Scalar are missing", 2, 3, "yy", 3 },
+        { "a change by another engine is no substitute", 2, 2, "ysvv", 2 },
+        { "nor is one by DMA", 1, 1, "yd", 1 },
+        { "more changes than instructions", 1, 1, "yysss", 0 },
+        { "more by one engine, fewer by the other", 1, 2, "yyys", 1 },
+        { "only by DMA", 0, 0, "ddd", 0 },
+        { "no changes at all: the records of this kind are missing", 2, 2, "", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const unsigned engines[2] = { SP, NTK_ISA_ENGINE_ACT };
+        const unsigned runs[2] = { rows[i].sync_runs, rows[i].scalar_runs };
+        struct ntk_ntff_insertion insertions[2] = { 0 };
+        struct hand_trace h;
+        int64_t at_ns = 0;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        for (size_t e = 0; e < 2; e++) {
+            const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { [0] = NTK_NTFF_OPCODE_EVENT_SEMAPHORE,
+                                                        [1] = 0x10,
+                                                        [34] = NTK_VENDOR_SIGNAL_INC,
+                                                        [35] = 2 };
+            uint32_t at = hand_trace_slot(&h, 0, engines[e], slot);
+            insertions[e].engine = (uint8_t)engines[e];
+            insertions[e].slot = at;
+            insertions[e].count = 1;
+            for (unsigned n = 0; n < runs[e]; n++, at_ns += 10) {
+                hand_trace_run(&h, 0, engines[e], at, at_ns, at_ns + 10);
+            }
+        }
+        h.subgraphs[0].insertions = insertions;
+        h.subgraphs[0].insertion_count = 2;
+        uint32_t value = 0;
+        for (const char *at = rows[i].changes; *at; at++) {
+            unsigned source = *at == 'y'   ? NTK_NTFF_ENGINE_SYNC
+                              : *at == 's' ? NTK_NTFF_ENGINE_SCALAR
+                              : *at == 'v' ? NTK_NTFF_ENGINE_VECTOR
+                                           : NTK_NTFF_ENGINE_AXI;
+            value = value % 3 + 1;
+            hand_trace_change(&h, 0, source, 2, value % 3, at_ns += 10);
+            h.cores[0].events[h.cores[0].event_count - 1].mode = NTK_NTFF_MODE_SEMAPHORE_WRITE;
+        }
+        expect(&h, rows[i].what, 0, rows[i].lost, 0);
+        h.cores[0].is_cut.events = true; /* the rest of the file is missing */
+        struct ntk_program *program = NULL;
+        assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+        assert_int_equal(program->dropped.changes.lost, 0);
+        ntk_program_destroy(program);
         hand_trace_fini(&h);
     }
 }
@@ -218,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dropped_instruction_records_are_counted),
         cmocka_unit_test(dropped_semaphore_records_are_counted),
+        cmocka_unit_test(a_change_is_expected_of_each_instruction_that_makes_one),
         cmocka_unit_test(dropped_packet_records_are_counted),
     };
 
