@@ -25,111 +25,142 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
 
-/* A baseline entry packs bucket and count. Its largest count exceeds what a process reaches in a
- * hundred years. */
-#define BUCKET_BITS 12
-#define COUNT_MAX (UINT64_MAX >> BUCKET_BITS)
-static_assert(NTK_HISTOGRAM_BUCKETS <= 1 << BUCKET_BITS, "a bucket fits");
+#define LINE_BYTES (NTK_HISTOGRAM_LINE_BUCKETS * sizeof(uint64_t))
 
-static inline uint32_t bucket_of(uint64_t entry)
+/* ---- lines ---- */
+
+static size_t line_count(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS])
 {
-    return entry & ((1u << BUCKET_BITS) - 1);
+    size_t count = 0;
+
+    for (size_t w = 0; w < NTK_HISTOGRAM_LINE_WORDS; w++) {
+        count += (size_t)__builtin_popcountll(lines[w]);
+    }
+    return count;
 }
 
-static inline uint64_t count_of(uint64_t entry)
+static bool has_line(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS], uint32_t line)
 {
-    return entry >> BUCKET_BITS;
+    return lines[line / 64] >> line % 64 & 1;
 }
 
-static inline uint64_t pack(uint32_t bucket, uint64_t count)
+static bool is_same_line(const uint64_t *a, const uint64_t *b)
 {
-    return (count < COUNT_MAX ? count : COUNT_MAX) << BUCKET_BITS | bucket;
+    uint64_t difference = 0;
+
+    for (size_t k = 0; k < NTK_HISTOGRAM_LINE_BUCKETS; k++) {
+        difference |= a[k] ^ b[k];
+    }
+    return difference == 0;
 }
 
-static int reserve(struct baseline *base, size_t count)
+/* Appends the increase of a line, or, without a line before, its counts. */
+static void add_line(struct histogram_scratch *out, uint32_t line, const uint64_t *now,
+                     const uint64_t *before)
 {
-    size_t capacity = count + count / 8 + 8;
-    uint64_t *more =
-        count > base->capacity ? realloc(base->entries, capacity * sizeof *more) : base->entries;
+    for (uint32_t k = 0; k < NTK_HISTOGRAM_LINE_BUCKETS; k++) {
+        uint64_t more = before ? ntk_aggregate_difference(now[k], before[k]) : now[k];
 
-    if (!more && count > 0) {
+        /* Written without a branch, because branch prediction would often fail. */
+        out->entries[out->count] =
+            (struct ntk_histogram_entry){ .bucket = line * NTK_HISTOGRAM_LINE_BUCKETS + k,
+                                          .count = more };
+        out->count += more > 0;
+    }
+}
+
+/* ---- baselines ---- */
+
+/* Replaces the lines of a baseline by those of a mask. They have the same counts, or 0 if they are
+ * new. */
+static int set_lines(struct baseline *base, const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS])
+{
+    size_t count = line_count(lines);
+    uint64_t *entries = calloc(count > 0 ? count : 1, LINE_BYTES);
+    const uint64_t *from = base->entries;
+    uint64_t *to = entries;
+
+    if (!entries) {
         return -ENOMEM;
     }
-    base->capacity = count > base->capacity ? capacity : base->capacity;
-    base->entries = more;
+    for (uint32_t line = 0; line < NTK_HISTOGRAM_LINES; line++) {
+        bool was_kept = has_line(base->lines, line);
+
+        if (was_kept && has_line(lines, line)) {
+            memcpy(to, from, LINE_BYTES);
+        }
+        if (was_kept) {
+            from += NTK_HISTOGRAM_LINE_BUCKETS;
+        }
+        if (has_line(lines, line)) {
+            to += NTK_HISTOGRAM_LINE_BUCKETS;
+        }
+    }
+    free(base->entries);
+    base->entries = entries;
+    memcpy(base->lines, lines, sizeof base->lines);
     return 0;
 }
 
+/* Makes a baseline of used buckets. */
 static int set_baseline(struct baseline *base, const struct ntk_histogram_entry *entries,
                         size_t count, uint64_t sum_ns)
 {
-    if (reserve(base, count) < 0) {
+    uint64_t lines[NTK_HISTOGRAM_LINE_WORDS] = { 0 };
+    struct baseline fresh = { .sum_ns = sum_ns };
+    uint64_t *at;
+    uint32_t line = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].bucket < NTK_HISTOGRAM_BUCKETS) {
+            uint32_t its = entries[i].bucket / NTK_HISTOGRAM_LINE_BUCKETS;
+            lines[its / 64] |= UINT64_C(1) << its % 64;
+        }
+    }
+    if (set_lines(&fresh, lines) < 0) {
         return -ENOMEM;
     }
-    for (size_t i = 0; i < count; i++) { /* stored counts may be larger than an entry holds */
-        base->entries[i] = pack(entries[i].bucket, entries[i].count);
+    at = fresh.entries;
+    for (size_t i = 0; (line = ntk_ring_line_next(lines, line)) < NTK_HISTOGRAM_LINES;
+         line++, at += NTK_HISTOGRAM_LINE_BUCKETS) {
+        for (; i < count && entries[i].bucket / NTK_HISTOGRAM_LINE_BUCKETS <= line; i++) {
+            if (entries[i].bucket / NTK_HISTOGRAM_LINE_BUCKETS == line) {
+                at[entries[i].bucket % NTK_HISTOGRAM_LINE_BUCKETS] = entries[i].count;
+            }
+        }
     }
-    base->count = count;
-    base->sum_ns = sum_ns;
+    free(base->entries);
+    *base = fresh;
     return 0;
 }
 
 /*
- * Compares a reading with the baseline. Returns the reading, as a baseline, and the difference in
- * scratch memory, from one walk over the used buckets of both, which are sorted.
+ * Compares a reading with the baseline and makes it the new baseline. Returns the difference as
+ * used buckets in scratch memory. Most lines of a long job did not change in a period. Returns
+ * -ENOMEM if there is no room for new lines; then nothing changes.
  */
-static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
-                    const struct ntk_ring_buckets *read)
+static int advance(struct ntk_aggregate *aggregate, struct baseline *base,
+                   const struct ntk_ring_buckets *read)
 {
-    const uint64_t *old = base->entries;
-    const uint64_t *old_end = old ? old + base->count : NULL;
-    struct baseline_scratch *now = &aggregate->now;
     struct histogram_scratch *period = &aggregate->period;
+    uint64_t *before;
 
-    now->count = period->count = 0;
-    now->sum_ns = read->sum_ns;
+    period->count = 0;
     period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
-    for (uint32_t line = 0; (line = ntk_ring_line_next(read->lines, line)) < NTK_HISTOGRAM_LINES;
-         line++) {
-        const uint64_t *buckets = &read->bucket[line * NTK_HISTOGRAM_LINE_BUCKETS];
-        unsigned int used = 0;
-
-        for (unsigned int k = 0; k < NTK_HISTOGRAM_LINE_BUCKETS; k++) {
-            used |= (unsigned int)(buckets[k] != 0) << k;
-        }
-        for (; used != 0; used &= used - 1) {
-            unsigned int k = (unsigned int)__builtin_ctz(used);
-            uint32_t i = line * NTK_HISTOGRAM_LINE_BUCKETS + k;
-            uint64_t count = buckets[k] < COUNT_MAX ? buckets[k] : COUNT_MAX;
-            uint64_t before = 0;
-            uint64_t more;
-
-            while (old < old_end && bucket_of(*old) < i) {
-                old++;
-            }
-            if (old < old_end && bucket_of(*old) == i) {
-                before = count_of(*old);
-            }
-            now->entries[now->count++] = count << BUCKET_BITS | i;
-            more = ntk_aggregate_difference(count, before);
-            /* Written without a branch, because branch prediction would often fail. */
-            period->entries[period->count] =
-                (struct ntk_histogram_entry){ .bucket = i, .count = more };
-            period->count += more > 0;
-        }
-    }
-}
-
-static int keep(struct baseline *base, const struct baseline_scratch *from)
-{
-    if (reserve(base, from->count) < 0) {
+    if ((!base->entries || memcmp(base->lines, read->lines, sizeof base->lines) != 0) &&
+        set_lines(base, read->lines) < 0) {
         return -ENOMEM;
     }
-    if (from->count > 0) {
-        memcpy(base->entries, from->entries, from->count * sizeof *base->entries);
+    before = base->entries;
+    for (uint32_t line = 0; (line = ntk_ring_line_next(read->lines, line)) < NTK_HISTOGRAM_LINES;
+         line++, before += NTK_HISTOGRAM_LINE_BUCKETS) {
+        const uint64_t *now = &read->bucket[line * NTK_HISTOGRAM_LINE_BUCKETS];
+
+        if (!is_same_line(now, before)) {
+            add_line(period, line, now, before);
+            memcpy(before, now, LINE_BYTES);
+        }
     }
-    base->count = from->count;
-    base->sum_ns = from->sum_ns;
     return 0;
 }
 
@@ -139,12 +170,15 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
 {
     struct histogram_scratch *period = &aggregate->period;
 
-    compare(aggregate, base, read);
+    if (advance(aggregate, base, read) < 0) {
+        return (struct ntk_histogram){ 0 };
+    }
     if (period->count == 0 && read->sum_ns >= base->sum_ns) {
         /* entries after its count belong to the next period */
-        aggregate->now.sum_ns = base->sum_ns;
+        return (struct ntk_histogram){ 0 };
     }
-    if (keep(base, &aggregate->now) < 0 || period->count == 0) {
+    base->sum_ns = read->sum_ns;
+    if (period->count == 0) {
         return (struct ntk_histogram){ 0 };
     }
     return ntk_snapshot_histogram_of(aggregate->pending, period->entries, period->count,
@@ -154,17 +188,33 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
                                  const struct ntk_ring_buckets *read)
 {
-    compare(aggregate, base, read);
-    return keep(base, &aggregate->now);
+    int ret = advance(aggregate, base, read);
+
+    base->sum_ns = ret == 0 ? read->sum_ns : base->sum_ns;
+    return ret;
 }
 
 int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct baseline *out,
                                       const struct baseline *base,
                                       const struct ntk_ring_buckets *read)
 {
-    compare(aggregate, base, read);
-    return set_baseline(out, aggregate->period.entries, aggregate->period.count,
-                        aggregate->period.sum_ns);
+    struct histogram_scratch *period = &aggregate->period;
+    const uint64_t *before = base->entries;
+
+    period->count = 0;
+    period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
+    for (uint32_t line = 0; line < NTK_HISTOGRAM_LINES; line++) {
+        bool is_kept = has_line(base->lines, line);
+
+        if (has_line(read->lines, line)) {
+            add_line(period, line, &read->bucket[line * NTK_HISTOGRAM_LINE_BUCKETS],
+                     is_kept ? before : NULL);
+        }
+        if (is_kept) {
+            before += NTK_HISTOGRAM_LINE_BUCKETS;
+        }
+    }
+    return set_baseline(out, period->entries, period->count, period->sum_ns);
 }
 
 int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histogram *stored)
@@ -175,13 +225,14 @@ int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histog
 struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
                                                 const struct baseline *base)
 {
-    struct ntk_histogram_entry *entries = aggregate->period.entries;
+    struct histogram_scratch *all = &aggregate->period;
+    const uint64_t *at = base->entries;
 
-    for (size_t i = 0; i < base->count; i++) {
-        entries[i] = (struct ntk_histogram_entry){
-            .bucket = bucket_of(base->entries[i]),
-            .count = count_of(base->entries[i]),
-        };
+    all->count = 0;
+    for (uint32_t line = 0;
+         at && (line = ntk_ring_line_next(base->lines, line)) < NTK_HISTOGRAM_LINES;
+         line++, at += NTK_HISTOGRAM_LINE_BUCKETS) {
+        add_line(all, line, at, NULL);
     }
-    return ntk_snapshot_histogram_of(aggregate->pending, entries, base->count, base->sum_ns);
+    return ntk_snapshot_histogram_of(aggregate->pending, all->entries, all->count, base->sum_ns);
 }

@@ -2,6 +2,7 @@
 /* aggregate_memory - memory rows of processes, and sums by category. */
 #include "shared/collect/aggregate_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,18 @@ static void take_row(struct ntk_aggregate *aggregate, struct runtime_state *runt
     };
 }
 
+/* Returns the next index from which a core, or no core, has memory; NTK_SEGMENT_CORES + 1 after the
+ * last. */
+static size_t next_with_memory(const struct runtime_state *runtime, size_t from)
+{
+    static_assert(sizeof(bool) == 1, "found by memchr()");
+    const bool *found = from <= NTK_SEGMENT_CORES ? memchr(&runtime->has_memory[from], true,
+                                                           sizeof runtime->has_memory - from)
+                                                  : NULL;
+
+    return found ? (size_t)(found - runtime->has_memory) : NTK_SEGMENT_CORES + 1;
+}
+
 int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,
                               struct ntk_runtime_sample *out)
@@ -94,9 +107,8 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
     if (out->memory_count > 0) {
         qsort(out->memory, out->memory_count, sizeof *out->memory, compare_memory);
     }
-    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
-        for (size_t category = 0; runtime->has_memory[core] && category < NTK_MEMORY_CATEGORY_COUNT;
-             category++) {
+    for (size_t core = 0; (core = next_with_memory(runtime, core)) <= NTK_SEGMENT_CORES; core++) {
+        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
             if (runtime->peaks[core][category] < aggregate->sums[core][category]) {
                 runtime->peaks[core][category] = aggregate->sums[core][category];
             }
@@ -109,9 +121,8 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
         memset(aggregate->sums, 0, sizeof aggregate->sums);
         return -ENOMEM;
     }
-    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
-        for (size_t category = 0; runtime->has_memory[core] && category < NTK_MEMORY_CATEGORY_COUNT;
-             category++) {
+    for (size_t core = 0; (core = next_with_memory(runtime, core)) <= NTK_SEGMENT_CORES; core++) {
+        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
             if (runtime->peaks[core][category] > 0) {
                 out->memory_by_category[at++] = (struct ntk_memory_sample){
                     .location =
@@ -126,10 +137,8 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
     }
     out->memory_by_category_count = at;
     /* Clear the sums for the next process. */
-    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
-        if (runtime->has_memory[core]) {
-            memset(aggregate->sums[core], 0, sizeof aggregate->sums[core]);
-        }
+    for (size_t core = 0; (core = next_with_memory(runtime, core)) <= NTK_SEGMENT_CORES; core++) {
+        memset(aggregate->sums[core], 0, sizeof aggregate->sums[core]);
     }
     return 0;
 }

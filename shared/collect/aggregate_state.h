@@ -21,20 +21,12 @@
 /* Index of the busy time in a core's counts, the same in baselines and totals. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
 
-/* A histogram at the last reading. A machine has hundreds of them; in long jobs each has a thousand
- * used buckets. */
+/* A histogram at the last reading. A machine has hundreds of them, so only lines with counts are
+ * kept. */
 struct baseline {
-    uint64_t *entries; /* bucket and count packed into one number, see aggregate_histogram.c */
-    size_t count;
-    size_t capacity;
+    uint64_t lines[NTK_HISTOGRAM_LINE_WORDS]; /* one bit per line that is kept */
+    uint64_t *entries;                        /* the buckets of these lines */
     uint64_t sum_ns;
-};
-
-/* A reading, in the form of a baseline. */
-struct baseline_scratch {
-    size_t count;
-    uint64_t sum_ns;
-    uint64_t entries[NTK_HISTOGRAM_BUCKETS];
 };
 
 struct histogram_scratch {
@@ -254,7 +246,6 @@ struct ntk_aggregate {
 
     /* Scratch memory. */
     struct ntk_ring_histogram histogram;
-    struct baseline_scratch now;
     struct histogram_scratch period;
     struct ntk_histogram_dense merged;
     struct ntk_health_work work[NTK_AGGREGATE_CORES_MAX];

@@ -121,16 +121,24 @@ void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
     }
 }
 
+/* Returns the index from which cores can belong to the logical core: its own one, if the list has
+ * all cores of a machine in order. */
+static size_t first_place(const struct ntk_core_sample *cores, size_t core_count, uint32_t first)
+{
+    return first < core_count && cores[first].core == first ? first : 0;
+}
+
 static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                              uint32_t logical, bool is_watched, struct ntk_core_sample *out)
 {
-    bool found = false;
+    uint32_t found = 0;
 
     if (lnc == 0) {
         lnc = 1;
     }
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < core_count; i++) {
+    for (size_t i = first_place(cores, core_count, logical * lnc); i < core_count && found < lnc;
+         i++) {
         if (cores[i].core - logical * lnc < lnc) {
             if (is_watched && cores[i].unwatched) {
                 const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
@@ -138,7 +146,7 @@ static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_co
             } else {
                 ntk_snapshot_add_core(out, &cores[i]);
             }
-            found = true;
+            found++;
         }
     }
     out->core = logical;
@@ -149,7 +157,7 @@ static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_co
         out->engine_busy_ns[i].period /= lnc;
         out->engine_busy_ns[i].total /= lnc;
     }
-    return found;
+    return found > 0;
 }
 
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tty_writes - counters for frames.py in the file that NTK_TEST_WRITES names, eight bytes each in
- * native order: calls of write(2) on a terminal, including those of curses; calls of dup3(2), two
- * per frame; and checks of scene_source.c. These functions replace those of the C library, also in
- * shared libraries.
+ * native order: calls of write(2) on a terminal, including those of curses; frames that were drawn;
+ * and checks of scene_source.c. write() replaces that of the C library, also in shared libraries.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/top/tty_writes.h"
+#include "top/view/view.h"
 
 static uint64_t *counts;
 
@@ -45,8 +46,15 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, 
     return syscall(SYS_write, fd, bytes, size);
 }
 
-__attribute__((visibility("default"))) int dup3(int fd, int to, int flags)
+/* The linker replaces ntk_top_view_draw() by this function. */
+void __real_ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen,
+                              bool with_keys);
+void __wrap_ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen,
+                              bool with_keys);
+
+void __wrap_ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen,
+                              bool with_keys)
 {
-    tty_count(TTY_COUNT_DUP3);
-    return (int)syscall(SYS_dup3, fd, to, flags);
+    tty_count(TTY_COUNT_FRAMES);
+    __real_ntk_top_view_draw(model, screen, with_keys);
 }

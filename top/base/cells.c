@@ -52,9 +52,13 @@ struct ntk_top_cell ntk_top_cells_cores(struct ntk_top_table *table, uint32_t ln
         while (++i < count && cores[i].core / lnc <= last + 1) {
             last = cores[i].core / lnc;
         }
-        ntk_buf_add_format(&text, text.bytes_count > 0 ? ",%u" : "%u", (unsigned int)first);
+        if (text.bytes_count > 0) {
+            ntk_buf_add_char(&text, ',');
+        }
+        ntk_buf_add_u64(&text, first);
         if (last > first) {
-            ntk_buf_add_format(&text, "-%u", (unsigned int)last);
+            ntk_buf_add_char(&text, '-');
+            ntk_buf_add_u64(&text, last);
         }
     }
     if (count > 0 && ntk_buf_ok(&text)) {

@@ -2,11 +2,13 @@
 /* format - formats numbers with a fixed width, which rounding never increases. */
 #include "top/base/format.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/str.h"
 
 #define HBM "HBM" /* same as in labels */
 
@@ -38,6 +40,44 @@ const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops)
     return buf;
 }
 
+/* Writes a small number like "%.*f", if its rounding is beyond doubt: printf() rounds the exact
+ * binary value and takes ten times as long. A screen has hundreds of percentages. Returns the
+ * length, or 0. */
+static int write_small(char *buf, double value, int decimals, const char *unit)
+{
+    static const unsigned int scales[] = { 1, 10, 100, 1000 };
+    size_t unit_bytes = strlen(unit);
+    char *at = buf;
+
+    if (!(value >= 0 && value < 1000) || decimals >= (int)(sizeof scales / sizeof *scales)) {
+        return 0;
+    }
+    double scaled = value * scales[decimals];
+    unsigned int whole = (unsigned int)scaled;
+    double rest = scaled - whole;
+    if (rest > 0.499999 && rest < 0.500001) {
+        return 0;
+    }
+    whole += rest > 0.5;
+    unsigned int integer = whole / scales[decimals];
+    unsigned int fraction = whole % scales[decimals];
+    for (unsigned int digit = integer >= 1000  ? 1000
+                              : integer >= 100 ? 100
+                              : integer >= 10  ? 10
+                                               : 1;
+         digit > 0; digit /= 10) {
+        *at++ = (char)('0' + integer / digit % 10);
+    }
+    if (decimals > 0) {
+        *at++ = '.';
+    }
+    for (unsigned int digit = scales[decimals] / 10; digit > 0; digit /= 10) {
+        *at++ = (char)('0' + fraction / digit % 10);
+    }
+    memcpy(at, unit, unit_bytes + 1);
+    return (int)(at - buf + (ptrdiff_t)unit_bytes);
+}
+
 /* Formats value, right-aligned before unit, with at most `decimals` decimals, as many as fit. */
 static const char *fit(char *buf, int width, double value, int decimals, const char *unit)
 {
@@ -49,13 +89,17 @@ static const char *fit(char *buf, int width, double value, int decimals, const c
         room--;
     }
     for (int d = decimals < room ? decimals : room > 0 ? room : 0; d >= 0; d--) {
-        length = snprintf(text, sizeof text, "%.*f%s", d, value, unit);
+        length = write_small(text, value, d, unit);
+        length = length > 0 ? length : snprintf(text, sizeof text, "%.*f%s", d, value, unit);
         if (length <= width) {
             break;
         }
     }
-    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s%.*s", length < width ? width - length : 0, "",
-                   NTK_TOP_FORMAT_BYTES - 1, text);
+    /* right-aligned, and truncated at the end of the buffer */
+    int blanks = length < width ? width - length : 0;
+    blanks = blanks < NTK_TOP_FORMAT_BYTES ? blanks : NTK_TOP_FORMAT_BYTES - 1;
+    memset(buf, ' ', (size_t)blanks);
+    (void)ntk_str_copy(buf + blanks, (size_t)(NTK_TOP_FORMAT_BYTES - blanks), text);
     return buf;
 }
 

@@ -28,16 +28,6 @@ struct device_memory {
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of unreported_mask");
 
-static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
-{
-    for (size_t i = 0; i < runtime->core_count; i++) {
-        if (runtime->cores[i].core >= first && runtime->cores[i].core - first < count) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
 {
     uint32_t unreported_mask = 0;
@@ -53,11 +43,54 @@ static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
     return unreported_mask;
 }
 
-/* Adds memory that applications report for `count` physical cores. */
-static void add_reported(const struct ntk_top_model *model, uint32_t first, uint32_t count,
-                         bool is_all, struct device_memory *out)
+/* Consecutive physical cores: `unit_count` devices or logical cores of `unit_cores` each. */
+struct core_range {
+    uint32_t first;
+    uint32_t unit_cores;
+    uint32_t unit_count;
+};
+
+static struct device_memory *unit_of(const struct core_range *range, uint32_t core,
+                                     struct device_memory *units)
+{
+    if (core < range->first || range->unit_cores == 0) {
+        return NULL;
+    }
+    uint32_t unit = (core - range->first) / range->unit_cores;
+
+    return unit < range->unit_count ? &units[unit] : NULL;
+}
+
+static void add_rows(const struct ntk_runtime_sample *runtime, const struct core_range *range,
+                     struct device_memory *units)
+{
+    for (size_t i = 0; i < runtime->memory_count; i++) {
+        const struct ntk_memory_sample *row = &runtime->memory[i];
+        struct device_memory *out;
+
+        if (row->location != NTK_MEMORY_DEVICE || row->category >= NTK_TOP_HBM_CATEGORY_COUNT ||
+            row->core == NTK_NO_CORE) {
+            continue;
+        }
+        out = unit_of(range, row->core, units);
+        if (out) {
+            out->category[row->category] += row->current_bytes;
+            out->reported_bytes += row->current_bytes;
+            out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
+                                      ntk_snapshot_memory_is_estimated(runtime, row->model_id)
+                                  ? row->current_bytes
+                                  : 0;
+        }
+    }
+}
+
+/* Adds memory that applications report for each unit of a range, in one pass. */
+static void add_reported(const struct ntk_top_model *model, const struct core_range *range,
+                         bool is_all, struct device_memory *units)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
+    /* without a process, nothing is used */
+    bool has_categories = snapshot->hardware.software && ntk_top_model_has_no_application(model);
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
@@ -66,29 +99,23 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
             (!is_all && !ntk_top_model_is_in_tab(model, r))) {
             continue;
         }
-        out->has_categories = true;
-        if (is_on(runtime, first, count)) {
-            out->unreported_mask |= unreported_mask_of(runtime);
-        }
-        for (size_t i = 0; i < runtime->memory_count; i++) {
-            const struct ntk_memory_sample *row = &runtime->memory[i];
+        has_categories = true;
+        for (size_t i = 0; i < runtime->core_count; i++) {
+            struct device_memory *out = unit_of(range, runtime->cores[i].core, units);
 
-            if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
-                row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
-                out->category[row->category] += row->current_bytes;
-                out->reported_bytes += row->current_bytes;
-                out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
-                                          ntk_snapshot_memory_is_estimated(runtime, row->model_id)
-                                      ? row->current_bytes
-                                      : 0;
+            if (out) {
+                out->unreported_mask |= unreported_mask_of(runtime);
             }
         }
+        add_rows(runtime, range, units);
     }
-    if (snapshot->hardware.software && ntk_top_model_has_no_application(model)) {
-        out->has_categories = true; /* without a process, nothing is used */
+    for (uint32_t i = 0; i < range->unit_count; i++) {
+        struct device_memory *out = &units[i];
+
+        out->has_categories = has_categories;
+        out->has_used = has_categories && (out->reported_bytes > 0 || out->unreported_mask == 0);
+        out->used = out->reported_bytes;
     }
-    out->has_used = out->has_categories && (out->reported_bytes > 0 || out->unreported_mask == 0);
-    out->used = out->reported_bytes;
 }
 
 static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
@@ -105,55 +132,92 @@ static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
     }
 }
 
-/* Collects data. is_all: every application, with the driver's counts; otherwise the applications of
- * the tab. */
-static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
+/* Adds the driver's count. */
+static void add_measured(const struct ntk_device_sample *device, struct device_memory *out)
+{
+    uint64_t used = ntk_device_sum(device, device->memory_used_bytes);
+    /* The driver's files may be older than the reports of applications. */
+    uint64_t exact = out->reported_bytes - out->estimated;
+
+    out->has_used = out->is_measured = true;
+    out->used = used > exact ? used : exact;
+}
+
+/* Collects data of consecutive devices. is_all: every application, with the driver's counts;
+ * otherwise the applications of the tab. */
+static void collect(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
                     struct device_memory *out)
 {
-    const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_device_sample *device = ntk_snapshot_find_device(snapshot, index);
     uint32_t cores = model->cores_per_device * model->lnc;
+    const struct core_range range = { first * cores, cores, count };
 
-    *out = (struct device_memory){ 0 };
-    add_reported(model, index * cores, cores, is_all, out);
-    if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
-        out->has_used = true;
-        out->used = ntk_device_sum(device, device->memory_used_bytes);
-        /* The driver's files may be older than the reports of applications. */
-        uint64_t exact = out->reported_bytes - out->estimated;
-        out->used = out->used > exact ? out->used : exact;
-        out->is_measured = true;
+    memset(out, 0, count * sizeof *out);
+    add_reported(model, &range, is_all, out);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ntk_device_sample *device =
+            ntk_snapshot_find_device(model->snapshot, first + i);
+
+        if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
+            add_measured(device, &out[i]);
+        }
+        set_capacity(model->snapshot, first + i, &out[i]);
     }
-    set_capacity(snapshot, index, out);
+}
+
+/* Collects data of all devices; returns their number. */
+static uint32_t collect_all(const struct ntk_top_model *model, bool is_all,
+                            struct device_memory out[NTK_SNAPSHOT_DEVICES_MAX])
+{
+    uint32_t count = model->device_count < NTK_SNAPSHOT_DEVICES_MAX ? model->device_count
+                                                                    : NTK_SNAPSHOT_DEVICES_MAX;
+
+    collect(model, 0, count, is_all, out);
+    return count;
 }
 
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
 {
+    struct device_memory memory[NTK_SNAPSHOT_DEVICES_MAX];
+
     /* If a recording was rewound, forget peaks of a later time. */
     if (model->snapshot->realtime_ns < model->watch.peaks.last_ns) {
         memset(model->watch.peaks.devices, 0, sizeof model->watch.peaks.devices);
     }
     model->watch.peaks.last_ns = model->snapshot->realtime_ns;
-    for (uint32_t d = 0; d < model->device_count; d++) {
-        struct device_memory memory;
-
-        collect(model, d, true, &memory);
-        if (memory.has_used && memory.used >= model->watch.peaks.devices[d].value) {
-            model->watch.peaks.devices[d] = (struct ntk_top_bytes){ memory.used, true };
+    uint32_t count = collect_all(model, true, memory);
+    for (uint32_t d = 0; d < count; d++) {
+        if (memory[d].has_used && memory[d].used >= model->watch.peaks.devices[d].value) {
+            model->watch.peaks.devices[d] = (struct ntk_top_bytes){ memory[d].used, true };
         }
     }
     return 0;
 }
 
-void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
-                              struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity)
+static struct ntk_top_hbm_use use_of(const struct device_memory *memory)
+{
+    return (struct ntk_top_hbm_use){
+        .used = { memory->used, memory->has_used, memory->estimated > 0 && !memory->is_measured },
+        .capacity = { memory->capacity, memory->has_capacity, false },
+    };
+}
+
+struct ntk_top_hbm_use ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device)
 {
     struct device_memory memory;
 
-    collect(model, device, ntk_top_model_tab_get(model)->is_all, &memory);
-    *out_used = (struct ntk_top_bytes){ memory.used, memory.has_used,
-                                        memory.estimated > 0 && !memory.is_measured };
-    *out_capacity = (struct ntk_top_bytes){ memory.capacity, memory.has_capacity, false };
+    collect(model, device, 1, ntk_top_model_tab_get(model)->is_all, &memory);
+    return use_of(&memory);
+}
+
+void ntk_top_model_hbm_devices(const struct ntk_top_model *model,
+                               struct ntk_top_hbm_use out[NTK_SNAPSHOT_DEVICES_MAX])
+{
+    struct device_memory memory[NTK_SNAPSHOT_DEVICES_MAX];
+    uint32_t count = collect_all(model, ntk_top_model_tab_get(model)->is_all, memory);
+
+    for (uint32_t d = 0; d < count; d++) {
+        out[d] = use_of(&memory[d]);
+    }
 }
 
 struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
@@ -234,7 +298,7 @@ static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *t
         struct device_memory memory = { 0 };
         struct ntk_top_cell *cells;
 
-        add_reported(model, i * model->lnc, model->lnc, is_all, &memory);
+        add_reported(model, &(struct core_range){ i * model->lnc, model->lnc, 1 }, is_all, &memory);
         set_capacity(model->snapshot, i / model->cores_per_device, &memory);
         if (!is_all && memory.used == 0) {
             continue; /* the core does not belong to the application */
@@ -254,25 +318,25 @@ static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *t
 int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
 {
     bool is_all = ntk_top_model_tab_get(model)->is_all;
+    struct device_memory memory[NTK_SNAPSHOT_DEVICES_MAX];
 
     if (model->hbm_by_core) {
         return list_cores(model, table, is_all);
     }
-    for (uint32_t d = 0; d < model->device_count; d++) {
-        struct device_memory memory;
+    uint32_t count = collect_all(model, is_all, memory);
+    for (uint32_t d = 0; d < count; d++) {
         struct ntk_top_cell *cells;
 
-        collect(model, d, is_all, &memory);
-        if (!is_all && memory.used == 0) {
+        if (!is_all && memory[d].used == 0) {
             continue;
         }
         cells = add_row(table, d,
                         ntk_top_table_text(table, "ND%u%s", d, ntk_top_model_alerts_mark(model, d)),
-                        &memory);
+                        &memory[d]);
         if (!cells) {
             return -ENOMEM;
         }
-        fill_device(model, d, is_all, &memory, cells);
+        fill_device(model, d, is_all, &memory[d], cells);
     }
     return 0;
 }
@@ -280,28 +344,31 @@ int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
 void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm_sum *out)
 {
     bool is_all = ntk_top_model_tab_get(model)->is_all;
+    struct device_memory all[NTK_SNAPSHOT_DEVICES_MAX];
+    uint32_t count = collect_all(model, is_all, all);
 
     *out = (struct ntk_top_hbm_sum){ 0 };
-    for (uint32_t d = 0; d < model->device_count; d++) {
-        struct device_memory memory;
+    for (uint32_t d = 0; d < count; d++) {
+        const struct device_memory *memory = &all[d];
 
-        collect(model, d, is_all, &memory);
-        out->has_categories = out->has_categories || memory.has_categories;
-        out->used.present = out->used.present || memory.has_used;
-        if (!is_all && memory.used == 0) {
+        out->has_categories = out->has_categories || memory->has_categories;
+        out->used.present = out->used.present || memory->has_used;
+        if (!is_all && memory->used == 0) {
             continue;
         }
         out->device_count++;
-        out->used.value += memory.used;
-        out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
-        out->capacity.present = out->capacity.present || memory.has_capacity;
-        out->capacity.value += memory.capacity;
-        out->other += memory.used > memory.reported_bytes ? memory.used - memory.reported_bytes : 0;
+        out->used.value += memory->used;
+        out->used.estimated =
+            out->used.estimated || (memory->estimated > 0 && !memory->is_measured);
+        out->capacity.present = out->capacity.present || memory->has_capacity;
+        out->capacity.value += memory->capacity;
+        out->other +=
+            memory->used > memory->reported_bytes ? memory->used - memory->reported_bytes : 0;
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
-            out->category[c] += memory.category[c];
+            out->category[c] += memory->category[c];
         }
         /* This is the memory with an unknown purpose. */
-        out->category[NTK_MEMORY_UNCATEGORIZED] -= memory.estimated;
-        out->other += memory.estimated;
+        out->category[NTK_MEMORY_UNCATEGORIZED] -= memory->estimated;
+        out->other += memory->estimated;
     }
 }

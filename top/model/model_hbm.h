@@ -27,10 +27,15 @@ enum ntk_top_hbm_column {
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
-/* Returns the used part of a device's memory, by any application or by that of the tab, and its
- * size. */
-void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
-                              struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
+/* The used part of a device's memory, by any application or by that of the tab, and its size. */
+struct ntk_top_hbm_use {
+    struct ntk_top_bytes used;
+    struct ntk_top_bytes capacity;
+};
+struct ntk_top_hbm_use ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device);
+/* Returns all devices at once, at the cost of one. */
+void ntk_top_model_hbm_devices(const struct ntk_top_model *model,
+                               struct ntk_top_hbm_use out[NTK_SNAPSHOT_DEVICES_MAX]);
 /* Returns the used share of the size. */
 struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
                                               struct ntk_top_bytes capacity);

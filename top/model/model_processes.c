@@ -29,12 +29,16 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
             pod->container_name[0] ? "/" : "", pod->container_name));
     }
     return ntk_top_cell_text(
-        ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container_id));
+        runtime->container_id[0]
+            ? ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container_id)
+            : "");
 }
 
-/* Returns the start time if both clocks belong to one machine: a report lacks the second clock. */
+/* Returns the start time if both clocks belong to one machine: a report lacks the second clock.
+ * Processes that started together, such as the ranks of a job, share the text of `before`. */
 static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_snapshot *snapshot,
-                                 const struct ntk_runtime_sample *runtime)
+                                 const struct ntk_runtime_sample *runtime,
+                                 struct ntk_top_cell before)
 {
     uint64_t age_ns = snapshot->monotonic_ns - runtime->start_time * TICK_NS;
     time_t seconds = (time_t)((snapshot->realtime_ns - age_ns) / NTK_NS_PER_SECOND);
@@ -42,8 +46,14 @@ static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_s
     struct tm local;
     char text[32];
 
-    if (runtime->start_time > 0 && runtime->start_time <= snapshot->monotonic_ns / TICK_NS &&
-        age_ns < snapshot->realtime_ns && localtime_r(&seconds, &local) &&
+    if (runtime->start_time == 0 || runtime->start_time > snapshot->monotonic_ns / TICK_NS ||
+        age_ns >= snapshot->realtime_ns) {
+        return cell;
+    }
+    if (before.present && before.value == (double)seconds) {
+        return before;
+    }
+    if (localtime_r(&seconds, &local) &&
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local) > 0) {
         cell = ntk_top_cell_text(ntk_top_table_text(table, "%s", text));
         cell.value = (double)seconds;
@@ -96,14 +106,14 @@ struct ntk_top_number ntk_top_model_processes_busy(const struct ntk_top_model *m
     size_t count = 0;
 
     for (size_t c = 0; runtime->has & NTK_RUNTIME_HAS_CORES && c < runtime->core_count; c++) {
-        const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+        const struct ntk_core_sample *core = &runtime->cores[c];
 
-        if (core.has & NTK_CORE_HAS_BUSY &&
-            ntk_top_model_alerts_core(model, core.core / model->lnc) != NTK_TOP_CORE_DEAD) {
-            busy.value += 100 * core.utilization;
+        if (core->has & NTK_CORE_HAS_BUSY &&
+            ntk_top_model_alerts_core(model, core->core / model->lnc) != NTK_TOP_CORE_DEAD) {
+            busy.value += 100 * core->utilization;
         }
-        count += (core.has & NTK_CORE_HAS_BUSY) != 0;
-        busy.estimated = busy.estimated || core.busy_of_calls;
+        count += (core->has & NTK_CORE_HAS_BUSY) != 0;
+        busy.estimated = busy.estimated || core->busy_of_calls;
     }
     busy.present = count > 0;
     busy.value = count > 0 ? busy.value / (double)count : 0;
@@ -121,11 +131,12 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
         return;
     }
     for (size_t c = 0; c < runtime->core_count; c++) {
-        const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+        const struct ntk_core_sample *core = &runtime->cores[c];
 
-        if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
+        if (core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
             has_flops = true;
-            flops += ntk_snapshot_rate(model->snapshot, core.effective_flops);
+            flops +=
+                ntk_snapshot_rate(model->snapshot, ntk_snapshot_watched_core(core).effective_flops);
         }
     }
     cells[NTK_TOP_PROCESSES_CORES] =
@@ -145,6 +156,9 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
         [NTK_EXECUTIONS_NONE] = ", executions not counted",
     };
 
+    if (!runtime->cores_guessed && runtime->executions_counted == NTK_EXECUTIONS_ALL) {
+        return ntk_top_cell_text(ntk_hooks_kind_names[runtime->hooks]);
+    }
     return ntk_top_cell_text(ntk_top_table_text(
         table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
         runtime->cores_guessed ? ", cores guessed" : "", counted[runtime->executions_counted]));
@@ -209,6 +223,7 @@ static bool has_failed(const struct ntk_runtime_sample *runtime)
 int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
+    struct ntk_top_cell begin = { 0 };
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
@@ -238,7 +253,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
             runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->vcpu_user + runtime->vcpu_system));
         cells[NTK_TOP_PROCESSES_RSS] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
-        cells[NTK_TOP_PROCESSES_SINCE] = since(table, snapshot, runtime);
+        cells[NTK_TOP_PROCESSES_SINCE] = begin = since(table, snapshot, runtime, begin);
         cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
         cells[NTK_TOP_PROCESSES_HOOKS] = hooks(table, runtime);
         cells[NTK_TOP_PROCESSES_LOST] =

@@ -3,10 +3,10 @@
  * screen - a grid of cells on which a view draws, independent of the terminal.
  *
  * A view places text and chooses its style; the implementation decides how a style looks: a
- * terminal (screen_curses.c, the only file that uses curses) or a grid in memory (screen_text.c,
- * for --once, --batch and the tests). Text is UTF-8 and may come from an application: control
- * characters and invalid bytes are replaced, wide characters take two cells and are never cut in
- * half, everything is clipped at the edges.
+ * terminal (screen_curses.c) or a grid in memory (screen_text.c, for --once, --batch and the
+ * tests). Text is UTF-8 and may come from an application: control characters and invalid bytes are
+ * replaced, wide characters take two cells and are never cut in half, everything is clipped at the
+ * edges.
  *
  * Owner:   create allocates, ntk_screen_destroy() frees (and restores the terminal).
  * Threads: one.

@@ -208,6 +208,7 @@ static int collect(const struct ntk_screen_changes *changes, int row, int column
         memcpy(out->text + out->bytes, text_of(changes, cell), cell->bytes);
         out->bytes += cell->bytes;
     }
+    out->cells = column - out->column;
     return column;
 }
 

@@ -3,8 +3,7 @@
  * screen_changes - finds the cells of a frame that differ from the last frame.
  *
  * curses compares frames, too, but it keeps three screens, and each cell has 28 bytes. Writing a
- * whole frame to it costs more than the comparison here, with 8 bytes per cell. So curses only gets
- * the changes.
+ * whole frame to it costs several times as much as the comparison here, with 8 bytes per cell.
  *
  * Owner:   the caller provides the storage, zeroed first; _fini frees the content.
  * Threads: one.
@@ -34,6 +33,7 @@ struct ntk_screen_changes {
 struct ntk_screen_change {
     int row;
     int column;
+    int cells;
     int style;
     size_t bytes;
     char text[NTK_SCREEN_CHANGE_BYTES];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen_curses - implements the screen on a terminal; the only file that uses curses.
+ * screen_curses - implements the screen on a terminal: curses describes the terminal, sets its
+ * modes and colours, and reads keys; screen_changes.h and screen_output.h write frames.
  *
- * curses stores the contents of the terminal and sends only differences; screen_changes.h explains
- * why it only gets the changes of a frame. It writes whenever its buffer is full, so a terminal
- * could show half a frame, which screen_frame.h prevents.
+ * The screen of curses stays empty, so that curses does not write to the terminal by itself.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -19,14 +18,16 @@
 #include "shared/base/log.h"
 #include "top/screen/screen.h"
 #include "top/screen/screen_changes.h"
-#include "top/screen/screen_frame.h"
+#include "top/screen/screen_output.h"
 
 struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
-    FILE *out; /* output for curses: the terminal, or the frame while it is drawn */
-    struct ntk_screen_frame frame;
+    FILE *out;
+    struct ntk_screen_output output;
+    bool is_started;  /* the terminal is in the mode of curses */
+    bool needs_clear; /* before the next frame */
     bool can_colour;
     attr_t attributes[NTK_STYLE_COUNT]; /* include colours */
     struct ntk_screen_changes changes;
@@ -118,15 +119,14 @@ static const struct {
 /* Draws everything again in the next frame. */
 static void draw_all(struct curses_screen *screen)
 {
-    erase();
     ntk_screen_changes_forget(&screen->changes);
-    clearok(curscr, TRUE);
+    screen->needs_clear = true;
 }
 
-/* Takes the size of the terminal. If out of memory, nothing is shown. */
-static void take_size(struct curses_screen *screen)
+/* If out of memory, nothing is shown. */
+static void set_size(struct curses_screen *screen, int rows, int columns)
 {
-    (void)ntk_screen_changes_resize(&screen->changes, LINES, COLS);
+    (void)ntk_screen_changes_resize(&screen->changes, rows, columns);
     screen->base.rows = screen->changes.rows;
     screen->base.columns = screen->changes.columns;
 }
@@ -137,11 +137,8 @@ static void curses_begin(struct ntk_screen *base)
     struct winsize size;
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
-        (size.ws_row != LINES || size.ws_col != COLS)) {
-        resizeterm(size.ws_row, size.ws_col);
-    }
-    if (LINES != screen->changes.rows || COLS != screen->changes.columns) {
-        take_size(screen);
+        (size.ws_row != screen->changes.rows || size.ws_col != screen->changes.columns)) {
+        set_size(screen, size.ws_row, size.ws_col);
         draw_all(screen); /* terminals reflow text when they are resized */
     }
     ntk_screen_changes_begin(&screen->changes);
@@ -155,42 +152,48 @@ static void curses_put(struct ntk_screen *base, int row, int column, int style, 
                            bytes);
 }
 
-static void write_change(const struct ntk_screen_change *change, void *ctx)
+static struct ntk_screen_pen pen_of(const struct curses_screen *screen, int style)
 {
-    const struct curses_screen *screen = ctx;
-    int look = NTK_STYLE_OF(change->style);
-    bool is_selected = change->style & NTK_STYLE_SELECTED;
-    attr_t attributes = 0;
-    short pair = 0;
+    int look = NTK_STYLE_OF(style);
+    bool is_selected = style & NTK_STYLE_SELECTED;
+    struct ntk_screen_pen pen = { 0 };
 
-    if (change->style != NTK_SCREEN_STYLE_EMPTY) {
-        attributes =
-            screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
-        if (screen->base.has_colour) {
-            pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
-        } else if (is_selected) {
-            attributes |= A_UNDERLINE;
-        }
-        if (change->style & NTK_STYLE_REVERSED) {
-            attributes |= A_REVERSE;
-        }
+    if (style & NTK_SCREEN_STYLE_EMPTY) {
+        return pen;
     }
-    (void)attr_set(attributes, pair, NULL);
-    (void)mvaddnstr(change->row, change->column, change->text, (int)change->bytes);
+    pen.attributes =
+        screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
+    if (screen->base.has_colour) {
+        pen.pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
+    } else if (is_selected) {
+        pen.attributes |= A_UNDERLINE;
+    }
+    pen.attributes |= style & NTK_STYLE_REVERSED ? A_REVERSE : 0;
+    return pen;
+}
+
+static void put_change(const struct ntk_screen_change *change, void *ctx)
+{
+    struct curses_screen *screen = ctx;
+
+    ntk_screen_output_put(&screen->output, change, pen_of(screen, change->style),
+                          screen->changes.rows, screen->changes.columns);
 }
 
 static void curses_end(struct ntk_screen *base)
 {
     struct curses_screen *screen = (struct curses_screen *)base;
-    bool in_memory = ntk_screen_frame_begin(&screen->frame);
 
-    ntk_screen_changes_take(&screen->changes, write_change, screen);
-    (void)attr_set(0, 0, NULL);
-    move(0, 0);
-    refresh();
-    if (in_memory) {
-        ntk_screen_frame_end(&screen->frame);
+    if (!screen->is_started) {
+        screen->is_started = true;
+        refresh();
     }
+    if (screen->needs_clear) {
+        screen->needs_clear = false;
+        ntk_screen_output_clear(&screen->output, screen->changes.rows);
+    }
+    ntk_screen_changes_take(&screen->changes, put_change, screen);
+    ntk_screen_output_send(&screen->output);
 }
 
 static int mouse_take(struct ntk_screen *base)
@@ -258,7 +261,7 @@ static void free_screen(struct curses_screen *screen)
     if (screen->keys) {
         (void)fclose(screen->keys);
     }
-    ntk_screen_frame_fini(&screen->frame);
+    ntk_screen_output_fini(&screen->output);
     ntk_screen_changes_fini(&screen->changes);
     free(screen);
 }
@@ -365,6 +368,7 @@ static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_loo
         set_colours(screen, look->scheme);
     }
     (void)mousemask(look->no_mouse ? 0 : BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    ntk_screen_output_forget(&screen->output);
     draw_all(screen); /* unchanged cells look different now */
 }
 
@@ -376,10 +380,11 @@ static void curses_suspend(struct ntk_screen *base)
 
 static void curses_resume(struct ntk_screen *base)
 {
-    (void)base;
     clearok(curscr, TRUE);
     refresh();
-    flushinp(); /* keys typed for other programs */
+    draw_all((struct curses_screen *)base);
+    curses_end(base); /* the last frame */
+    flushinp();       /* keys typed for other programs */
 }
 
 static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
@@ -428,11 +433,9 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
         return ntk_err_no_memory(err);
     }
     screen->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
-    ntk_screen_frame_init(&screen->frame, screen->out ? fileno(screen->out) : -1);
     screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
-    screen->terminal = screen->keys && screen->out && screen->frame.terminal_fd >= 0
-                           ? open_terminal(screen->out, screen->keys)
-                           : NULL;
+    screen->terminal =
+        screen->keys && screen->out ? open_terminal(screen->out, screen->keys) : NULL;
     if (screen->terminal && !can_move()) {
         endwin();
         delscreen(screen->terminal);
@@ -448,15 +451,14 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     }
     screen->base.ops = &curses_ops;
     ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
-    take_size(screen);
+    ntk_screen_output_init(&screen->output, fileno(screen->out));
+    set_size(screen, LINES, COLS);
     (void)cbreak();
     (void)noecho();
     (void)curs_set(0);
     (void)set_escdelay(25);
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
-    (void)leaveok(stdscr, TRUE);
-    (void)typeahead(-1);    /* a key must not cause a partial frame */
     (void)mouseinterval(0); /* a press is immediately a click */
     screen->can_colour = start_colours();
     curses_set_look(&screen->base, look);

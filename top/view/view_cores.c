@@ -183,6 +183,7 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
     int first = 0;
     int last;
     struct grid grid;
+    struct ntk_top_hbm_use uses[NTK_SNAPSHOT_DEVICES_MAX];
 
     /* If not all devices fit, show the page with the selected one. */
     if (shown < device_count && cursor && cursor->device_index >= 0) {
@@ -218,6 +219,9 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
             ntk_screen_put(screen, layout->cores_row + 1, column, width, NTK_STYLE_NORMAL, name);
         }
     }
+    if (layout->has_hbm) {
+        ntk_top_model_hbm_devices(model, uses);
+    }
     for (int device = first; device < last; device++) {
         int group = (device - first) / layout->core_rows;
         int row = layout->cores_row + 2 + (device - first) % layout->core_rows;
@@ -225,12 +229,10 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
 
         ntk_screen_format(screen, row, left, grid.label_width, NTK_STYLE_NORMAL, "ND%d", device);
         if (layout->has_hbm) {
-            struct ntk_top_bytes used;
-            struct ntk_top_bytes capacity;
+            const struct ntk_top_hbm_use *use = &uses[device];
             char text[NTK_TOP_FORMAT_BYTES];
 
-            ntk_top_model_hbm_device(model, (uint32_t)device, &used, &capacity);
-            ntk_top_format_percent(text, ntk_top_model_hbm_share(used, capacity));
+            ntk_top_format_percent(text, ntk_top_model_hbm_share(use->used, use->capacity));
             ntk_screen_format(screen, row, screen->columns - hbm_width(model) + 2,
                               hbm_width(model) - 2, NTK_STYLE_NORMAL, "%s %s", model->memory_type,
                               text);

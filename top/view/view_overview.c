@@ -50,21 +50,19 @@ struct grid {
     int mean_at;    /* -1 if the cores show it themselves */
     int memory_at;
     int memory_cells;
-    int power_at;   /* -1 if it is not shown */
-    bool has_bytes; /* false: a percentage */
+    int power_at;                       /* -1 if it is not shown */
+    bool has_bytes;                     /* false: a percentage */
+    const struct ntk_top_hbm_use *uses; /* memory of each device */
 };
 
 static bool is_of_application(const struct ntk_top_model *model,
                               const struct ntk_runtime_sample *runtime, uint32_t device)
 {
-    struct ntk_top_bytes used;
-    struct ntk_top_bytes capacity;
-
     if (ntk_top_model_device_has(model, runtime, device)) {
         return true;
     }
-    ntk_top_model_hbm_device(model, device, &used, &capacity);
-    return used.present && used.value > 0;
+    const struct ntk_top_hbm_use use = ntk_top_model_hbm_device(model, device);
+    return use.used.present && use.used.value > 0;
 }
 
 /* Finds the devices of the selected application; all devices if they are unknown. */
@@ -230,26 +228,24 @@ static void draw_core(struct ntk_screen *screen, int row, int column, const stru
                          (mark[0] ? mark_style : style) | selected, mark[0] ? mark : text);
 }
 
-static void draw_memory(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
-                        int column, const struct grid *grid, uint32_t device)
+static void draw_memory(struct ntk_screen *screen, int row, int column, const struct grid *grid,
+                        const struct ntk_top_hbm_use *use)
 {
-    struct ntk_top_bytes used;
-    struct ntk_top_bytes capacity;
     char used_text[NTK_TOP_FORMAT_BYTES];
     char capacity_text[NTK_TOP_FORMAT_BYTES];
     char text[2 * NTK_TOP_FORMAT_BYTES + 2];
 
-    ntk_top_model_hbm_device(model, device, &used, &capacity);
-    if (grid->has_bytes && capacity.present) {
-        (void)snprintf(text, sizeof text, "%s/%s", ntk_top_format_bytes(used_text, used),
-                       ntk_top_format_bytes(capacity_text, capacity));
+    if (grid->has_bytes && use->capacity.present) {
+        (void)snprintf(text, sizeof text, "%s/%s", ntk_top_format_bytes(used_text, use->used),
+                       ntk_top_format_bytes(capacity_text, use->capacity));
     } else if (grid->has_bytes) {
-        ntk_top_format_bytes(text, used);
+        ntk_top_format_bytes(text, use->used);
     } else {
-        ntk_top_format_percent_short(text, 6, ntk_top_model_hbm_share(used, capacity));
+        ntk_top_format_percent_short(text, 6, ntk_top_model_hbm_share(use->used, use->capacity));
     }
-    ntk_screen_put_right(screen, row, column, grid->memory_cells,
-                         used.present && used.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
+    ntk_screen_put_right(
+        screen, row, column, grid->memory_cells,
+        use->used.present && use->used.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
 }
 
 static void draw_power(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
@@ -297,7 +293,7 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
                              mean.present && mean.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM,
                              text);
     }
-    draw_memory(model, screen, row, left + grid->memory_at, grid, device);
+    draw_memory(screen, row, left + grid->memory_at, grid, &grid->uses[device]);
     if (grid->power_at >= 0) {
         draw_power(model, screen, row, left + grid->power_at, device);
     }
@@ -310,6 +306,7 @@ void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_sc
 {
     const struct ntk_runtime_sample *selected = ntk_top_model_selected(model);
     const struct shown shown = shown_get(model);
+    struct ntk_top_hbm_use uses[NTK_SNAPSHOT_DEVICES_MAX];
     struct grid grid;
     int drawn;
 
@@ -323,6 +320,8 @@ void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_sc
         return;
     }
     grid = grid_make(model, shown.count, screen->columns, rows - FIXED_ROWS);
+    ntk_top_model_hbm_devices(model, uses);
+    grid.uses = uses;
     draw_titles(model, screen, row + 1, &grid);
     drawn = grid.group_count * grid.group_rows;
     drawn = drawn < (int)shown.count ? drawn - 1 : (int)shown.count;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as text: widths never change while a number changes. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "top/base/format.h"
@@ -53,6 +55,33 @@ static void short_percents_keep_their_decimals(void **state)
                             rows[i].text);
     }
     assert_string_equal(ntk_top_format_percent_short(text, 3, (struct ntk_top_number){ 0 }), "  -");
+}
+
+/* Percentages are rounded like printf() does, also next to the middle of two values. */
+static void short_numbers_are_rounded_like_printf(void **state)
+{
+    static const struct {
+        int width;
+        int decimals;
+    } rows[] = { { 6, 2 }, { 5, 1 }, { 4, 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int k = 0; k < 3 * 9950; k++) {
+            double value = k % 3 == 0   ? k / 300.0
+                           : k % 3 == 1 ? k / 600.0
+                                        : nextafter(k / 600.0, 0);
+            char text[NTK_TOP_FORMAT_BYTES];
+            char number[NTK_TOP_FORMAT_BYTES];
+            char expected[2 * NTK_TOP_FORMAT_BYTES];
+
+            (void)snprintf(number, sizeof number, "%.*f%%", rows[i].decimals, value);
+            (void)snprintf(expected, sizeof expected, "%*s", rows[i].width, number);
+            assert_string_equal(ntk_top_format_percent_short(
+                                    text, rows[i].width, (struct ntk_top_number){ value, true }),
+                                expected);
+        }
+    }
 }
 
 static void short_teraflops_fit_their_cell(void **state)
@@ -115,6 +144,7 @@ int main(void)
         cmocka_unit_test(percents_are_six_cells_wide),
         cmocka_unit_test(teraflops_are_ten_cells_wide),
         cmocka_unit_test(short_percents_keep_their_decimals),
+        cmocka_unit_test(short_numbers_are_rounded_like_printf),
         cmocka_unit_test(short_teraflops_fit_their_cell),
         cmocka_unit_test(bytes_have_one_decimal_and_a_unit_that_fits_the_cell),
         cmocka_unit_test(a_delay_is_shown_in_the_largest_unit_without_a_fraction),
