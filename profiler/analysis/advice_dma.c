@@ -204,11 +204,23 @@ void ntk_advice_dma(struct ntk_advice_list *list)
     ntk_line_costs_fini(&spill);
 }
 
+/* Returns the number of executions of the model with the NEFF. Others do not read its tensors. */
+static uint64_t executions_of_neff(const struct ntk_program *program)
+{
+    const struct ntk_execution_borders *borders = &program->borders;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < borders->count; i++) {
+        count += program->trace->cores[borders->items[i].core].neff != NULL;
+    }
+    return count ? count : program->execution_count;
+}
+
 void ntk_advice_tensors(struct ntk_advice_list *list)
 {
     const struct ntk_tensor_traffic *tensors = list->input->tensors;
     /* Each execution has to read its inputs once. */
-    uint64_t executions = list->input->program->execution_count;
+    uint64_t executions = executions_of_neff(list->input->program);
     uint64_t all = 0;
 
     for (size_t i = 0; i < tensors->row_count; i++) {

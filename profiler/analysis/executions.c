@@ -6,6 +6,7 @@
 
 #include "profiler/trace/whole.h"
 #include "shared/base/bisect.h"
+#include "shared/base/order.h"
 
 struct engine {
     bool is_there;
@@ -157,36 +158,6 @@ static void ends_find(const struct ntk_trace *trace, struct ntk_execution_border
     borders->count = kept;
 }
 
-/* cores: the executions of each core; those with another number of them have no borders. */
-static int borders_find(const struct ntk_trace *trace, const struct ntk_executions *cores,
-                        uint64_t count, struct ntk_execution_borders *out_borders)
-{
-    struct ntk_execution_borders borders = { .items = calloc(count, sizeof *borders.items),
-                                             .count = count };
-
-    if (!borders.items) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        borders.items[i] =
-            (struct ntk_execution_border){ .start_ps = INT64_MAX, .end_ps = INT64_MIN };
-    }
-    for (size_t c = 0; c < trace->core_count; c++) {
-        for (size_t i = 0; cores[c].count == count && i < count; i++) {
-            int64_t start_ps = cores[c].items[i].start_ps;
-
-            borders.items[i].start_ps =
-                start_ps < borders.items[i].start_ps ? start_ps : borders.items[i].start_ps;
-        }
-    }
-    ends_find(trace, &borders);
-    if (borders.count < count) { /* several start at the same time */
-        ntk_execution_borders_fini(&borders);
-    }
-    *out_borders = borders;
-    return 0;
-}
-
 static int executions_find(const struct ntk_trace_core *core, struct ntk_executions *out)
 {
     int ret = ntk_analysis_executions(core, out);
@@ -194,28 +165,122 @@ static int executions_find(const struct ntk_trace_core *core, struct ntk_executi
     return ret == 0 && out->count == 0 ? ntk_analysis_execution_parts(core, out) : ret;
 }
 
+/* The executions of all cores, and their models (ntk_execution_models_find). */
+struct found {
+    const struct ntk_trace *trace;
+    struct ntk_executions *cores;
+    size_t *models;
+};
+
+static int found_init(struct found *found, const struct ntk_trace *trace)
+{
+    int ret = 0;
+
+    *found = (struct found){ .trace = trace,
+                             .cores = calloc(trace->core_count + 1, sizeof *found->cores),
+                             .models = calloc(trace->core_count + 1, sizeof *found->models) };
+    if (!found->cores || !found->models) {
+        return -ENOMEM;
+    }
+    ntk_execution_models_find(trace, found->models);
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        ret = executions_find(&trace->cores[c], &found->cores[c]);
+    }
+    return ret;
+}
+
+static void found_fini(struct found *found)
+{
+    for (size_t c = 0; found->cores && c < found->trace->core_count; c++) {
+        ntk_executions_fini(&found->cores[c]);
+    }
+    free(found->cores);
+    free(found->models);
+}
+
+/* Returns the number of executions of a model, of the core with the most; 1 if unknown, 0 without
+ * instructions. */
+static size_t count_of(const struct found *found, size_t model)
+{
+    size_t count = 0;
+
+    for (size_t c = 0; c < found->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &found->trace->cores[c];
+        if (found->models[c] != model || core->instruction_count == 0) {
+            continue;
+        }
+        count = count ? count : 1;
+        if (found->cores[c].count > count && has_a_program(core)) {
+            count = found->cores[c].count;
+        }
+    }
+    return count;
+}
+
+/* Adds the starts of a model's executions. Cores with another number of them do not count. */
+static void starts_add(const struct found *found, size_t model, size_t count,
+                       struct ntk_execution_border *items)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (struct ntk_execution_border){ .start_ps = INT64_MAX, .end_ps = INT64_MIN };
+    }
+    for (size_t c = 0; c < found->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &found->trace->cores[c];
+        if (found->models[c] != model || core->instruction_count == 0) {
+            continue;
+        }
+        if (count == 1 && core->instructions[0].start_ps < items[0].start_ps) {
+            items[0].start_ps = core->instructions[0].start_ps;
+        }
+        for (size_t i = 0; found->cores[c].count == count && i < count; i++) {
+            int64_t start_ps = found->cores[c].items[i].start_ps;
+            items[i].start_ps = start_ps < items[i].start_ps ? start_ps : items[i].start_ps;
+        }
+    }
+}
+
+NTK_ORDER(by_start, struct ntk_execution_border, NTK_UP(start_ps));
+
+static int borders_find(const struct found *found, size_t count,
+                        struct ntk_execution_borders *out_borders)
+{
+    struct ntk_execution_borders borders = { .items = calloc(count, sizeof *borders.items),
+                                             .count = count };
+    size_t added = 0;
+
+    if (!borders.items) {
+        return -ENOMEM;
+    }
+    for (size_t m = 0; m < found->trace->core_count; m++) {
+        size_t of_model = count_of(found, m);
+        starts_add(found, m, of_model, &borders.items[added]);
+        added += of_model;
+    }
+    qsort(borders.items, borders.count, sizeof *borders.items, by_start);
+    ends_find(found->trace, &borders);
+    if (borders.count < count) { /* several start at the same time */
+        ntk_execution_borders_fini(&borders);
+    }
+    *out_borders = borders;
+    return 0;
+}
+
 /* Finds the executions of a trace without a window. */
 static int whole_find(const struct ntk_trace *trace, uint64_t *out_count,
                       struct ntk_execution_borders *out_borders)
 {
-    struct ntk_executions *cores = calloc(trace->core_count + 1, sizeof *cores);
-    uint64_t count = 1;
-    int ret = cores ? 0 : -ENOMEM;
+    struct found found;
+    size_t count = 0;
+    int ret = found_init(&found, trace);
 
-    for (size_t c = 0; cores && c < trace->core_count && ret == 0; c++) {
-        ret = executions_find(&trace->cores[c], &cores[c]);
-        if (ret == 0 && cores[c].count > count && has_a_program(&trace->cores[c])) {
-            count = cores[c].count;
-        }
+    for (size_t m = 0; m < trace->core_count && ret == 0; m++) {
+        count += count_of(&found, m);
     }
     if (ret == 0 && count > 1) {
-        ret = borders_find(trace, cores, count, out_borders);
+        ret = borders_find(&found, count, out_borders);
     }
-    for (size_t c = 0; cores && c < trace->core_count; c++) {
-        ntk_executions_fini(&cores[c]);
-    }
-    free(cores);
-    *out_count = count;
+    found_fini(&found);
+    *out_count = count ? count : 1;
     return ret;
 }
 

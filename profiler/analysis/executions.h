@@ -61,10 +61,15 @@ static inline int64_t ntk_execution_start_ps(const struct ntk_execution_borders 
 {
     return execution ? borders->items[execution].start_ps : 0;
 }
-/* Finds the borders, and the number of executions that the trace records, of the core with the
- * most; 1 if it is unknown. In a window, each execution with an instruction there counts, and the
- * first border is the start of the window. For that, all instructions of the capture are read
- * again. Returns 0 or -errno. */
+/* Finds the model of each core, as the index of its first core. Each subgraph of a capture is a
+ * core of the trace, and several models that take turns on one physical core have one each. The
+ * NEFF identifies the model, and a NEFF that was loaded twice is two models. If no models share a
+ * physical core, all cores are one model: their executions are joined by number. */
+void ntk_execution_models_find(const struct ntk_trace *trace, size_t *out_models);
+/* Finds the borders, and the number of executions that the trace records: the sum over models, of
+ * the core with the most in each; 1 if it is unknown. In a window, each execution with an
+ * instruction there counts, and the first border is the start of the window. For that, all
+ * instructions of the capture are read again. Returns 0 or -errno. */
 int ntk_execution_borders_find(const struct ntk_trace *trace, uint64_t *out_count,
                                struct ntk_execution_borders *out_borders);
 /* Converts the borders of the whole capture to those of a trace with a window. Fewer than two

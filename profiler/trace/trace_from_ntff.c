@@ -17,26 +17,51 @@
 #include "shared/base/units.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/ntff/ntff_layout.h"
+#include "shared/formats/ntff/ntff_program.h"
+
+/* Returns true if the subgraph may belong to the NEFF: a capture has the programs of all models
+ * that ran on the core. */
+static bool may_be_of(const struct ntk_ntff *ntff, size_t index, const struct ntk_neff *neff)
+{
+    const uint8_t *uuid = ntk_ntff_subgraph_uuid(ntff, index);
+
+    return !uuid || memcmp(uuid, neff->header.uuid, NTK_NTFF_UUID_BYTES) == 0;
+}
+
+/* Returns the n-th subgraph with a name; NULL if there are fewer. */
+static const struct ntk_neff_subgraph *nth_of(const struct ntk_neff *neff, const char *name,
+                                              size_t nth)
+{
+    for (uint32_t k = 0; k < neff->kelf_count; k++) {
+        for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
+            if (strcmp(neff->kelfs[k].subgraphs[s].name, name) == 0 && nth-- == 0) {
+                return &neff->kelfs[k].subgraphs[s];
+            }
+        }
+    }
+    return NULL;
+}
 
 /* Finds the subgraph in the NEFF. Names repeat if a model has several core nodes: the n-th of a
- * name in the capture is the n-th in the NEFF. */
+ * name in the capture is the n-th in the NEFF. After the last one, the model was loaded again. */
 static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff *neff,
                                                           const struct ntk_ntff *ntff, size_t index)
 {
     const char *name = ntff->subgraphs[index].name;
     size_t before = 0;
 
+    size_t count = 0;
+
+    if (!neff || !may_be_of(ntff, index, neff)) {
+        return NULL;
+    }
     for (size_t i = 0; i < index; i++) {
-        before += strcmp(ntff->subgraphs[i].name, name) == 0;
+        before += strcmp(ntff->subgraphs[i].name, name) == 0 && may_be_of(ntff, i, neff);
     }
-    for (uint32_t k = 0; neff && k < neff->kelf_count; k++) {
-        for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
-            if (strcmp(neff->kelfs[k].subgraphs[s].name, name) == 0 && before-- == 0) {
-                return &neff->kelfs[k].subgraphs[s];
-            }
-        }
+    while (nth_of(neff, name, count)) {
+        count++;
     }
-    return NULL;
+    return count ? nth_of(neff, name, before % count) : NULL;
 }
 
 static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,

@@ -60,9 +60,10 @@ static void add_cores(const struct ntk_trace *trace, const struct ntk_executions
     ntk_buf_add_text(out, "CYCLES: the execution time in ps, as in the vendor's tool\n");
 }
 
-/* Lists the executions of cores with several executions. */
+/* Lists the executions of cores with several executions. Numbers are those of --execution: of all
+ * models on the core. */
 static void add_executions(const struct ntk_trace *trace, const struct ntk_executions *executions,
-                           struct ntk_buf *out)
+                           const struct ntk_execution_borders *borders, struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXECUTOR", "EXECUTION", "START (NS)", "TIME (NS)" };
     struct ntk_text_table table;
@@ -70,12 +71,14 @@ static void add_executions(const struct ntk_trace *trace, const struct ntk_execu
 
     ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 0, heads);
     for (size_t c = 0; c < trace->core_count; c++) {
-        for (size_t i = 0; i < executions[c].count && executions[c].count > 1; i++) {
+        bool is_listed = executions[c].count > 1 || borders->count > 1;
+        for (size_t i = 0; i < executions[c].count && is_listed; i++) {
             const struct ntk_execution *execution = &executions[c].items[i];
+            size_t number = borders->count ? ntk_execution_of(borders, execution->start_ps) : i;
 
             has_any = true;
             ntk_text_table_format(&table, "NC %u", trace->cores[c].ntff->core);
-            ntk_cell_u64(&table, i + 1);
+            ntk_cell_u64(&table, number + 1);
             ntk_text_table_format(&table, "%lld", (long long)(execution->start_ps / 1000));
             ntk_text_table_format(&table, "%lld",
                                   (long long)((execution->end_ps - execution->start_ps) / 1000));
@@ -151,7 +154,10 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
     }
     ntk_buf_add_char(out, '\n');
     struct ntk_executions *executions = calloc(trace->core_count + 1, sizeof *executions);
-    out->failed = out->failed || !executions;
+    struct ntk_execution_borders borders = { 0 };
+    uint64_t count;
+    out->failed =
+        out->failed || !executions || ntk_execution_borders_find(trace, &count, &borders) < 0;
     for (size_t c = 0; executions && c < trace->core_count; c++) {
         if (ntk_analysis_executions(&trace->cores[c], &executions[c]) < 0) {
             out->failed = true;
@@ -160,8 +166,9 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
     if (executions) {
         add_cores(trace, executions, out);
         ntk_buf_add_char(out, '\n');
-        add_executions(trace, executions, out);
+        add_executions(trace, executions, &borders, out);
     }
+    ntk_execution_borders_fini(&borders);
     for (size_t c = 0; executions && c < trace->core_count; c++) {
         ntk_executions_fini(&executions[c]);
     }

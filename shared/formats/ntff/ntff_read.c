@@ -24,6 +24,7 @@
 #include "shared/formats/common/protobuf.h"
 #include "shared/formats/ntff/ntff.pb-c.h"
 #include "shared/formats/ntff/ntff_layout.h"
+#include "shared/formats/ntff/ntff_program.h"
 #include "shared/formats/ntff/ntff_read_private.h"
 
 size_t ntk_ntff_map_from_bytes = (size_t)64 << 20;
@@ -58,6 +59,7 @@ struct reader {
     struct missing sections[SECTION_KINDS];
     struct missing programs;
     uint64_t unknown_engines, unlisted_sections;
+    const ProtobufCBinaryData *uuids[NTK_NTFF_SUBGRAPHS_MAX]; /* by subgraph, in message */
 };
 
 static void warn(struct ntk_ntff *ntff, const char *format, ...)
@@ -462,8 +464,12 @@ static int read_message(struct reader *r)
         for (size_t g = 0; g < h->nodes[n]->n_graphs && ret == 0; g++) {
             const NtkNtffPb__Graph *graph = h->nodes[n]->graphs[g];
             add_program_uuid(ntff, &graph->uuid);
+            size_t first = ntff->subgraph_count;
             for (size_t i = 0; i < graph->n_subgraphs && ret == 0; i++) {
                 ret = read_subgraph(r, graph->subgraphs[i]);
+            }
+            for (; first < ntff->subgraph_count; first++) {
+                r->uuids[first] = graph->uuid.len ? &graph->uuid : &h->nodes[n]->uuid;
             }
         }
     }
@@ -710,6 +716,15 @@ void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEX
     if (known < NTK_NTFF_UUID_BYTES) {
         memcpy(text + 2 * known, known ? "..." : "-", known ? 4 : 2);
     }
+}
+
+const uint8_t *ntk_ntff_subgraph_uuid(const struct ntk_ntff *ntff, size_t subgraph)
+{
+    const struct reader *r = ntff->private_data;
+    const ProtobufCBinaryData *uuid =
+        r && subgraph < ntff->subgraph_count ? r->uuids[subgraph] : NULL;
+
+    return uuid && uuid->len >= NTK_NTFF_UUID_BYTES ? uuid->data : NULL;
 }
 
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
