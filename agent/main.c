@@ -208,7 +208,7 @@ static const struct ntk_opt last_rows[] = {
       "Prometheus exporters" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDRESS:]PORT", NTK_OPT_CALL, CALL(call_http),
-      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; clients "
+      "serve a page, /metrics and /api/v1, on 127.0.0.1 if no address is given; clients "
       "connect to port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " by default" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
       "accept these comma-separated host names in requests to --http, and to exporters on loopback "

@@ -86,7 +86,7 @@ static const struct ntk_opt options[] = {
     { 'n', "count", "N", NTK_OPT_U64, &arg_count, "exit after N frames of --batch",
       .is_above_zero = true },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once,
-      "print one frame as text, over one period (-d): --batch -n 1" },
+      "print one frame as text, over one period (-d); same as --batch -n 1" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, one per line" },
     { 0, "csv", "[=TABLE]", NTK_OPT_CHOICE, &arg_csv,
       "print rows of machine (default), devices, cores, applications or models",

@@ -87,7 +87,7 @@ static void write_note(struct ntk_archive_watch *watch)
     int ret = ntk_buf_ok(&note) ? ntk_fs_write(watch->note_path, note.bytes, note.bytes_count, &err)
                                 : ntk_err_no_memory(&err);
     if (ret < 0 && !watch->said_note) {
-        ntk_log_warn(MODULE, "%s; after a restart, everything will be written again", err.text);
+        ntk_log_warn(MODULE, "%s; all parts will be written again after a restart", err.text);
     }
     watch->said_note = ret < 0;
     ntk_buf_fini(&note);

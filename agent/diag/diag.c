@@ -56,8 +56,9 @@ static struct ntk_diag diag = {
 
 static const struct ntk_opt option_rows[] = {
     { 'r', "level", "1-4", NTK_OPT_U64, &arg_level,
-      "select the tests: 1 (default): checks without load; 2: known answers and patterns on each "
-      "core; 3: also copies, links and collectives; 4: also a burn-in of all cores at once",
+      "run the tests up to this level: 1 (default) without load, 2 with known answers and patterns "
+      "on each core, 3 also with copies, links and collectives, 4 also with a burn-in of all cores "
+      "at once",
       "1 2 3 4", .is_above_zero = true },
     { 0, "duration", "TIME", NTK_OPT_DURATION, &diag.plan.duration_ns,
       "run the burn-in for TIME (default 60s)", .is_above_zero = true },

@@ -32,7 +32,7 @@ static const char *reason_name(size_t index)
 static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
-      "act as a node-problem-detector plug-in: print one line, exit with 0 (healthy), 1 (a "
+      "act as a node-problem-detector plug-in: print one line and exit with 0 (healthy), 1 (a "
       "problem) or 2 (unknown)" },
     { 0, "reason", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_reasons),
       "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort",

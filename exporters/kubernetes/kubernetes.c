@@ -39,7 +39,7 @@ static const struct ntk_opt option_rows[] = {
       "report the health of this machine to Kubernetes, as the condition " NTK_NODE_CONDITION_TYPE
       " of its node and as events" },
     { 0, "k8s-device-taints", "EFFECT", NTK_OPT_TEXT, &arg_effect,
-      "taint unhealthy devices that DRA allocates: None, NoSchedule or NoExecute",
+      "taint unhealthy devices that DRA allocates, with this effect: None, NoSchedule or NoExecute",
       "None NoSchedule NoExecute" },
     { 0, "k8s-taint-key", "KEY", NTK_OPT_TEXT, &arg_key,
       "set the key of these taints (default " NTK_DEVICE_TAINT_KEY "); the value is the reason" },

@@ -55,11 +55,12 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "estimate the time if parts were this many times as fast. For a capture, with the 'what-if' "
-      "analysis: dma, dma-latency, latency, transposes, engines, the name of an engine, or "
-      "line:FILE:LINE (without a factor: takes no time), or wait:NAME (does not wait for this "
-      "semaphore, queue or line), such as dma=2,transposes. With -d and 'joined': run, host or "
-      "link, optionally for one rank, such as link=2,rank3.host=0 (0: takes no time)" },
+      "estimate the time if parts were faster. With the 'what-if' analysis of a capture, CHANGES "
+      "contains dma, dma-latency, latency, transposes, engines, the name of an engine, or "
+      "line:FILE:LINE, each with =FACTOR (without it, the part takes no time), or wait:NAME (do "
+      "not wait for this semaphore, queue or line), such as dma=2,transposes. With -d and "
+      "'joined', it contains run, host or link, optionally for one rank, such as "
+      "link=2,rank3.host=0 (0: takes no time)" },
     { 0, "engine", NTK_OPT_LIST, NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
       "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
       .word_get = engine_name },

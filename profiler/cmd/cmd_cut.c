@@ -33,7 +33,7 @@ static int check_exclusive(struct ntk_err *err)
 {
     return execution_text && (from.text || to.text)
                ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                             "--execution and --from or --to are mutually exclusive")
+                             "--execution cannot be combined with --from or --to")
                : 0;
 }
 

@@ -31,7 +31,7 @@ static const struct ntk_opt options[] = {
     { 0, "by", "WHAT", NTK_OPT_CHOICE, &arg_by, "sort by stall (default), idle, time or bytes",
       .choices = "stall idle time bytes" },
     { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
-      "show loops instead of lines: span, iterations and the slowest one, overlap" },
+      "show loops instead of lines: span, iterations, slowest iteration and overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
       "print JSON with all rows: source_line, with --loops source_loop and source_iteration" },
     NTK_PROFILE_OPT_METRICS_VERSION,

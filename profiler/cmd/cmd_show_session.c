@@ -44,8 +44,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile show-session",
     .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "[-d] FOLDER [OPTION]...",
-    .summary =
-        "Lists the contents of a capture, from any machine: cores, engines, opcodes, memory.",
+    .summary = "Lists the contents of a capture from any machine: cores, engines, opcodes, memory.",
     .options = options,
 };
 

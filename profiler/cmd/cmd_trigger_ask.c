@@ -206,7 +206,7 @@ static int first_choose(struct ntk_trigger_asking *asking, uint64_t ahead_ns, st
     }
     if (asking->options->at_execution > 0 && asking->options->at_execution <= now) {
         return ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
-                           "execution %llu is in the past: the processes are at %llu",
+                           "execution %llu is in the past: the processes have reached %llu",
                            (unsigned long long)asking->options->at_execution,
                            (unsigned long long)now);
     }

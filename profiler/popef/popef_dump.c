@@ -19,7 +19,7 @@ static const struct ntk_opt options[] = {
     { 0, "all", NULL, NTK_OPT_FLAG, &all, "print everything below (default)" },
     { 'm', "metadata", NULL, NTK_OPT_FLAG, &metadata, "print the metadata" },
     { 'a', "anchors", NULL, NTK_OPT_FLAG, &anchors,
-      "print anchors, the tensors that the programs move" },
+      "print anchors (the tensors that the programs read and write)" },
     { 'u', "user-anchors", NULL, NTK_OPT_FLAG, &user_anchors,
       "print anchors that have no data in any tensor or feed of the files" },
     { 'e', "execs", NULL, NTK_OPT_FLAG, &executables, "print executables" },

@@ -82,7 +82,7 @@ static int remote_prepare(struct ntk_engine_builder *b, const struct ntk_neff_dm
     b->program->info.needs_partner = true;
     for (uint32_t i = 0; i < group->remote_semaphore_count; i++) {
         if (group->remote_semaphores[i] >= NTK_ISA_SEMAPHORES) {
-            return BAD("DMA group %u signals semaphore %u of the other core", group->id,
+            return BAD("DMA group %u signals invalid semaphore %u of the other core", group->id,
                        group->remote_semaphores[i]);
         }
         if (ntk_vec_push(numbers, &group->remote_semaphores[i]) < 0) {

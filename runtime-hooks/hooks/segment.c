@@ -618,7 +618,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
         }
         if (rings_bytes > limit.rlim_cur - layout.segment_bytes) {
             rings_bytes = (limit.rlim_cur - layout.segment_bytes) / PAGE_BYTES * PAGE_BYTES;
-            note_set(note, note_bytes, 0, "the file size limit leaves %llu bytes for events",
+            note_set(note, note_bytes, 0, "the file size limit leaves only %llu bytes for events",
                      (unsigned long long)rings_bytes);
         }
     }

@@ -103,10 +103,9 @@ static int create_deconv(struct mlu_cnml_op *op, struct ntk_err *err)
 
     if (p->num_group > 1 || p->dilate[0] > 1 || p->dilate[1] > 1 || p->adj[0] > p->pad[0] ||
         p->adj[1] > p->pad[1]) {
-        return UNSUPPORTED(
-            "node '%s': CNML does not support Deconvolution with groups, dilation or "
-            "more adj than pad",
-            op->node->name);
+        return UNSUPPORTED("node '%s': CNML does not support Deconvolution with groups, with "
+                           "dilation, or with adj greater than pad",
+                           op->node->name);
     }
     struct mlu_cnml_tensor *filter =
         derive(op, MLU_TENSOR_FILTER, op->in[1]->type.dtype, &shape, turned_filter, err);

@@ -113,9 +113,8 @@ static int tensor_allocate(void *handle, struct ntk_err *err)
     struct tensor *tensor = handle;
 
     if (!tensor->is_usable || tensor->kind != MLU_TENSOR_DATA || tensor->array.data) {
-        return BAD("cannot allocate a buffer: the tensor is a constant or has one, or no compiled "
-                   "operator "
-                   "uses it");
+        return BAD("cannot allocate a buffer: the tensor is a constant, already has a buffer, or "
+                   "is not used by a compiled operator");
     }
     return mlu_array_init(&tensor->array, tensor->type.dtype, &tensor->type.shape, err);
 }

@@ -47,7 +47,8 @@ static int infer_convolution(const struct mlu_node *node, const struct mlu_op_pa
     }
     uint64_t channels = in[0]->shape.dims[1];
     if (channels == 0 || channels % p->num_group != 0 || p->num_filter % p->num_group != 0) {
-        return bad_shape(node, 0, in[0], "num_group does not divide channels and filters", err);
+        return bad_shape(node, 0, in[0],
+                         "num_group must divide the numbers of channels and of filters", err);
     }
     if (transposed ? !has_shape(in[1], 4, channels, p->num_filter / p->num_group, p->kernel[0],
                                 p->kernel[1])

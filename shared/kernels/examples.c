@@ -38,7 +38,7 @@ static const struct ntk_example examples[] = {
     { "pipeline", "dense layers with relu, each a subgraph on its own NeuronCore (inf1)",
       "NeuronCores", 4, 1, 64, 1, true, true, .nodes = 1, .compile = ntk_example_pipeline },
     { "two-node-core",
-      "a pipeline as above, followed by a node with one more layer on one NeuronCore (inf1)",
+      "the same pipeline, followed by a node with one more layer on one NeuronCore (inf1)",
       "NeuronCores of the first node", 4, 1, 63, 1, true, true, .nodes = 2,
       .compile = ntk_example_two_node_core },
     { "spin", "keeps the engines busy for a long time without computing anything",

@@ -328,7 +328,7 @@ grep -q '^MEAN and SMALL are for data packets; PACKETS and BYTES include semapho
 grep -q '^Values of each space, sorted by BYTES (per partition) times duration' printed || complain "on-chip does not give the order of its rows"
 grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why EVENT_SEMAPHORE takes no time"
 analyze 0 -s a.ntff roofline
-grep -q '^Layers: TIME is the part of the critical path' printed && grep -q '^Regions: TIME is the total time that' printed ||
+grep -q '^Layers: TIME is the layer.s part of the critical path' printed && grep -q '^Regions: TIME is the total time that' printed ||
     complain "roofline does not say how layers and regions differ"
 # An execution with errors: they come before all advice about its speed.
 for failing in "nan 2 Scalar of core 0 at [0-9.]* us, pc 1 .nan.c:[0-9]*.: NaN written" "oob 1 DMA of core 0 at [0-9.]* us: out of bounds" \

@@ -126,7 +126,7 @@ for option in "0" "-1" "x" ""; do
     says err 'expected the number of an execution, from 1'
 done
 ends 2 neuron-profile query -s one.ntff --execution 1 --to 1us "SELECT 1"
-says err '--execution and --from or --to are mutually exclusive'
+says err '--execution cannot be combined with --from or --to'
 ends 1 neuron-profile analyze -d many --execution 1 host-gaps
 says err '--execution requires one capture'
 

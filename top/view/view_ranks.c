@@ -28,7 +28,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_RANKS_RATE] = { "OPS/S", "finished operations per second", NTK_TOP_AS_RATE, 7, 0, 0 },
     [NTK_TOP_RANKS_APP] = { NTK_TOP_FIGURE_TAG, 8, 12, 0 },
     [NTK_TOP_RANKS_PLACE] = { "MEETS AT", "where its ranks meet", NTK_TOP_AS_TEXT, 15, 20, 0 },
-    [NTK_TOP_RANKS_GROUP] = { "GROUP", "world ranks of its group in order; a dash for all",
+    [NTK_TOP_RANKS_GROUP] = { "GROUP", "world ranks of its group in order; a dash means all",
                               NTK_TOP_AS_TEXT, 8, 12, NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_RANKS_COMMAND] = { NTK_TOP_FIGURE_COMMAND, 60, NTK_TOP_COLUMN_HIDDEN },
 };

@@ -206,7 +206,7 @@ static const struct {
     /* Writes a better reason than info.absent; NULL if none. */
     void (*why)(const struct ntk_program *program, char *buf, size_t buf_bytes);
 } analyses[] = {
-    { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH,
+    { { "advice", "Advice", "findings to check first, each with its measured value", NO_LENGTH,
         .uses = NTK_USES_ALL },
       answer_advice },
     { { "activity", "Activity", "activity of each engine and queue, as bars over time", NO_LENGTH,

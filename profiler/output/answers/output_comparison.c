@@ -152,9 +152,9 @@ static size_t kind_heads(enum ntk_measure_kind kind, bool has_p, const char **he
     return count;
 }
 
-static const char region_note[] = "A region is a part that repeats; its time includes waits. only "
-                                  "before, only after: no repetition "
-                                  "on the other side,\nbut its layers may still be there\n";
+static const char region_note[] =
+    "A region is a part that repeats; its time includes waits. A region marked 'only before' "
+    "or\n'only after' does not repeat on the other side, but its layers may still exist there\n";
 
 static void unknown_text(size_t count, const char *side, struct ntk_buf *out)
 {
@@ -254,7 +254,8 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
                            comparison->unknown_count ? " that both sides have" : "");
         break;
     case NTK_COMPARISON_CHANCE:
-        ntk_buf_add_text(out, "No significant differences: those that remain may be due to chance");
+        ntk_buf_add_text(
+            out, "No significant differences: the remaining differences may be due to chance");
         break;
     case NTK_COMPARISON_PARTS:
         ntk_buf_add_text(out, !total              ? "The duration of the executions is unknown"

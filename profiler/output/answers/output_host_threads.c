@@ -139,7 +139,8 @@ int ntk_output_host_threads(const struct ntk_system_asked *asked, struct ntk_buf
         size_t index;
         json_t *process;
 
-        ntk_buf_add_text(text, "Core idle time by host thread activity, while it was observed\n");
+        ntk_buf_add_text(text,
+                         "Core idle time by host thread activity, during the observed time\n");
         ntk_text_table_init(&table, 6, 1u << 3, heads);
         json_array_foreach(all, index, process)
         {

@@ -288,7 +288,8 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     struct overlap overlap = overlap_of(joined);
     if (overlap.all_ns > 0) {
         ntk_buf_add_format(
-            text, "Of %.1f us that all ranks spent in collectives, a core executed for %.1f%%\n",
+            text,
+            "Of the %.1f us that all ranks spent in collectives, a core was executing for %.1f%%\n",
             us(overlap.all_ns), 100.0 * (double)overlap.run_ns / (double)overlap.all_ns);
     }
     if (path_ns[NTK_JOINED_UNKNOWN] > 0) {

@@ -85,7 +85,8 @@ static void ceilings_text(const struct ntk_trace *trace, const struct ntk_roofli
                        ceilings->memory_bytes_per_second / GIGA);
     ntk_buf_add_format(out, "Below %.1f FLOPs per byte, memory is the limit\n", roofline->ridge);
     if (roofline->has_mfu) {
-        ntk_buf_add_format(out, "MFU: %.2f%% of all cores in 16 bits, by metrics version %s\n",
+        ntk_buf_add_format(out,
+                           "MFU: %.2f%% of the 16-bit peak of all cores, by metrics version %s\n",
                            100 * roofline->mfu, ntk_metrics_version_name(trace->metrics));
     }
 }
@@ -142,7 +143,7 @@ void ntk_output_roofline_text(const struct ntk_program *program,
 
     ceilings_text(program->trace, roofline, out);
     ntk_buf_add_text(out, program->has_layers
-                              ? "Layers: TIME is the part of the critical path, and the "
+                              ? "Layers: TIME is the layer's part of the critical path, and the "
                                 "work is the sum over the layer's instructions\n"
                               : "");
     list_text(program, "LAYER", &roofline->total, program->has_layers ? &roofline->layers : &none,

@@ -208,7 +208,7 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
                  : "\nCALL is the whole nrt_execute; TOTAL of analyze executions covers only the "
                    "part from the start of kbl_exec_pre to the end of kbl_exec_post\n");
     if (is_long) {
-        ntk_buf_add_text(out, "QUEUE ends when the call got the core; in analyze executions, it "
+        ntk_buf_add_text(out, "QUEUE ends when the call gets the core; in analyze executions, it "
                               "ends with the first work on the device\n");
     }
     ntk_text_table_put(&table, out);

@@ -139,8 +139,8 @@ static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
                            (unsigned long long)count, count == 1 ? "them is" : "these waits are");
         if (what_if->row_count == 1 && row->has_bounds) {
             ntk_buf_add_format(out,
-                               ": the gain is at least %.3f us if these changes stay at their "
-                               "time, and at most %.3f us if they come in time",
+                               ": the gain is at least %.3f us if these changes keep their times, "
+                               "and at most %.3f us if they arrive in time",
                                (double)(what_if->as_is.total_ps - row->largest_total_ps) / 1e6,
                                (double)(what_if->as_is.total_ps - row->least_total_ps) / 1e6);
         } else {

@@ -252,7 +252,7 @@ static const struct ntk_column metadata[] = {
     ALWAYS(ntk_metadata_row, ntff_version, "ntff_version", I32, "", "version of the capture file"),
     ALWAYS(ntk_metadata_row, core_count, "num_physical_cores", I32, "", "cores of the capture"),
     ALWAYS(ntk_metadata_row, is_logical, "vnc_enabled", BOOL, "",
-           "several physical cores form one logical core"),
+           "whether several physical cores form one logical core"),
     ALWAYS(ntk_metadata_row, first_ns, "first_hw_timestamp", I64, "ns", "start of the execution"),
     MAYBE(ntk_metadata_row, last_ns, "last_hw_timestamp", I64, "ns", "end of the execution"),
     ALWAYS(ntk_metadata_row, first_text, "first_ts", TEXT, "",

@@ -327,7 +327,8 @@ static int member_of(struct reader *r, const char *name, const struct ntk_neff_m
         return BAD(r, "the archive has no %s", name);
     }
     if (!(*out)->bytes) {
-        return BAD(r, "%s: %zu bytes that no other member refers to", name, (*out)->bytes_count);
+        return BAD(r, "%s was not read (%zu bytes), because no other member refers to it", name,
+                   (*out)->bytes_count);
     }
     return 0;
 }

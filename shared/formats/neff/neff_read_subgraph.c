@@ -135,7 +135,8 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
         return BAD(r, "the archive has no %s", path);
     }
     if (!member->bytes && !r->leave_code) {
-        return BAD(r, "%s: %zu bytes that no other member refers to", path, member->bytes_count);
+        return BAD(r, "%s was not read (%zu bytes), because no other member refers to it", path,
+                   member->bytes_count);
     }
     if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
         return BAD(r, "%s: %zu bytes are not a whole number of instructions", path,

@@ -162,7 +162,7 @@ static int check_text(const char *what, const char *text, struct popef_error *er
 {
     return !text || strlen(text) <= POPEF_TEXT_BYTES_MAX
                ? 0
-               : refuse(err, what, "a string of more than 64 KiB");
+               : refuse(err, what, "string longer than 64 KiB");
 }
 
 static int check_tensor_info(const char *what, const struct popef_tensor_info *info,
@@ -172,7 +172,7 @@ static int check_tensor_info(const char *what, const struct popef_tensor_info *i
         return refuse(err, what, "more than 16 dimensions");
     }
     if (popef_tensor_info_size_in_bytes(info) < 0) {
-        return refuse(err, what, "a shape that is negative or too large, or no data type");
+        return refuse(err, what, "invalid shape or missing data type");
     }
     return 0;
 }
@@ -197,7 +197,7 @@ static int check_metadata(const struct popef_metadata *metadata, struct popef_er
          flow->load.count > POPEF_LIST_MAX || flow->main.count > POPEF_LIST_MAX ||
          flow->save.count > POPEF_LIST_MAX || metadata->programs_map_count > POPEF_LIST_MAX ||
          metadata->anchor_count > POPEF_LIST_MAX)) {
-        ret = refuse(err, "metadata", "a list of more than 65536 items");
+        ret = refuse(err, "metadata", "list longer than 65536 items");
     }
     for (size_t l = 0; l < 2; l++) {
         for (size_t i = 0; i < lists[l].count && ret == 0; i++) {
@@ -222,7 +222,7 @@ static int check_metadata(const struct popef_metadata *metadata, struct popef_er
                                     err);
         }
         if (ret == 0 && anchor->programs.count > POPEF_LIST_MAX) {
-            ret = refuse(err, "anchor", "a list of more than 65536 programs");
+            ret = refuse(err, "anchor", "list longer than 65536 programs");
         }
         if (ret == 0 && (unsigned)anchor->type > POPEF_TENSOR_OUTPUT) {
             ret = refuse(err, "anchor", "invalid tensor type");

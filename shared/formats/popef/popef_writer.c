@@ -263,7 +263,7 @@ static int put_start(struct popef_writer *writer, uint32_t type, const struct nt
         ret = ntk_popef_no_memory(err);
     } else if (writer->active.info_bytes > POPEF_INFO_BYTES_MAX) {
         ret = ntk_popef_fail(err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET,
-                             "%s: a description of more than 16 MiB", ntk_popef_kind(type));
+                             "%s: the description is longer than 16 MiB", ntk_popef_kind(type));
     } else if ((ret = put(writer, no_header, sizeof no_header, err)) == 0) {
         ret = put(writer, start.bytes, start.bytes_count, err);
     }

@@ -62,7 +62,7 @@ is_taken_at_once() {
     ahead=$(cat ahead)
     neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
         neuron-profile trigger --job $job --at-execution $at -o at >text 2>err && echo yes && return
-    grep -qE 'is in the past: the processes are at|has already started|does not respond' err || echo "never: at $at"
+    grep -qE 'is in the past: the processes have reached|has already started|does not respond' err || echo "never: at $at"
     echo $((2 * ahead)) >ahead
 }
 wait_for is_taken_at_once
@@ -75,7 +75,7 @@ is_refused() {
     [ $code = 1 ] && grep -qF -- "$1" err && echo yes
 }
 refused() { wait_for is_refused "$@"; }
-refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
+refused 'is in the past: the processes have reached' --pid "${ranks[1]}" --at-execution 1
 refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
 refused "no process of job 'absent' found" --job absent
 refused 'process 1 has no readable hooks' --pid 1

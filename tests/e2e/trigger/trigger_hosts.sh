@@ -74,7 +74,7 @@ is_refused() {
 refused() { wait_for is_refused "$@"; }
 refused 1 'authentication failed: check --token-file' --job train --host "127.0.0.1:$(port_of 0)" --token-file wrong
 refused 1 "no process of job 'absent' found" --job absent --host "127.0.0.1:$(port_of 0)" --token-file token
-refused 1 'is in the past: the processes are at' --job train --host "127.0.0.1:$(port_of 0)" --token-file token --at-execution 1
+refused 1 'is in the past: the processes have reached' --job train --host "127.0.0.1:$(port_of 0)" --token-file token --at-execution 1
 refused 2 'require --host' --job train --token-file token
 [ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of a rejected request: $(find refused)"
 api=http://127.0.0.1:$(port_of 0)/api/v1/captures
@@ -144,5 +144,5 @@ for word in id name dot size short shape noise rate older; do
     kill "$liar"
     rm liar.port
 done
-grep -q 'no record of host threads: the agent is older' err || fail "no message about an older agent: $(cat err)"
+grep -q 'no record of host threads: the agent is too old' err || fail "no message about an older agent: $(cat err)"
 [ -z "$(find liar . -name escaped -o -name .bashrc)" ] || fail "a file was written outside of the folder: $(find liar)"

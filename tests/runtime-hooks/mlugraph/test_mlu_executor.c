@@ -298,7 +298,7 @@ static void mismatched_nodes_are_rejected_with_a_message(void **state)
         { "Convolution", "'num_filter':'4','kernel':'(3,3)','dilate':'(9,9)'", "[0,0],[1,0],[2,0]",
           "the kernel is larger than the padded input" },
         { "Convolution", "'num_filter':'4','kernel':'(3,3)','num_group':'3'", "[0,0],[1,0],[2,0]",
-          "num_group does not divide" },
+          "num_group must divide" },
         { "Convolution", "'num_filter':'4','kernel':'(3,3)','no_bias':'True'", "[0,0],[1,0],[2,0]",
           "no_bias is True, but there are 3 inputs" },
         { "Convolution", "'num_filter':'4','kernel':'(3,3)','layout':'NHWC'", "[0,0],[1,0],[2,0]",
