@@ -107,7 +107,7 @@ static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snap
 
 void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
-    for (size_t i = 0; i < NTK_AGGREGATE_CORES_MAX; i++) {
+    for (size_t i = 0; i < aggregate->cores_used; i++) {
         if (aggregate->cores[i].tree_is_cleared) {
             drop_what_cannot_be(&aggregate->cores[i], snapshot);
         }

@@ -112,7 +112,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
 {
     bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
     uint32_t reported = ntk_aggregate_believed_of_segment(reading->process);
-    struct machine_core *machine = &aggregate->cores[core->core];
+    struct machine_core *machine = ntk_aggregate_machine_core(aggregate, core->core);
     uint64_t total[NTK_CORE_COUNTS];
     uint64_t period[NTK_CORE_COUNTS];
     bool moved = false;

@@ -79,7 +79,8 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
         struct ntk_ecc_stored stored;
         bool is_asked = false;
 
-        aggregate->readings[i] = readings[i];
+        /* without its cores, which are the largest part */
+        memcpy(&aggregate->readings[i], &readings[i], offsetof(struct ntk_device_reading, cores));
         if (index >= NTK_DEVICES_MAX) {
             continue;
         }
@@ -99,12 +100,12 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
             uint32_t core = ntk_core_number(index, tree->cores_per_device, c);
 
             if (core < NTK_AGGREGATE_CORES_MAX) {
-                ntk_aggregate_take_tree_core(&aggregate->cores[core], &readings[i].cores[c],
-                                             appeared);
-                aggregate->cores[core].has_memory =
-                    readings[i].cores[c].device_memory_bytes.present;
-                aggregate->cores[core].memory_bytes =
-                    readings[i].cores[c].device_memory_bytes.value;
+                const struct ntk_device_core_reading *reading = &readings[i].cores[c];
+                struct machine_core *machine = ntk_aggregate_machine_core(aggregate, core);
+
+                ntk_aggregate_take_tree_core(machine, reading, appeared);
+                machine->has_memory = reading->device_memory_bytes.present;
+                machine->memory_bytes = reading->device_memory_bytes.value;
             }
         }
     }
@@ -496,7 +497,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
 {
     size_t count = (size_t)snapshot->hardware.device_count * snapshot->hardware.cores_per_device;
 
-    for (size_t i = count; i < NTK_AGGREGATE_CORES_MAX; i++) {
+    for (size_t i = count; i < aggregate->cores_used; i++) {
         if (aggregate->cores[i].is_listed) {
             count = i + 1;
         }
@@ -506,7 +507,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
     }
     snapshot->cores = ntk_snapshot_alloc(snapshot, count, sizeof *snapshot->cores);
     snapshot->core_count = snapshot->cores ? count : 0;
-    for (size_t i = 0; i < NTK_AGGREGATE_CORES_MAX; i++) {
+    for (size_t i = 0; i < count || i < aggregate->cores_used; i++) {
         struct machine_core *core = &aggregate->cores[i];
 
         bool busy_of_calls;

@@ -232,6 +232,7 @@ struct ntk_aggregate {
     size_t reading_count;
     struct device_state devices[NTK_DEVICES_MAX];
     struct machine_core cores[NTK_AGGREGATE_CORES_MAX];
+    size_t cores_used; /* cores from here on have never had a reading */
 
     bool has_system;
     bool has_system_base;
@@ -267,6 +268,14 @@ static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 static inline uint64_t ntk_aggregate_advance(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : 0;
+}
+
+/* The state of one of the machine's cores, for a reading. */
+static inline struct machine_core *ntk_aggregate_machine_core(struct ntk_aggregate *aggregate,
+                                                              uint32_t core)
+{
+    aggregate->cores_used = core < aggregate->cores_used ? aggregate->cores_used : core + 1;
+    return &aggregate->cores[core];
 }
 
 /* Busy share of a period, never above 1. */

@@ -39,6 +39,7 @@ struct source_device {
     uint64_t success_count;              /* sum of the success counters of all cores */
     uint64_t core_looks;                 /* number of checks of cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX readings */
+    size_t filled_count;                 /* readings with cores from an earlier read */
     const char *hooks_dir;               /* NULL: the default folder */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
     struct ntk_holders holders;
@@ -133,6 +134,19 @@ static void look_for_work(struct source_device *source, size_t count, uint64_t m
     }
 }
 
+/* Reads into the readings; a read without cores clears what an earlier one has filled. */
+static size_t read_tree(struct source_device *source, unsigned int read)
+{
+    unsigned int cores = source->filled_count > 0 ? 0 : NTK_DEVICE_CORES_ARE_EMPTY;
+    size_t count =
+        ntk_device_source_read(source->device, read | cores, source->readings, NTK_DEVICES_MAX);
+
+    if (count >= source->filled_count) { /* else the tree has fewer devices than before */
+        source->filled_count = read & NTK_DEVICE_READ_OF_CORES ? count : 0;
+    }
+    return count;
+}
+
 /* Reads between samples only the fault indicators, which are few. */
 static int source_device_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
@@ -153,7 +167,7 @@ static int source_device_drain(void *state, struct ntk_aggregate *aggregate, uin
         source->is_hurried = false;
         read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     }
-    size_t count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
+    size_t count = read_tree(source, read);
 
     if (read & NTK_DEVICE_READ_FAULTS) {
         look_for_work(source, count, monotonic_ns);
@@ -194,7 +208,7 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
     source->whole_ns = monotonic_ns;
     source->is_hurried = false;
     read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
-    count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
+    count = read_tree(source, read);
     if (read & NTK_DEVICE_READ_FAULTS) {
         look_for_work(source, count, monotonic_ns);
     }

@@ -124,7 +124,15 @@ enum ntk_device_read {
     NTK_DEVICE_READ_FAULTS =
         1u << 5, /* the fault indicators of cores: resets and, part of READ_STATUS, the statuses of
                   * hardware errors, overflows and success */
+    /* Not a part: no earlier read has filled the cores of these readings, so that they, the largest
+     * part, need not be cleared. */
+    NTK_DEVICE_CORES_ARE_EMPTY = 1u << 6,
 };
+
+/* The parts that fill the cores of a reading. */
+#define NTK_DEVICE_READ_OF_CORES                                                   \
+    (NTK_DEVICE_READ_CORES | NTK_DEVICE_READ_CATEGORIES | NTK_DEVICE_READ_STATUS | \
+     NTK_DEVICE_READ_FAULTS)
 
 struct ntk_device_options {
     const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: find one */

@@ -75,8 +75,9 @@ struct core_pattern {
 
 struct ntk_sysfs {
     char root[SYSFS_PATH_BYTES];
-    int folder; /* descriptor of the folder of devices */
-    struct ntk_vec leaves;
+    int folder;            /* descriptor of the folder of devices */
+    struct ntk_vec leaves; /* those of devices first, then those of cores */
+    size_t device_leaf_count;
     struct core_pattern patterns[CORE_PATTERNS_MAX];
     size_t pattern_count;
     struct ntk_device_info *devices;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -308,13 +309,20 @@ void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_M
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity)
 {
+    size_t cleared_bytes = read & NTK_DEVICE_CORES_ARE_EMPTY
+                               ? offsetof(struct ntk_device_reading, cores)
+                               : sizeof *readings;
+    size_t leaf_count =
+        read & NTK_DEVICE_READ_OF_CORES ? sysfs->leaves.count : sysfs->device_leaf_count;
+
     sysfs->checks_links = ++sysfs->reads % LINK_READS == 0;
     for (size_t i = 0; i < capacity && i < sysfs->device_count; i++) {
-        memset(&readings[i], 0, sizeof readings[i]);
+        memset(&readings[i], 0, cleared_bytes);
         readings[i].index = sysfs->devices[i].index;
         readings[i].skipped_cores = read & NTK_DEVICE_READ_FAULTS ? sysfs->skipped[i] : 0;
     }
-    ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
+    for (size_t i = 0; i < leaf_count; i++) {
+        struct leaf *leaf = ntk_vec_at(&sysfs->leaves, i);
         struct ntk_device_value *value;
         unsigned int group =
             NTK_DEVICE_READ_DEVICE | (tells_health(leaf->kind) ? NTK_DEVICE_READ_HEALTH : 0);

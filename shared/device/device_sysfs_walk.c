@@ -406,6 +406,26 @@ static int walk_device(struct ntk_sysfs *sysfs, size_t device, bool infos_only, 
     return 0;
 }
 
+/* Puts the leaves of devices first: most reads need only these, and cores have thousands. */
+static int order_leaves(struct ntk_sysfs *sysfs)
+{
+    struct ntk_vec ordered;
+
+    ntk_vec_init(&ordered, sizeof(struct leaf));
+    for (int of_cores = 0; of_cores <= 1; of_cores++) {
+        ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
+            if ((leaf->kind > LEAF_CORE_ARCH) == of_cores && ntk_vec_push(&ordered, leaf) < 0) {
+                ntk_vec_fini(&ordered);
+                return -ENOMEM;
+            }
+        }
+        sysfs->device_leaf_count = of_cores ? sysfs->device_leaf_count : ordered.count;
+    }
+    ntk_vec_fini(&sysfs->leaves);
+    sysfs->leaves = ordered;
+    return 0;
+}
+
 int sysfs_walk_devices(struct ntk_sysfs *sysfs)
 {
     size_t entries = 0;
@@ -428,5 +448,5 @@ int sysfs_walk_devices(struct ntk_sysfs *sysfs)
             return ret;
         }
     }
-    return 0;
+    return order_leaves(sysfs);
 }

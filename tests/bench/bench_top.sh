@@ -6,11 +6,17 @@
 # are htop and btop: without them (or tmux, or the software machine) the bench is skipped. docs/decisions/terminal.md
 # describes what was tried to lower the cost, and the drawback of each step.
 #
-# Parts of 0.36 % of a CPU, 120 applications (perf record --call-graph dwarf -e task-clock, in the first minute):
-#   snapshots  75 %  segments 38, devices 13, building 21; of all, 22 are the kernel that clears new memory, because
-#                    0.39 MB per second stay for going back, until they fill 64 MiB
-#   drawing    16 %  curses 8
-#   model       7 %
+# Parts of 0.28 % of a CPU, 120 applications (perf record --call-graph dwarf -e task-clock, in the first minute):
+#   snapshots  83 %  segments 30, devices 17 (12 of them 130 pread of counters), building 18, host files 3; and 15 are
+#                    the kernel that clears new memory, because 0.43 MB per second stay for going back, until they
+#                    fill 64 MiB
+#   model       6 %
+#   drawing     5 %  18 % before neuron-top compared frames itself, instead of curses
+#   waiting     3 %
+# A refresh takes 5.9 million instructions (callgrind). Earlier versions took 11.9 million, but only a third more CPU
+# time: a refresh mostly waits for memory, because other programs use the caches between two refreshes. Its cost depends
+# on the number of cache lines that it touches. So the next segments are prefetched, and tables are read up to the last
+# used entry.
 . "$(dirname "$0")/lib.sh"
 needs tmux python3 neuron-top neuron-bench neuron-packager
 seconds=${NTK_BENCH_SECONDS:-$(size 10 0.3)}
@@ -31,6 +37,14 @@ stop_loads() {
     [ ${#loads[@]} = 0 ] || kill "${loads[@]}" 2>/dev/null || true
     [ ${#loads[@]} = 0 ] || wait "${loads[@]}" 2>/dev/null || true
     loads=()
+}
+# cpu_us PID: CPU time of all threads. The clock ticks in stat have 10 ms, a third of what neuron-top takes in 10 s.
+cpu_us() {
+    if [ -r "/proc/$1/schedstat" ]; then
+        awk '{ ns += $1 } END { printf "%.0f", ns / 1e3 }' "/proc/$1/task/"*/schedstat
+    else
+        echo $(($(cpu_ticks "$1") * 1000000 / ticks_per_second))
+    fi
 }
 bytes() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
 start() { tmx new-session -d -s "$1" -x 120 -y 40 "exec $2"; }
@@ -70,7 +84,7 @@ shows_applications() { [ "$(neuron-top --csv=applications --once -d 200ms | tail
 is_drawn() { tmx capture-pane -p -t =top: | greps '^busy [0-9]' && echo yes; }
 
 # judge NAME PEER COLUMN PEER_COLUMN FACTOR MOST: the ratio of neuron-top to a peer over all runs. The columns are
-# ticks and bytes of neuron-top, htop and btop.
+# CPU times and bytes of neuron-top, htop and btop.
 judge() {
     if [[ " ${peers[*]} " == *" $2 "* ]]; then
         figure "$1" "$(awk -v a="$3" -v b="$4" -v f="$5" '{ x += $a * f; y += $b } END { print x / (y > 0 ? y : 1) }' runs)" x most "$6"
@@ -93,6 +107,11 @@ while b"busy " not in shown:
     shown += os.read(terminal, 65536)
 print(time.monotonic() - begin)
 os.write(terminal, b"q")
+try:
+    while os.read(terminal, 65536):  # the rest of the frame: the program waits for a full terminal
+        pass
+except OSError:
+    pass  # it has exited
 os.waitpid(pid, 0)
 PYTHON
 }
@@ -111,29 +130,28 @@ measure() { # name of the scene
     : >runs
     for ((run = 1; run <= runs; run++)); do
         line=
-        for name in top "${peers[@]}"; do declare "cpu_$name=$(cpu_ticks "${!name}")" "bytes_$name=$(bytes "${!name}")"; done
+        for name in top "${peers[@]}"; do declare "cpu_$name=$(cpu_us "${!name}")" "bytes_$name=$(bytes "${!name}")"; done
         sleep "$seconds"
         for name in top htop btop; do
             if [ -n "${!name:-}" ]; then
                 old_cpu=cpu_$name old_bytes=bytes_$name
-                line+=" $(($(cpu_ticks "${!name}") - ${!old_cpu})) $(($(bytes "${!name}") - ${!old_bytes}))"
+                line+=" $(($(cpu_us "${!name}") - ${!old_cpu})) $(($(bytes "${!name}") - ${!old_bytes}))"
             else
                 line+=" 0 0"
             fi
         done
-        # The output of neuron-top passes through a file in memory first, and counts there too.
-        echo "$line" | awk -v s="$seconds" -v t="$ticks_per_second" -v r="$run" -v scene="$1" '
-            function share(ticks) { return sprintf("%.2f %% CPU", 100 * ticks / t / s) }
+        echo "$line" | awk -v s="$seconds" -v r="$run" -v scene="$1" '
+            function share(us) { return sprintf("%.2f %% CPU", 100 * us / 1e6 / s) }
             function rate(bytes) { return sprintf("%.1f KB/s", bytes / s / 1e3) }
             {
                 printf "%s, run %d: neuron-top %s, %s; htop -d 10 %s, %s; btop %s, %s\n", scene, r,
-                    share($1), rate($2 / 2), share($3), rate($4), share($5), rate($6)
+                    share($1), rate($2), share($3), rate($4), share($5), rate($6)
                 print >>"runs"
             }'
     done
     for name in top "${peers[@]}"; do echo "$1: ${name/#top/neuron-top}: $(system_calls "${!name}")"; done
     judge "M3 $1: CPU time / htop -d 10" htop 1 3 1 0.5
-    judge "M3 $1: terminal bytes / btop" btop 2 6 0.5 0.5
+    judge "M3 $1: terminal bytes / btop" btop 2 6 1 0.5
     for name in top "${peers[@]}"; do tmx kill-session -t "=$name"; done
 }
 

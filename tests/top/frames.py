@@ -259,9 +259,9 @@ class Program:
     def end(self):
         os.write(self.fd, b"q")
         try:
-            self.wait(lambda: not self.take() and not self.is_waiting())
-        except (OSError, FileNotFoundError):
-            pass  # it is gone
+            self.wait(lambda: False)
+        except OSError:
+            pass  # it has exited: everything that it wrote has arrived
         os.close(self.fd)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if status != 0 or self.terminal.alternate:
