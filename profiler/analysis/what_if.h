@@ -21,6 +21,7 @@
 #include "profiler/analysis/dependencies.h"
 #include "profiler/analysis/transfers.h"
 #include "shared/base/err.h"
+#include "shared/base/progress.h"
 
 #define NTK_WHAT_IF_CHANGES_MAX 16U
 #define NTK_WHAT_IF_NAME_BYTES 200U
@@ -128,6 +129,11 @@ int ntk_what_if_changes_check(const struct ntk_program *program,
 int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
                          const struct ntk_what_if_changes *changes,
                          struct ntk_what_if *out_what_if);
+/* The same with progress from 0 to 1. */
+int ntk_analysis_what_if_shown(const struct ntk_program *program,
+                               const struct ntk_transfers *transfers,
+                               const struct ntk_what_if_changes *changes,
+                               struct ntk_progress *progress, struct ntk_what_if *out_what_if);
 void ntk_what_if_fini(struct ntk_what_if *what_if);
 /* Computes the reduction of the length of the execution by each of changes[0] to changes[count -
  * 1]. */

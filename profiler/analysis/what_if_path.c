@@ -11,7 +11,8 @@
 
 /* Number of remembered items, because programs repeat: most items were on the path shortly
  * before. */
-#define RECENT 256
+#define RECENT_BITS 8
+#define RECENT (1U << RECENT_BITS)
 struct known {
     uint64_t key;
     uint32_t number;
@@ -65,7 +66,7 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
     /* An instruction that starts transfers without a known queue has one key for the transfers, and
      * one for itself. */
     key = key << 1 | (on == NTK_WHAT_IF_ON_DMA);
-    struct known *recent = &path->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % RECENT];
+    struct known *recent = &path->recent[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
     uintptr_t number =
         recent->key == key ? recent->number : (uintptr_t)ntk_map_get_number(&path->numbers, key);
     if (number) {

@@ -74,6 +74,7 @@ struct ntk_retime_changed {
 struct ntk_retime {
     struct ntk_retimed *to;
     struct ntk_retime *group; /* the walks of all cores of its group, itself included */
+    const struct ntk_retime_input *input;
     size_t next_item, next_packet;
     const struct ntk_trace_core *core;
     struct ntk_moment *recent; /* NTK_RETIME_RECENT moments, by item */
@@ -312,6 +313,7 @@ struct ntk_what_if_input {
     const struct ntk_program *program;
     const struct ntk_transfers *transfers;
     struct ntk_dependencies dependencies;
+    struct ntk_progress *progress; /* NULL if not needed */
 };
 
 /* Retimes all cores for the changes of all rows, and sets their results. Unless what_if is NULL,

@@ -172,21 +172,51 @@ static void add_group(struct run *run, const struct ntk_retimed *retimed, size_t
     }
 }
 
+/* Shares of the time, for a capture of 20 million events: after dependencies; of a walk, before its
+ * paths. */
+#define SHARE_DEPENDENCIES 0.25
+#define SHARE_WALK 0.8
+
+/* Returns the number of instructions of the cores in a part of the list of groups. */
+static double instruction_count(const struct run *run, size_t first, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = first; i < first + count; i++) {
+        sum += (double)run->input->program->trace->cores[run->cores[i]].instruction_count;
+    }
+    return sum;
+}
+
 /* Retimes all cores. is_last: this is the pass that finds the paths. */
 static int run_cores(struct run *run, const struct ntk_what_if_changes *const *changes,
                      bool is_first, bool is_last)
 {
     const struct ntk_what_if_input *input = run->input;
-    const struct ntk_retime_input of = { input->program, input->transfers, &input->dependencies,
-                                         changes,        run->count,       run->special };
+    struct ntk_retime_input of = { .program = input->program,
+                                   .transfers = input->transfers,
+                                   .dependencies = &input->dependencies,
+                                   .changes = changes,
+                                   .count = run->count,
+                                   .special = run->special,
+                                   .progress = input->progress };
+    /* Two passes share the time. */
+    double width = (1 - SHARE_DEPENDENCIES) * (is_first && is_last ? 1 : 0.5);
+    double share = is_first ? SHARE_DEPENDENCIES : 1 - width;
+    double all = instruction_count(run, 0, input->program->trace->core_count);
     struct ntk_retimed *retimed = calloc(run->largest, sizeof *retimed);
     int ret = retimed ? 0 : -ENOMEM;
 
     for (size_t c = 0; c < input->program->trace->core_count && ret == 0; c += run->groups[c]) {
+        double part = all > 0 ? width * instruction_count(run, c, run->groups[c]) / all : 0;
+        of.share_from = share;
+        of.share_to = share + SHARE_WALK * part;
+        share += part;
         ret = ntk_retimed_init(retimed, &of, &run->cores[c], run->groups[c]);
         if (ret == 0) {
             add_group(run, retimed, run->groups[c], is_first, is_last);
         }
+        ntk_progress_show(input->progress, share);
     }
     for (size_t i = 0; retimed && i < run->largest; i++) {
         ntk_retimed_fini(&retimed[i]);

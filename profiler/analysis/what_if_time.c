@@ -9,6 +9,22 @@
 
 #define KEPT ((size_t)NTK_RETIME_KEPT * NTK_NTFF_ENGINE_COUNT)
 
+static void show(const struct ntk_retime *r)
+{
+    const struct ntk_retime_input *input = r->input;
+    double done = 0;
+    double all = 0;
+
+    for (size_t i = 0; i < r->to->group_count; i++) {
+        done += (double)r->group[i].next_item;
+        all += (double)r->group[i].core->instruction_count;
+    }
+    if (all > 0) {
+        ntk_progress_show(input->progress,
+                          input->share_from + (input->share_to - input->share_from) * done / all);
+    }
+}
+
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks)
 {
     if (looks % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
@@ -20,6 +36,7 @@ void ntk_retime_passed(const struct ntk_retime *r, size_t looks)
         ntk_long_list_give_back(&r->to->starts);
         ntk_long_list_give_back(&r->to->moved);
         ntk_long_list_give_back(&r->to->ends);
+        show(r);
     }
 }
 
@@ -350,7 +367,8 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_retime_input 
         retimed[i].group_count = core_count;
         group[i] = (struct ntk_retime){ .to = &retimed[i],
                                         .core = &input->program->trace->cores[cores[i]],
-                                        .group = group };
+                                        .group = group,
+                                        .input = input };
         ret = ret ? ret : prepare(&group[i]);
     }
     for (size_t i = 0; i < core_count && ret == 0; i++) {

@@ -22,6 +22,7 @@
 #define NTK_PROFILER_ANALYSIS_WHAT_IF_TIME_H
 
 #include "profiler/analysis/what_if.h"
+#include "shared/base/progress.h"
 
 #define NTK_RETIME_LANES 16U
 #define NTK_RETIME_MEASURED NTK_RETIME_LANES /* the row without a change */
@@ -146,6 +147,8 @@ struct ntk_retime_input {
     const struct ntk_what_if_changes *const *changes;
     size_t count; /* number of changes */
     struct ntk_retime_special special;
+    struct ntk_progress *progress; /* NULL if not needed */
+    double share_from, share_to;   /* shares of the time before and after the walk */
 };
 
 /* Recomputes a group of cores; retimed is an array of core_count elements. Each element is zeroed,

@@ -280,6 +280,7 @@ static int run_capture(char *const *names, int name_count)
             (struct ntk_bubbles_options){ .limit = arg_limit == UNLIMITED ? 0 : (size_t)arg_limit,
                                           .engines = engines };
         analyses->changes = arg_changes;
+        analyses->is_shown = true;
         code =
             run(&(struct asked){ .part = profile.trace, .analyses = analyses }, names, name_count);
     }

@@ -67,8 +67,23 @@ ANSWER(activity, ntk_activity_over_time,
 ANSWER(onchip, ntk_chip_memory, ntk_analysis_chip_memory(asked->program, JSON_PIECES, &result),
        ntk_output_onchip_json(asked->program, &result, json),
        ntk_output_onchip_text(asked->program, &result, text));
-ANSWER(what_if, ntk_what_if,
-       ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, &result),
+/* It takes longer than all other analyses. */
+static int estimate(const struct ntk_analyses *asked, struct ntk_what_if *out_what_if)
+{
+    struct ntk_progress progress;
+
+    if (!asked->is_shown) {
+        return ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes,
+                                    out_what_if);
+    }
+    ntk_progress_begin(&progress, "estimating");
+    int ret = ntk_analysis_what_if_shown(asked->program, &asked->transfers, &asked->changes,
+                                         &progress, out_what_if);
+    ntk_progress_end(&progress);
+    return ret;
+}
+
+ANSWER(what_if, ntk_what_if, estimate(asked, &result),
        ntk_output_what_if_json(asked->program, &result, json),
        ntk_output_what_if_text(asked->program, &result, text));
 

@@ -38,6 +38,7 @@ struct ntk_analyses { /* inputs for the analyses of a capture */
     struct ntk_cost_table costs;
     struct ntk_bubbles_options bubbles; /* zeroed: all engines, default limit */
     struct ntk_what_if_changes changes; /* empty: the usual changes */
+    bool is_shown;                      /* set by the caller: long analyses show progress */
 };
 
 /* Returns 0 or -errno, as for ntk_long_list_err_set(). */
