@@ -125,7 +125,7 @@ static void judge_throttling(struct ntk_advice_list *list)
     }
 }
 
-/* Without a gain: rules that limit what the others can say. They are the first ones of the enum. */
+/* These rules have no gain, because they limit what other rules can report. They come first. */
 static bool comes_first(enum ntk_advice_rule rule)
 {
     return rule == NTK_ADVICE_ERRORS || rule == NTK_ADVICE_INCOMPLETE;

@@ -100,7 +100,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     }
 }
 
-/* Adds the tensor engine's busy time, by line. Instructions overlap: each moment is
+/* Adds the tensor engine's busy time, by line. Instructions overlap: time is
  * counted for the first one, so the lines add up to the time in the advice. */
 static void add_busy_lines(const struct ntk_advice_list *list, struct ntk_line_costs *busy)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_errors - an execution with errors: its speed comes second. */
+/* advice_errors - reports the errors of an execution, which come before its speed. */
 #include "profiler/analysis/advice_private.h"
 
 #include "profiler/analysis/device_errors.h"

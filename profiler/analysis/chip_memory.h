@@ -3,7 +3,7 @@
  * chip_memory - computes the contents of the state buffer and PSUM that are still needed: the
  * values, the amount over time, its peak, and the layers that produced it.
  *
- * It counts bytes of a partition, for any partitions of a tile, for the lives in chip_lives.h.
+ * It counts bytes per partition for the lives in chip_lives.h, whatever partitions a tile uses.
  *
  * It requires all ranges of chip_access.h (prepared transfers need the NEFF). Errors: -ENOMEM,
  * -ENODATA.

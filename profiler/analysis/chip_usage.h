@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chip_usage - computes the share of the state buffer and PSUM in use over time: a row for each
- * moment at which it may change.
+ * time at which it may change.
  *
  * A byte is in use from the start of an instruction that writes it to the end of the last
  * instruction that reads it before the next write, or, without a reader, to the end of the writing

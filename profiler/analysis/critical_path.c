@@ -116,7 +116,7 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
 }
 
 /* Returns true if the path goes from the instruction to an earlier execution: no instruction of its
- * own execution delays it. cause_ps: start of what does; INT64_MIN: nothing. */
+ * own execution delays it. cause_ps: start of the cause; INT64_MIN: none. */
 static bool is_at_border(const struct walk *walk, uint32_t item, int64_t cause_ps)
 {
     const struct ntk_execution_borders *borders = &walk->program->borders;

@@ -217,7 +217,7 @@ static size_t count_of(const struct found *found, size_t model)
     return count;
 }
 
-/* Adds the starts of a model's executions. Cores with another number of them do not count. */
+/* Adds the starts of a model's executions. Cores with a different number are ignored. */
 static void starts_add(const struct found *found, size_t model, size_t count,
                        struct ntk_execution_border *items)
 {

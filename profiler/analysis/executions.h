@@ -30,7 +30,7 @@ struct ntk_executions {
 /* Returns 0 or -ENOMEM. */
 int ntk_analysis_executions(const struct ntk_trace_core *core,
                             struct ntk_executions *out_executions);
-/* The same if the records of a core start or end within an execution, so that the first and last
+/* Same, if the records of a core start or end within an execution, so that the first and last
  * slots of its programs are unknown. An execution starts where an engine continues with its lowest
  * slot right after its highest one. The lowest slot must always follow the highest one, and all
  * engines must have the same number of parts. */

@@ -7,7 +7,7 @@
  * Unrecorded parts are omitted; if lines are known, an instruction without a line has "(runtime)"
  * or "(compiler)" instead.
  *
- * Busy time is counted once: a moment in which several instructions of an engine execute belongs to
+ * Busy time is counted once: a time at which several instructions of an engine execute belongs to
  * the instruction that started first, and waiting in EVENT_SEMAPHORE is not busy. So the busy times
  * of an engine in one core add up to its active time (engine_activity.h) in whole ns, truncated.
  * Waits add up to the waits of all rows.

@@ -200,7 +200,7 @@ static bool line_next(struct line *line)
 }
 
 /* Sets the offset to the median difference of collective ends on the two clocks, because a
- * collective ends for all ranks at about the same moment. */
+ * collective ends for all ranks at about the same time. */
 static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *from,
                       uint32_t from_life, const struct ntk_rank_ops *to, uint32_t to_life,
                       struct ntk_joined_host *out)

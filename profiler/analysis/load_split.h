@@ -28,7 +28,7 @@ struct ntk_load_split {
     /* True if the trace records these events; otherwise the counts of loads are unknown, not 0. A
      * recording from outside has neither. */
     bool has_allocs, has_copies;
-    bool has_alloc_times; /* an allocation has a duration, not only a moment: alloc_ns is known */
+    bool has_alloc_times; /* allocations have durations: alloc_ns is known */
     /* Figures of start-up. */
     bool has_begin, has_run;  /* false: one of the next two is unknown */
     uint64_t first_event_ns;  /* time since the start of the inspection */

@@ -12,8 +12,8 @@
 
 #define NUMBERS 256
 #define LISTS 3
-/* Maximum time by which a record may be earlier than its maker (ends of packets at one moment can
- * be in either order), and maximum of the least delay. */
+/* Maximum time by which a record may be earlier than its maker (packets that end at the same time
+ * can be in either order), and maximum of the least delay. */
 #define AWAY_PS 1000000
 /* If the engine was free for this time before an instruction, the instruction waited for its
  * condition. */

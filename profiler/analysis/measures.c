@@ -253,7 +253,7 @@ static unsigned unknown_kinds(const struct ntk_program *program,
         unknown |=
             1u << NTK_MEASURE_REGION | 1u << NTK_MEASURE_OPERATION | 1u << NTK_MEASURE_ENGINE;
     }
-    if (executions > 1) { /* they repeat, so the regions of several are others than those of one */
+    if (executions > 1) { /* their regions differ from those of one execution */
         unknown |= 1u << NTK_MEASURE_REGION;
     }
     if (lacks & NTK_LACK_PACKETS) {

@@ -71,9 +71,9 @@ const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
 bool ntk_measures_is_unknown(const struct ntk_measures *measures, enum ntk_measure_kind kind,
                              const char *name);
 
-/* Those of one execution: of a capture with several, the mean. path NULL: that of the execution is
- * unknown. progress NULL: none. out_units zeroed, or NULL; it stays zeroed if the regions are
- * unknown. 0 or -errno of a long list. */
+/* Computes the measures of one execution; for a capture with several, their means. path and
+ * progress may be NULL; without a path, its measures are unknown. out_units must be zeroed, or
+ * NULL; it stays zeroed if the regions are unknown. Returns 0 or -errno of a long list. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units);

@@ -26,7 +26,7 @@ static int compare_edges(const void *a, const void *b)
 {
     (void)a;
     (void)b;
-    return 0; /* all changes at one moment are one step */
+    return 0; /* all changes at the same time are one step */
 }
 
 void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size_t share)
@@ -131,7 +131,7 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
         if (edge->change > 0) {
             in_progress++;
         } else {
-            /* may wrap within one moment, because the edges of a moment are unordered */
+            /* may wrap, because edges at the same time are unordered */
             in_progress--;
         }
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {

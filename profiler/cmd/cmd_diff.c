@@ -83,7 +83,7 @@ static void warn_of_lacks(const struct ntk_side *side, const char *name, struct 
                                            : "its critical path is approximate");
 }
 
-/* The same of captures with several executions. */
+/* Same, for captures with several executions. */
 static void note_executions(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
     unsigned long long count = side->execution_count;
@@ -96,7 +96,7 @@ static void note_executions(const struct ntk_side *side, const char *name, struc
     }
 }
 
-/* The same of errors. */
+/* Same, for errors. */
 static void warn_of_errors(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
     unsigned long long count = side->error_count;

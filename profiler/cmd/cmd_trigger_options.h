@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_trigger_options - what neuron-profile trigger is asked to record.
+ * cmd_trigger_options - the options of neuron-profile trigger.
  *
  * Owner:   plain data; texts are borrowed from the command line.
  */

@@ -85,7 +85,7 @@ static int add_point(void *ctx, enum ntk_counter counter, int64_t time_ps, doubl
     struct point *point = NULL;
 
     last = series->points.count ? last + series->points.count - 1 : NULL;
-    /* of several values at one moment the last one is used */
+    /* of several values at the same time, the last one is used */
     if (last && last->time_ps == time_ps) {
         point = last;
     } else {

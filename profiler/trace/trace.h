@@ -8,10 +8,9 @@
  * never zero: see the has_ fields.
  *
  * A list is an array, and any element may be checked at any time. Long lists are in a mapped
- * temporary file: what is read of them takes memory until it is returned. Whoever reads a list
- * from one end to the other therefore does it with ntk_trace_each_*() below or with a walk
- * (trace/walk.h), which give back what they have passed: memory then does not grow with the
- * capture.
+ * temporary file: elements that are read take memory until it is returned. Code that reads a
+ * whole list therefore uses ntk_trace_each_*() below or a walk (trace/walk.h), which return the
+ * memory of passed elements. Memory use then does not grow with the capture.
  *
  * Owner:   ntk_trace_create_from_ntff() allocates, ntk_trace_destroy() frees. The trace borrows the
  *          struct ntk_ntff and, when given, the struct ntk_neff: both must outlive it.
@@ -223,7 +222,7 @@ const char *ntk_trace_folder_get(const struct ntk_trace *trace);
  *       ... instruction->start_ps ...                    // index: instruction - core->instructions
  *   }
  *
- * What was passed stays valid; looking at it again reads it again. break and continue are fine.
+ * Passed elements stay valid; using one again reads it again. break and continue are allowed.
  */
 #define ntk_trace_each_instruction(core, name) \
     NTK_TRACE_EACH(struct ntk_trace_instruction, name, core, instructions, instruction_count)

@@ -58,7 +58,7 @@ static inline uint64_t ntk_raw_clock_now(uint32_t kind)
     return ntk_raw_clock_system_ns(CLOCK_MONOTONIC);
 }
 
-/* Reads all three clocks at one moment, from the tightest of `tries` brackets. ticks_per_second
+/* Reads all three clocks at the same time, from the tightest of `tries` brackets. ticks_per_second
  * stays 0. */
 static inline struct ntk_segment_clock ntk_raw_clock_bracket(uint32_t kind, int tries)
 {

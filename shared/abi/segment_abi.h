@@ -163,7 +163,7 @@ enum ntk_clock_kind {
     NTK_CLOCK_CNTVCT = 2     /* AArch64 virtual counter */
 };
 
-/* The same moment on three clocks, from the smallest bracket of several tries. Immutable. */
+/* The same time on three clocks, from the smallest bracket of several tries. Immutable. */
 struct ntk_segment_clock {
     uint32_t kind; /* enum ntk_clock_kind */
     uint32_t reserved;

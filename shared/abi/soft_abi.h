@@ -13,7 +13,7 @@
  *   byte p in 0..127          write lock of the process that owns physical core p
  *   NTK_SOFT_LOCK_PUBLISHER   the process that publishes the tree
  *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
- *   NTK_SOFT_LOCK_YIELDS + p  the owner of core p gives it back when asked to
+ *   NTK_SOFT_LOCK_YIELDS + p  the owner of core p returns it on request
  *   NTK_SOFT_LOCK_WANTED + p  shared lock of processes that choose their cores
  *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: a process that
  *                             sees this gives back what the slot holds, then clears pid

@@ -17,7 +17,7 @@
 
 #define STOP_MAX 64                       /* maximum children per call */
 #define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* pause between two checks */
-/* Wait after SIGKILL. A child that is stuck on a dead mount stays longer. */
+/* Wait after SIGKILL. A child that is stuck on a dead mount takes longer. */
 #define KILL_NS (500 * NTK_NS_PER_MS)
 
 extern char **environ;

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* The smallest of the machine's free memory, the rest of this process's control groups, and the
- * rest of RLIMIT_AS. A limit that cannot be read is ignored. */
+/* The smallest of three: the machine's free memory, what the control groups of this process still
+ * allow, and what RLIMIT_AS still allows. A limit that cannot be read is ignored. */
 uint64_t ntk_memory_available(void);
 /* Disables core files. For programs that hold secrets of users or peers. */
 void ntk_memory_forbid_cores(void);

@@ -51,7 +51,7 @@ extern "C" {
 
 struct ntk_health;
 
-/* The same moment on two clocks: durations use the first, displayed times the second. */
+/* The same time on two clocks: durations use the first, displayed times the second. */
 struct ntk_health_time {
     uint64_t monotonic_ns;
     uint64_t realtime_ns;

@@ -67,7 +67,7 @@ bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
  * is NULL. Only a socket of root, the service or this user is trusted. */
 bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
-#define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */
+#define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option sets it */
 
 /* Option rows for programs that query agents; they set `remote`. Its timeout_ns must be initialised
  * with the default above. */

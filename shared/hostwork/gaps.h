@@ -39,7 +39,7 @@ struct ntk_core_gaps {
  * observed. */
 int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *segment,
                         struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err);
-/* Discards everything before this moment, because a sampler takes a while to start. */
+/* Discards everything before now_ns, because a sampler takes a while to start. */
 void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns);
 /* Reads the new events. Returns whether a core of the process is idle now. */
 bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps);

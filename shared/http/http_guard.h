@@ -8,7 +8,7 @@
  * Host does not come from a browser.
  *
  * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or
- * the cookie that `/?token=TOKEN` gives once. The cookie contains a random value of this run, not
+ * the cookie that `/?token=TOKEN` sets once. The cookie contains a random value of this run, not
  * the token, and becomes invalid when the token changes. The file is checked with each request.
  *
  * Owner:   create / destroy; the texts of the options are borrowed for that time.

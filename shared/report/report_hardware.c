@@ -352,8 +352,8 @@ void report_write_machine_ext(struct report_writer *w)
         write_device(w, &snapshot->devices[i]);
     }
     ntk_json_array_end(&w->json);
-    /* Software cores work only for runtimes, so the reader can add those up; a driver's tree also
-     * includes work that no hook sees. */
+    /* Software cores work only for runtimes, so the reader can add up the runtimes; a driver's tree
+     * also includes work that no hook sees. */
     if (!snapshot->hardware.software && snapshot->core_count > 0) {
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
     }

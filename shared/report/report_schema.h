@@ -9,7 +9,7 @@
  *   "fields": [tables]         the keys of these tables (REPORT_TABLES of report_part.h)
  *   "properties": {}           ... and these, which replace rows of the same key
  *   "names": list, "of": x     ... and one key for each word of a list (report_schema.c)
- *   "optional": [keys]         what may be absent, true: all; the tables know it of theirs
+ *   "optional": [keys]         what may be absent, true: all; the tables have it for their rows
  *   "content": {"key key": t}  descriptions of its properties; docs/formats/report.md has them too
  *   "list": x                  an array of x
  *   "by_number": x             an object with numbers as keys

@@ -31,7 +31,7 @@ struct ring_file {
 enum ring_known_kind {
     RING_KNOWN_STAYS,  /* reported; another reader removes it */
     RING_KNOWN_LEAVES, /* reported; to be removed when no other process needs it */
-    /* Ended before this reader began: left to another reader while one may come. */
+    /* It ended before this reader began: left to another reader as long as one may come. */
     RING_KNOWN_OLD,
     RING_KNOWN_REFUSED, /* to be examined again later */
     RING_KNOWN_UNREADY, /* has no magic number yet: to be examined again at twice its age */

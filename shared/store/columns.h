@@ -8,7 +8,7 @@
  *
  *   device_sample, device_step ...  the columns of a table, without time_ns and what identifies a
  *              row: of seconds, and of each coarser tier
- *   core       of these what is counted, as core_sample and its tiers have it
+ *   core       the counted columns, as in core_sample and its tiers
  *   execution  those of execution_sample: outcomes and error classes
  *   count      both, as core_total and unwatched have them
  *   process_text, instance_text, hardware_text, job_text

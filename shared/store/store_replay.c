@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay - reads a past moment as a snapshot. */
+/* store_replay - reads a past point in time as a snapshot. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stm
     return ntk_snapshot_histogram(replay->snapshot, &replay->dense);
 }
 
-/* Returns NULL if the process has no sample at this moment. */
+/* Returns NULL if the process has no sample at this time. */
 struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
                                                    int64_t process_id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_detail - loads models, memory and events of the runtimes at a past moment. */
+/* store_replay_detail - loads models, memory and events of the runtimes at a past time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* For each key, its last row up to the moment. */
+/* For each key, its last row up to this time. */
 static const char memory_sql[] =
     "SELECT m.core, m.category, m.model_id, m.current_bytes, m.peak_bytes FROM memory_last l"
     " JOIN memory_sample m ON m.process_id = l.process_id AND m.core = l.core"

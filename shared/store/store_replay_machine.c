@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_machine - loads the machine and its devices at a past moment. */
+/* store_replay_machine - loads the machine and its devices at a past time. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_runtime - loads the runtimes of a past moment: processes, cores, executions. */
+/* store_replay_runtime - loads the runtimes of a past time: processes, cores, executions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

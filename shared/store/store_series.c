@@ -64,7 +64,7 @@ static int load_values(struct ntk_steps *query, enum ntk_store_metric metric, st
     size_t i;
     const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
 
-    /* For sizes, takes the newest value of each entity, then their sum; everything else is already
+    /* For sizes, adds up the newest values of all entities; everything else is already
      * a sum. */
     ntk_buf_add_text(&sql, "SELECT bucket, add_up(value) AS value, max(largest) AS largest,"
                            " count(*) AS entities FROM (SELECT ");

@@ -317,7 +317,7 @@ static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
                : NTK_ABSENT_I64;
 }
 
-/* Returns the average of all processors at one moment. */
+/* Returns the average of all processors at one time. */
 static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
 {
     double sum = 0;

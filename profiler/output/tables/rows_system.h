@@ -58,7 +58,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
 
 struct ntk_cpu_row {
     int64_t time_ns, until_ns; /* until_ns: time of the next sample */
-    const char *cpu;           /* such as "average" for all processors at one moment */
+    const char *cpu;           /* such as "average" for all processors at one time */
     int64_t index;             /* absent for the average */
     double percent;            /* 0 to 100 */
     const char *instance;

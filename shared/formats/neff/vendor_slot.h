@@ -221,7 +221,7 @@ unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
 /* Returns the number of ranges, or -EINVAL if they are unknown. as_reported counts them like the
  * original tool. It lets LDWEIGHTS with negative steps read only up to its address, never lets
- * MATMUL add, ignores bias and pointers to immediates, and does not know TENSOR_TENSOR and
+ * MATMUL add, ignores bias and pointers to immediates, and does not count TENSOR_TENSOR and
  * MEMSET. */
 int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_reported,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);

@@ -3,7 +3,7 @@
  * cnrt.h - the CNRT interface, first generation (2018): streams and events.
  *
  * Names of this generation are aliases of separate symbols (cnrt1_*): in the second generation some
- * of the same names and numbers have another meaning, and one library contains both.
+ * of these names and numbers have a different meaning, and one library contains both.
  *
  * Handles from the caller are checked before use; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
