@@ -8,6 +8,7 @@
  * Reports go to stdout, commands come over DAY_LINK_FD. THREADS wait by the clock when nothing is
  * due.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -43,7 +44,9 @@ static atomic_bool is_drained;
 
 static void answer(void)
 {
-    struct day_answer answer = { .now_ns = test_clock_now_ns(&test_clock) };
+    struct mallinfo2 heap = mallinfo2();
+    struct day_answer answer = { .now_ns = test_clock_now_ns(&test_clock),
+                                 .heap_bytes = heap.uordblks + heap.hblkhd };
 
     answer.output_count = ntk_output_counts_read(answer.outputs);
     answer.emitted_count = day_emitted_read(answer.emitted);

@@ -328,16 +328,7 @@ void day_life_set_full(struct day_life *life, bool is_full)
     }
 }
 
-uint64_t day_life_rss(const struct day_life *life)
+uint64_t day_life_heap_bytes(const struct day_life *life)
 {
-    char path[64];
-    unsigned long long pages[2] = { 0, 0 };
-
-    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)life->pid);
-    FILE *file = fopen(path, "r");
-    bool is_good = file && fscanf(file, "%llu %llu", &pages[0], &pages[1]) == 2;
-    if (file) {
-        (void)fclose(file);
-    }
-    return is_good ? pages[1] * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return life->pid ? life->last.heap_bytes : 0;
 }

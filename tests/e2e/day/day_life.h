@@ -67,7 +67,8 @@ void day_life_scrape(struct day_life *life);
 void day_life_scraped(struct day_life *life);
 /* A limit of file sizes plays a full disk. */
 void day_life_set_full(struct day_life *life, bool is_full);
-uint64_t day_life_rss(const struct day_life *life);
+/* What the agent has allocated. Its resident set depends on how busy the machine is, too. */
+uint64_t day_life_heap_bytes(const struct day_life *life);
 /* Once, after the last life: what the test's own exporter emitted. */
 void day_life_add_own(struct day_life *life);
 /* NULL if no output has that name. */

@@ -29,6 +29,7 @@ struct day_command {
 
 struct day_answer {
     uint64_t now_ns;
+    uint64_t heap_bytes; /* allocated */
     size_t output_count;
     struct ntk_output_counts outputs[NTK_OUTPUT_COUNTS_MAX];
     size_t emitted_count;
