@@ -11,6 +11,7 @@
 #define OWNED_BY_C_STACK 3 /* a frame without a function */
 #define OFFSET_MAX (1u << 20)
 #define LINE_MAX_SANE 10000000
+#define WINDOW_GAP 512u /* maximum bytes between frames that are read together */
 
 /* Sizes and offsets from the headers of each version, on 64-bit machines. */
 static const struct ntk_python_offsets known[] = {
@@ -113,12 +114,20 @@ static uint64_t u64_at(const uint8_t *bytes, size_t at)
     return value;
 }
 
+static bool read_bytes(const struct ntk_host_memory *memory, uint64_t address, void *out,
+                       size_t bytes)
+{
+    const struct ntk_host_range range = { address, bytes };
+
+    return memory->read(memory->ctx, &range, 1, out) == bytes;
+}
+
 static bool init_published(struct ntk_python *python, const struct ntk_host_memory *memory)
 {
     uint8_t table[TABLE_BYTES];
     uint64_t offset[TABLE_BYTES / sizeof(uint64_t)];
 
-    if (!memory->read(memory->ctx, python->runtime, table, sizeof table) ||
+    if (!read_bytes(memory, python->runtime, table, sizeof table) ||
         memcmp(table, cookie, sizeof cookie) != 0 ||
         u64_at(table, AT_VERSION) >> 16 != (0x0300u | PUBLISHED_MINOR)) {
         return false;
@@ -157,18 +166,51 @@ static bool init_published(struct ntk_python *python, const struct ntk_host_memo
     return true;
 }
 
+/* The members are an offset and a size each. Returns false if they are too far apart. */
+static bool find_part(const uint32_t (*members)[2], size_t count, struct ntk_python_part *out)
+{
+    uint32_t start = UINT32_MAX;
+    uint32_t end = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t member_end = members[i][0] + members[i][1];
+        start = members[i][0] < start ? members[i][0] : start;
+        end = member_end > end ? member_end : end;
+    }
+    *out = (struct ntk_python_part){ start, end - start };
+    return out->bytes <= NTK_PYTHON_PART_MAX;
+}
+
+static bool find_parts(struct ntk_python *python)
+{
+    const struct ntk_python_offsets *offsets = &python->offsets;
+    uint32_t owner = offsets->frame_has_owner ? offsets->frame_owner : offsets->frame_code;
+    const uint32_t thread[][2] = { { offsets->thread_next, 8 },
+                                   { offsets->thread_native, 8 },
+                                   { offsets->thread_frame, 8 } };
+    const uint32_t frame[][2] = { { offsets->frame_previous, 8 },
+                                  { offsets->frame_code, 8 },
+                                  { owner, 1 } };
+    const uint32_t code[][2] = { { offsets->code_file, 8 },
+                                 { offsets->code_name, 8 },
+                                 { offsets->code_line, 4 } };
+
+    return find_part(thread, 3, &python->thread) && find_part(frame, 3, &python->frame) &&
+           find_part(code, 3, &python->code);
+}
+
 bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime,
                      const struct ntk_host_memory *memory)
 {
     *python = (struct ntk_python){ .minor = minor, .runtime = runtime };
     if (minor == PUBLISHED_MINOR) {
-        return init_published(python, memory);
+        return init_published(python, memory) && find_parts(python);
     }
     if (minor >= sizeof known / sizeof *known || known[minor].text_ascii == 0) {
         return false;
     }
     python->offsets = known[minor];
-    return true;
+    return find_parts(python);
 }
 
 /* ---- reading ---- */
@@ -178,14 +220,14 @@ static uint64_t word(const struct ntk_host_memory *memory, uint64_t address)
 {
     uint64_t value;
 
-    return address != 0 && memory->read(memory->ctx, address, &value, sizeof value) ? value : 0;
+    return address != 0 && read_bytes(memory, address, &value, sizeof value) ? value : 0;
 }
 
 static uint32_t half(const struct ntk_host_memory *memory, uint64_t address)
 {
     uint32_t value;
 
-    return address != 0 && memory->read(memory->ctx, address, &value, sizeof value) ? value : 0;
+    return address != 0 && read_bytes(memory, address, &value, sizeof value) ? value : 0;
 }
 
 static uint32_t character(const uint8_t *bytes, size_t index, uint32_t kind)
@@ -196,9 +238,8 @@ static uint32_t character(const uint8_t *bytes, size_t index, uint32_t kind)
     return value;
 }
 
-/* Reads a compact str; "" for other objects. */
-static void read_text(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                      uint64_t address, char out[NTK_PYTHON_TEXT_BYTES])
+void ntk_python_text(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                     uint64_t address, char out[NTK_PYTHON_TEXT_BYTES])
 {
     const struct ntk_python_offsets *offsets = &python->offsets;
     uint8_t bytes[NTK_PYTHON_TEXT_BYTES * 4];
@@ -219,7 +260,7 @@ static void read_text(const struct ntk_python *python, const struct ntk_host_mem
         from += (length - (NTK_PYTHON_TEXT_BYTES - 1)) * kind;
         length = NTK_PYTHON_TEXT_BYTES - 1;
     }
-    if (!memory->read(memory->ctx, from, bytes, length * kind)) {
+    if (!read_bytes(memory, from, bytes, length * kind)) {
         return;
     }
     for (size_t i = 0; i < length; i++) {
@@ -240,55 +281,189 @@ size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host
                           struct ntk_python_thread *out_threads, size_t out_count)
 {
     const struct ntk_python_offsets *offsets = &python->offsets;
+    const struct ntk_python_part *part = &python->thread;
     uint64_t interpreter = word(memory, python->runtime + offsets->runtime_interpreters);
+    uint8_t bytes[NTK_PYTHON_PART_MAX];
     size_t count = 0;
 
     for (size_t i = 0; i < INTERPRETERS_MAX && interpreter != 0; i++) {
         uint64_t thread = word(memory, interpreter + offsets->interpreter_threads);
         for (size_t k = 0; k < NTK_PYTHON_THREADS_MAX && thread != 0 && count < out_count; k++) {
+            if (!read_bytes(memory, thread + part->start, bytes, part->bytes)) {
+                break;
+            }
             out_threads[count++] = (struct ntk_python_thread){
-                .address = thread, .native = word(memory, thread + offsets->thread_native)
+                .address = thread,
+                .native = u64_at(bytes, offsets->thread_native - part->start),
+                .frame = u64_at(bytes, offsets->thread_frame - part->start),
             };
-            thread = word(memory, thread + offsets->thread_next);
+            thread = u64_at(bytes, offsets->thread_next - part->start);
         }
         interpreter = word(memory, interpreter + offsets->interpreter_next);
     }
     return count;
 }
 
-static bool read_frame(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                       uint64_t code, struct ntk_python_frame *out)
+/* Reads the memory around earlier frames. Frames of a thread are mostly neighbours, so this takes
+ * few ranges. */
+static void read_windows(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                         const struct ntk_python_frame *before, size_t before_count,
+                         struct ntk_python_scratch *scratch)
+{
+    struct ntk_host_range *last = NULL;
+    size_t count = 0;
+    size_t sum = 0;
+
+    for (size_t i = 0; i < before_count; i++) {
+        uint64_t start = before[i].address + python->frame.start;
+        uint64_t end = start + python->frame.bytes;
+        uint64_t low = last && last->address < start ? last->address : start;
+        uint64_t high =
+            last && last->address + last->bytes > end ? last->address + last->bytes : end;
+        bool is_near = last && high - low <= last->bytes + WINDOW_GAP;
+        size_t more = is_near ? (size_t)(high - low) - last->bytes : python->frame.bytes;
+        if (end < start || sum + more > sizeof scratch->bytes) {
+            break;
+        }
+        last = is_near ? last : &scratch->windows[count++];
+        *last = is_near ? (struct ntk_host_range){ low, (size_t)(high - low) }
+                        : (struct ntk_host_range){ start, python->frame.bytes };
+        sum += more;
+    }
+    size_t bytes =
+        count > 0 ? memory->read(memory->ctx, scratch->windows, count, scratch->bytes) : 0;
+    scratch->window_count = 0;
+    for (size_t i = 0; i < count && scratch->windows[i].bytes <= bytes; i++) {
+        bytes -= scratch->windows[i].bytes;
+        scratch->window_count++;
+    }
+}
+
+/* The bytes of a frame, from a window or read into `out`; NULL if they are unreadable. */
+static const uint8_t *frame_bytes(const struct ntk_python *python,
+                                  const struct ntk_host_memory *memory, uint64_t address,
+                                  const struct ntk_python_scratch *scratch, uint8_t *out)
+{
+    uint64_t start = address + python->frame.start;
+    size_t offset = 0;
+
+    for (size_t i = 0; i < scratch->window_count; i++) {
+        const struct ntk_host_range *window = &scratch->windows[i];
+        if (start >= window->address && window->bytes >= python->frame.bytes &&
+            start - window->address <= window->bytes - python->frame.bytes) {
+            return scratch->bytes + offset + (start - window->address);
+        }
+        offset += window->bytes;
+    }
+    return read_bytes(memory, start, out, python->frame.bytes) ? out : NULL;
+}
+
+static struct ntk_python_function *place_of(struct ntk_python_scratch *scratch, uint64_t code)
+{
+    return &scratch->functions[(code >> 4) % NTK_PYTHON_FUNCTIONS];
+}
+
+static void take_function(const struct ntk_python *python, uint64_t code, const uint8_t *bytes,
+                          struct ntk_python_scratch *scratch)
 {
     const struct ntk_python_offsets *offsets = &python->offsets;
+    uint32_t start = python->code.start;
+    uint32_t line;
 
-    read_text(python, memory, word(memory, code + offsets->code_name), out->name);
-    read_text(python, memory, word(memory, code + offsets->code_file), out->file);
-    out->line = half(memory, code + offsets->code_line);
-    out->line = out->line < LINE_MAX_SANE ? out->line : 0;
-    return out->name[0] != '\0';
+    memcpy(&line, bytes + (offsets->code_line - start), sizeof line);
+    *place_of(scratch, code) = (struct ntk_python_function){
+        .code = code,
+        .name = u64_at(bytes, offsets->code_name - start),
+        .file = u64_at(bytes, offsets->code_file - start),
+        .line = line < LINE_MAX_SANE ? line : 0,
+        .round = scratch->round,
+    };
+}
+
+static bool is_known(struct ntk_python_scratch *scratch, uint64_t code)
+{
+    const struct ntk_python_function *function = place_of(scratch, code);
+
+    return function->code == code && function->round == scratch->round;
+}
+
+/* Reads the functions of the frames that are not known yet, as far as the windows' memory has room
+ * for them, which is no longer in use. */
+static void read_functions(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                           const struct ntk_python_frame *frames, size_t count,
+                           struct ntk_python_scratch *scratch)
+{
+    size_t size = python->code.bytes;
+    uint64_t codes[NTK_PYTHON_FRAMES_MAX];
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < count && (wanted + 1) * size <= sizeof scratch->bytes; i++) {
+        uint64_t code = frames[i].code;
+        if (code != 0 && !is_known(scratch, code) && (wanted == 0 || codes[wanted - 1] != code)) {
+            scratch->windows[wanted] = (struct ntk_host_range){ code + python->code.start, size };
+            codes[wanted++] = code;
+        }
+    }
+    size_t bytes =
+        wanted > 0 ? memory->read(memory->ctx, scratch->windows, wanted, scratch->bytes) : 0;
+    for (size_t i = 0; i < wanted && (i + 1) * size <= bytes; i++) {
+        take_function(python, codes[i], scratch->bytes + i * size, scratch);
+    }
+}
+
+/* Fills the members that come from the code object; without it, the frame has no function. */
+static void fill_function(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                          struct ntk_python_frame *frame, struct ntk_python_scratch *scratch)
+{
+    uint8_t bytes[NTK_PYTHON_PART_MAX];
+
+    if (frame->code != 0 && !is_known(scratch, frame->code)) {
+        if (read_bytes(memory, frame->code + python->code.start, bytes, python->code.bytes)) {
+            take_function(python, frame->code, bytes, scratch);
+        } else {
+            frame->code = 0;
+        }
+    }
+    if (frame->code != 0) {
+        const struct ntk_python_function *function = place_of(scratch, frame->code);
+        frame->name = function->name;
+        frame->file = function->file;
+        frame->line = function->line;
+    }
 }
 
 size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                        const struct ntk_python_thread *thread, struct ntk_python_frame *out_frames,
-                        size_t out_count)
+                        const struct ntk_python_thread *thread,
+                        const struct ntk_python_frame *before, size_t before_count,
+                        struct ntk_python_scratch *scratch,
+                        struct ntk_python_frame out_frames[NTK_PYTHON_FRAMES_MAX])
 {
     const struct ntk_python_offsets *offsets = &python->offsets;
-    uint64_t frame = word(memory, thread->address + offsets->thread_frame);
+    uint32_t start = python->frame.start;
+    uint64_t address = thread->frame;
+    uint8_t own[NTK_PYTHON_PART_MAX];
     size_t count = 0;
 
-    if (offsets->frame_is_indirect && frame != 0) {
-        frame = word(memory, frame + offsets->frame_of_indirect);
+    read_windows(python, memory, before, before_count, scratch);
+    if (offsets->frame_is_indirect && address != 0) {
+        address = word(memory, address + offsets->frame_of_indirect);
     }
-    for (size_t i = 0; i < NTK_PYTHON_FRAMES_MAX && frame != 0 && count < out_count; i++) {
-        uint8_t owner = 0;
-        uint64_t code = word(memory, frame + offsets->frame_code);
-        bool is_shim = offsets->frame_has_owner &&
-                       memory->read(memory->ctx, frame + offsets->frame_owner, &owner, 1) &&
-                       owner == OWNED_BY_C_STACK;
-        if (!is_shim && code != 0 && read_frame(python, memory, code, &out_frames[count])) {
-            count++;
+    for (; address != 0 && count < NTK_PYTHON_FRAMES_MAX; count++) {
+        const uint8_t *bytes = frame_bytes(python, memory, address, scratch, own);
+        if (!bytes) {
+            break;
         }
-        frame = word(memory, frame + offsets->frame_previous);
+        bool is_shim =
+            offsets->frame_has_owner && bytes[offsets->frame_owner - start] == OWNED_BY_C_STACK;
+        out_frames[count] = (struct ntk_python_frame){
+            .address = address,
+            .code = is_shim ? 0 : u64_at(bytes, offsets->frame_code - start),
+        };
+        address = u64_at(bytes, offsets->frame_previous - start);
+    }
+    read_functions(python, memory, out_frames, count, scratch);
+    for (size_t i = 0; i < count; i++) {
+        fill_function(python, memory, &out_frames[i], scratch);
     }
     return count;
 }

@@ -19,10 +19,19 @@
 #define NTK_PYTHON_THREADS_MAX 1024u
 #define NTK_PYTHON_FRAMES_MAX 128u
 #define NTK_PYTHON_TEXT_BYTES 128u
+#define NTK_PYTHON_PART_MAX 256u /* maximum bytes of a part of a struct */
+#define NTK_PYTHON_WINDOWS_BYTES 32768u
+#define NTK_PYTHON_FUNCTIONS 1024u
 
-/* Reads bytes of the process. Returns false if they are not mapped. */
+struct ntk_host_range {
+    uint64_t address;
+    size_t bytes;
+};
+
+/* Reads ranges of the memory of the process to one place, one after another, with one call of the
+ * kernel. Returns the number of bytes up to the first range that is not mapped. */
 struct ntk_host_memory {
-    bool (*read)(void *ctx, uint64_t address, void *out, size_t bytes);
+    size_t (*read)(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out);
     void *ctx;
 };
 
@@ -42,21 +51,47 @@ struct ntk_python_offsets {
     uint32_t text_length, text_state, text_ascii, text_compact;
 };
 
+/* The part of a struct that contains all members in use. */
+struct ntk_python_part {
+    uint32_t start, bytes;
+};
+
 struct ntk_python {
     uint32_t minor; /* minor number of version 3.minor */
     uint64_t runtime;
     struct ntk_python_offsets offsets;
+    struct ntk_python_part thread, frame, code;
 };
 
 struct ntk_python_thread {
     uint64_t address;
     uint64_t native; /* the tid, or pthread_self() if the version stores no tid */
+    uint64_t frame;  /* as in its state, so it may be indirect */
 };
 
+/* A frame, with addresses in the process. */
 struct ntk_python_frame {
-    char name[NTK_PYTHON_TEXT_BYTES]; /* UTF-8, not cleaned */
-    char file[NTK_PYTHON_TEXT_BYTES];
+    uint64_t address;
+    uint64_t code; /* 0: a frame without a function */
+    uint64_t name, file;
     uint32_t line; /* first line of the function; 0 if unknown */
+};
+
+/* What the code object of a frame contains. */
+struct ntk_python_function {
+    uint64_t code, name, file;
+    uint32_t line;
+    uint32_t round; /* in which it was read */
+};
+
+/* Working memory of ntk_python_stack(). Zeroed by the caller, who increments `round` before each
+ * pass over the threads of a process: within it, each function is read only once. */
+struct ntk_python_scratch {
+    uint32_t round;
+    size_t window_count;
+    struct ntk_host_range windows[NTK_PYTHON_FRAMES_MAX]; /* memory that is in `bytes` */
+    uint8_t bytes[NTK_PYTHON_WINDOWS_BYTES];
+    struct ntk_python_function functions[NTK_PYTHON_FUNCTIONS]; /* by address of the code */
 };
 
 struct ntk_python_gil {
@@ -71,10 +106,17 @@ bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime
                      const struct ntk_host_memory *memory);
 size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host_memory *memory,
                           struct ntk_python_thread *out_threads, size_t out_count);
-/* Reads the frames of a thread, innermost first. */
+/* Reads the frames of a thread, innermost first. `before` are the frames of an earlier call, of
+ * which most are usually still in use: their memory is read with one call of the kernel. They only
+ * save time; the result is the same without them. */
 size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                        const struct ntk_python_thread *thread, struct ntk_python_frame *out_frames,
-                        size_t out_count);
+                        const struct ntk_python_thread *thread,
+                        const struct ntk_python_frame *before, size_t before_count,
+                        struct ntk_python_scratch *scratch,
+                        struct ntk_python_frame out_frames[NTK_PYTHON_FRAMES_MAX]);
+/* Reads a compact str of the process; "" for any other object. The text is UTF-8, not cleaned. */
+void ntk_python_text(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                     uint64_t address, char out[NTK_PYTHON_TEXT_BYTES]);
 /* Reads the state of the main interpreter's lock. */
 bool ntk_python_gil(const struct ntk_python *python, const struct ntk_host_memory *memory,
                     struct ntk_python_gil *out);

@@ -17,22 +17,48 @@
 #define SAMPLES_MAX (1u << 19)
 #define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
 #define DEPTH_JOINED 64u
+#define CODES_MAX 65536u /* maximum number of functions with kept names, per process */
+#define TRACES_MAX (2 * NTK_PYTHON_THREADS_MAX)
 #define PTHREAD_BYTES 1024u /* part of a thread's descriptor that is searched for its tid */
+
+/* Names of a code object, valid while its addresses are the same. */
+struct code {
+    uint64_t name_at, file_at;
+    uint32_t line;
+    const char *name, *file; /* texts of the records; the name is "" if it is unreadable */
+};
+
+/* A thread at its last sample. */
+struct trace {
+    size_t count;
+    struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    uint32_t stacks[NTK_PYTHON_FRAMES_MAX]; /* from the outermost frame to this one */
+};
 
 struct python {
     uint32_t pid;
     struct ntk_python python;
     uint64_t gil_start, gil_end;
-    bool is_taken; /* by ntk_host_pythons_interpreter() */
+    bool is_taken;         /* by ntk_host_pythons_interpreter() */
+    uint64_t tid_at;       /* for 3.10: position of the tid in a thread's descriptor; 0: unknown */
+    struct ntk_map codes;  /* by address; struct code */
+    struct ntk_map traces; /* by address of the thread's state; struct trace */
     char module[NTK_HOST_MODULE_NAME_BYTES];
 };
 
-static bool read_process(void *ctx, uint64_t address, void *out, size_t bytes)
+static size_t read_process(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
-    struct iovec to = { out, bytes };
-    struct iovec from = { (void *)(uintptr_t)address, bytes }; // NOLINT(*-int-to-ptr)
+    struct iovec from[NTK_PYTHON_FRAMES_MAX * 2];
+    struct iovec to = { out, 0 };
 
-    return process_vm_readv(*(const pid_t *)ctx, &to, 1, &from, 1, 0) == (ssize_t)bytes;
+    count = count < sizeof from / sizeof *from ? count : sizeof from / sizeof *from;
+    for (size_t i = 0; i < count; i++) {
+        from[i].iov_base = (void *)(uintptr_t)ranges[i].address; // NOLINT(*-int-to-ptr)
+        from[i].iov_len = ranges[i].bytes;
+        to.iov_len += ranges[i].bytes;
+    }
+    ssize_t bytes = process_vm_readv(*(const pid_t *)ctx, &to, 1, from, count, 0);
+    return bytes > 0 ? (size_t)bytes : 0;
 }
 
 /* ---- finding ---- */
@@ -121,49 +147,127 @@ bool ntk_host_pythons_interpreter(struct ntk_host_pythons *pythons, uint32_t pid
 
 /* ---- sampling ---- */
 
+/* Returns the number if it is a thread of the process; otherwise 0. */
+static uint32_t tid_if_of(uint32_t pid, uint32_t number, const struct ntk_host_records *records)
+{
+    const struct ntk_host_thread *thread =
+        number > 1 ? ntk_host_records_thread(records, number) : NULL;
+
+    return thread && thread->pid == pid ? number : 0;
+}
+
 /* Finds the tid for 3.10, which stores none: it is in the C library's thread descriptor, at a
  * position that differs between versions. Takes a number that is a thread of the process. */
-static uint32_t tid_by_pthread(const struct ntk_host_memory *memory, uint32_t pid,
+static uint32_t tid_by_pthread(const struct ntk_host_memory *memory, struct python *python,
                                uint64_t descriptor, const struct ntk_host_records *records)
 {
     uint32_t words[PTHREAD_BYTES / sizeof(uint32_t)];
+    struct ntk_host_range range = { descriptor + python->tid_at, sizeof *words };
+    uint32_t tid = 0;
 
-    if (!memory->read(memory->ctx, descriptor, words, sizeof words)) {
-        return 0;
+    if (python->tid_at > 0 && memory->read(memory->ctx, &range, 1, words) == sizeof *words) {
+        tid = tid_if_of(python->pid, words[0], records);
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const struct ntk_host_thread *thread =
-            words[i] > 1 ? ntk_host_records_thread(records, words[i]) : NULL;
-        if (thread && thread->pid == pid) {
-            return thread->tid;
+    range = (struct ntk_host_range){ descriptor, sizeof words };
+    if (tid == 0 && memory->read(memory->ctx, &range, 1, words) == sizeof words) {
+        for (size_t i = 0; i < sizeof words / sizeof *words && tid == 0; i++) {
+            tid = tid_if_of(python->pid, words[i], records);
+            python->tid_at = tid > 0 ? i * sizeof *words : python->tid_at;
         }
     }
-    return 0;
+    return tid;
 }
 
-static void sample_thread(struct ntk_host_pythons *pythons, const struct python *python,
+/* The entry for a key, zeroed if it is new; `spare` without room. */
+static void *entry_of(struct ntk_map *map, uint64_t key, size_t limit, size_t bytes, void *spare)
+{
+    void *entry = ntk_map_get_number(map, key);
+
+    if (!entry && map->count < limit) {
+        entry = calloc(1, bytes);
+        if (entry && ntk_map_put_number(map, key, entry) < 0) {
+            free(entry);
+            entry = NULL;
+        }
+    }
+    return entry ? entry : spare;
+}
+
+/* Adds a frame to the stack of its caller. Returns the new stack. */
+static uint32_t push_frame(struct python *python, const struct ntk_host_memory *memory,
+                           const struct ntk_python_frame *frame, uint32_t caller,
+                           struct ntk_host_stacks *stacks)
+{
+    struct code spare = { 0 };
+    char text[NTK_PYTHON_TEXT_BYTES];
+
+    if (frame->code == 0) {
+        return caller;
+    }
+    struct code *code = entry_of(&python->codes, frame->code, CODES_MAX, sizeof *code, &spare);
+    if (!code->name || code->name_at != frame->name || code->file_at != frame->file ||
+        code->line != frame->line) {
+        *code = (struct code){ frame->name, frame->file, frame->line, "", "" };
+        ntk_python_text(&python->python, memory, frame->name, text);
+        code->name = ntk_host_stacks_text(stacks, text);
+        ntk_python_text(&python->python, memory, frame->file, text);
+        code->file = ntk_host_stacks_text(stacks, ntk_str_base_name(text));
+    }
+    return code->name[0] != '\0' ? ntk_host_stacks_push(stacks, caller, code->name, code->file,
+                                                        code->line, NTK_HOST_PYTHON)
+                                 : caller;
+}
+
+static bool is_same(const struct ntk_python_frame *a, const struct ntk_python_frame *b)
+{
+    return a->code == b->code &&
+           (a->code == 0 || (a->name == b->name && a->file == b->file && a->line == b->line));
+}
+
+/* Samples the frames of a thread. Returns its stack. Most frames are those of its last sample, and
+ * so is the stack up to the first outer frame that differs. */
+static uint32_t sample_stack(struct ntk_host_pythons *pythons, struct python *python,
+                             const struct ntk_host_memory *memory,
+                             const struct ntk_python_thread *thread, struct trace *trace,
+                             struct ntk_host_stacks *stacks)
+{
+    size_t count = ntk_python_stack(&python->python, memory, thread, trace->frames, trace->count,
+                                    &pythons->scratch, pythons->frames);
+    uint32_t stack = 0;
+    bool is_old = true;
+
+    for (size_t outer = 1; outer <= count; outer++) {
+        const struct ntk_python_frame *frame = &pythons->frames[count - outer];
+        is_old =
+            is_old && outer <= trace->count && is_same(frame, &trace->frames[trace->count - outer]);
+        stack = is_old ? trace->stacks[trace->count - outer]
+                       : push_frame(python, memory, frame, stack, stacks);
+        pythons->stacks[count - outer] = stack;
+    }
+    trace->count = count;
+    memcpy(trace->frames, pythons->frames, count * sizeof *trace->frames);
+    memcpy(trace->stacks, pythons->stacks, count * sizeof *trace->stacks);
+    return stack;
+}
+
+static void sample_thread(struct ntk_host_pythons *pythons, struct python *python,
                           const struct ntk_host_memory *memory, size_t index,
                           const struct ntk_python_gil *gil, struct ntk_host_records *records)
 {
     const struct ntk_python_thread *thread = &pythons->threads[index];
     struct ntk_host_python_sample sample = { .time_ns = ntk_clock_monotonic_ns() };
     bool is_holder = gil && gil->holder == thread->address;
-    size_t count;
+    struct trace spare = { 0 };
+    struct trace *trace =
+        entry_of(&python->traces, thread->address, TRACES_MAX, sizeof *trace, &spare);
 
     sample.tid = python->python.offsets.thread_has_native
                      ? (uint32_t)thread->native
-                     : tid_by_pthread(memory, python->pid, thread->native, records);
+                     : tid_by_pthread(memory, python, thread->native, records);
     if (sample.tid == 0 || !ntk_host_records_thread(records, sample.tid)) {
         return;
     }
-    count =
-        ntk_python_stack(&python->python, memory, thread, pythons->frames, NTK_PYTHON_FRAMES_MAX);
-    for (size_t i = count; i-- > 0;) {
-        const struct ntk_python_frame *frame = &pythons->frames[i];
-        sample.stack =
-            ntk_host_stacks_push(&records->stacks, sample.stack, frame->name,
-                                 ntk_str_base_name(frame->file), frame->line, NTK_HOST_PYTHON);
-    }
+    sample.stack = sample_stack(pythons, python, memory, thread, trace, &records->stacks);
     sample.is_collecting = is_holder && gil->is_collecting;
     if (pythons->samples.count >= SAMPLES_MAX || ntk_vec_push(&pythons->samples, &sample) < 0) {
         records->lost++;
@@ -180,6 +284,7 @@ void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_r
         pid_t pid = (pid_t)python->pid;
         struct ntk_host_memory memory = { read_process, &pid };
         struct ntk_python_gil gil;
+        pythons->scratch.round++;
         bool has_gil = ntk_python_gil(&python->python, &memory, &gil);
         size_t count =
             ntk_python_threads(&python->python, &memory, pythons->threads, NTK_PYTHON_THREADS_MAX);
@@ -329,8 +434,20 @@ void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_rec
     }
 }
 
+static void free_entries(struct ntk_map *map)
+{
+    ntk_map_each(entry, map) {
+        free(entry->value);
+    }
+    ntk_map_fini(map);
+}
+
 void ntk_host_pythons_fini(struct ntk_host_pythons *pythons)
 {
+    ntk_vec_each(struct python, python, &pythons->pythons) {
+        free_entries(&python->codes);
+        free_entries(&python->traces);
+    }
     ntk_vec_fini(&pythons->pythons);
     ntk_vec_fini(&pythons->samples);
     ntk_vec_fini(&pythons->holders);

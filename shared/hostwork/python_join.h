@@ -30,6 +30,8 @@ struct ntk_host_pythons {
     struct ntk_vec holders;
     struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    uint32_t stacks[NTK_PYTHON_FRAMES_MAX]; /* of the frames */
+    struct ntk_python_scratch scratch;
 };
 
 /* Returns true if a file with this base name may contain an interpreter. */

@@ -16,16 +16,20 @@ struct bytes {
 };
 
 /* Addresses wrap around, so that any pointer leads to bytes of the input. */
-static bool read_bytes(void *ctx, uint64_t address, void *out, size_t count)
+static size_t read_bytes(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
     const struct bytes *bytes = ctx;
-    uint64_t at = address % (bytes->size + 1);
+    size_t done = 0;
 
-    if (address % 7 == 3 || bytes->size - at < count) {
-        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = ranges[i].address % (bytes->size + 1);
+        if (ranges[i].address % 7 == 3 || bytes->size - at < ranges[i].bytes) {
+            break;
+        }
+        memcpy((uint8_t *)out + done, bytes->data + at, ranges[i].bytes);
+        done += ranges[i].bytes;
     }
-    memcpy(out, bytes->data + at, count);
-    return true;
+    return done;
 }
 
 static void check(int is_so)
@@ -38,12 +42,16 @@ static void check(int is_so)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
-    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    static struct ntk_python_frame frames[2][NTK_PYTHON_FRAMES_MAX];
+    static struct ntk_python_scratch scratch;
+    char text[NTK_PYTHON_TEXT_BYTES];
+    size_t before = 0;
     struct bytes bytes = { data, size };
     struct ntk_host_memory memory = { read_bytes, &bytes };
     struct ntk_python python;
     struct ntk_python_gil gil;
 
+    memset(&scratch, 0, sizeof scratch);
     for (uint32_t minor = 9; minor < 15; minor++) {
         if (!ntk_python_init(&python, minor, BASE, &memory)) {
             continue;
@@ -52,13 +60,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t count = ntk_python_threads(&python, &memory, threads, NTK_PYTHON_THREADS_MAX);
         check(count <= NTK_PYTHON_THREADS_MAX);
         for (size_t i = 0; i < count && i < 8; i++) {
-            size_t depth =
-                ntk_python_stack(&python, &memory, &threads[i], frames, NTK_PYTHON_FRAMES_MAX);
+            /* The frames of another thread are as good as any. */
+            scratch.round += i % 2;
+            size_t depth = ntk_python_stack(&python, &memory, &threads[i], frames[i % 2], before,
+                                            &scratch, frames[(i + 1) % 2]);
             check(depth <= NTK_PYTHON_FRAMES_MAX);
             for (size_t k = 0; k < depth; k++) {
-                check(memchr(frames[k].name, '\0', sizeof frames[k].name) != NULL);
-                check(memchr(frames[k].file, '\0', sizeof frames[k].file) != NULL);
+                ntk_python_text(&python, &memory, frames[(i + 1) % 2][k].name, text);
+                check(memchr(text, '\0', sizeof text) != NULL);
             }
+            before = depth;
         }
     }
     return 0;

@@ -10,7 +10,10 @@
 #include "tests/support/unit.h"
 
 #define BASE UINT64_C(0x7f0000000000)
-#define SIZE 65536u
+#define SIZE (1u << 20)
+#define DEEP 100u
+#define DEEP_FRAMES 0x20000u
+#define DEEP_CODES 0x40000u
 
 enum {
     INTERPRETER = 0x1000,
@@ -28,14 +31,22 @@ enum {
 };
 
 static uint8_t image[SIZE];
+static size_t read_count;
 
-static bool read_image(void *ctx, uint64_t address, void *out, size_t bytes)
+static size_t read_image(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
-    if (address < BASE || address - BASE > SIZE || SIZE - (address - BASE) < bytes) {
-        return false;
+    size_t done = 0;
+
+    read_count++;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = ranges[i].address - BASE;
+        if (ranges[i].address < BASE || at > SIZE || SIZE - at < ranges[i].bytes) {
+            break;
+        }
+        memcpy((uint8_t *)out + done, image + at, ranges[i].bytes);
+        done += ranges[i].bytes;
     }
-    memcpy(out, image + (address - BASE), bytes);
-    return true;
+    return done;
 }
 
 static const struct ntk_host_memory memory = { read_image, NULL };
@@ -96,10 +107,38 @@ static void begin_of(uint32_t minor, struct ntk_python *python)
     make(&python->offsets);
 }
 
+static struct ntk_python_scratch scratch;
+
+/* Names and files of the frames with a function. */
+struct named {
+    char name[NTK_PYTHON_TEXT_BYTES];
+    char file[NTK_PYTHON_TEXT_BYTES];
+    uint32_t line;
+};
+
+static size_t stack_of(const struct ntk_python *python, const struct ntk_python_thread *thread,
+                       struct named *out, size_t out_count)
+{
+    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    size_t named = 0;
+
+    scratch.round++;
+    size_t count = ntk_python_stack(python, &memory, thread, NULL, 0, &scratch, frames);
+    for (size_t i = 0; i < count && named < out_count; i++) {
+        if (frames[i].code != 0) {
+            ntk_python_text(python, &memory, frames[i].name, out[named].name);
+            ntk_python_text(python, &memory, frames[i].file, out[named].file);
+            out[named].line = frames[i].line;
+            named += out[named].name[0] != '\0';
+        }
+    }
+    return named;
+}
+
 static void threads_and_frames_of_each_python_version_are_read(void **state)
 {
     struct ntk_python_thread threads[4];
-    struct ntk_python_frame frames[8];
+    struct named frames[8];
     struct ntk_python_gil gil;
     struct ntk_python python;
     uint64_t word;
@@ -108,18 +147,18 @@ static void threads_and_frames_of_each_python_version_are_read(void **state)
         begin_of(minor, &python);
         assert_int_equal(ntk_python_threads(&python, &memory, threads, 4), 2);
         assert_int_equal(threads[0].native, 4711);
-        assert_int_equal(ntk_python_stack(&python, &memory, &threads[0], frames, 8), 2);
+        assert_int_equal(stack_of(&python, &threads[0], frames, 8), 2);
         assert_string_equal(frames[0].name, "load");
         assert_string_equal(frames[0].file, "/job/loader.py");
         assert_int_equal(frames[0].line, 12);
         assert_string_equal(frames[1].name, "main");
-        assert_int_equal(ntk_python_stack(&python, &memory, &threads[1], frames, 8), 0);
+        assert_int_equal(stack_of(&python, &threads[1], frames, 8), 0);
         assert_true(ntk_python_gil(&python, &memory, &gil));
         assert_int_equal(gil.holder, BASE + OTHER_THREAD);
         assert_true(gil.end > gil.start);
         assert_false(gil.is_collecting);
         /* The BPF program reads both words itself. */
-        assert_true(memory.read(memory.ctx, gil.holder_at, &word, sizeof word));
+        memcpy(&word, image + (gil.holder_at - BASE), sizeof word);
         assert_int_equal(word, BASE + OTHER_THREAD);
         image[gil.collecting_at - BASE] = 1;
         assert_true(ntk_python_gil(&python, &memory, &gil));
@@ -147,6 +186,8 @@ static void an_invalid_offset_table_of_the_interpreter_is_rejected(void **state)
     assert_true(ntk_python_init(&python, 13, BASE, &memory));
     put(184, UINT64_MAX); /* an offset beyond any struct */
     assert_false(ntk_python_init(&python, 13, BASE, &memory));
+    put(184, 4096); /* too far from the other members */
+    assert_false(ntk_python_init(&python, 13, BASE, &memory));
     put(184, 0);
     put(8, 0x030e00f0); /* the table of another version */
     assert_false(ntk_python_init(&python, 13, BASE, &memory));
@@ -158,7 +199,7 @@ static void an_invalid_offset_table_of_the_interpreter_is_rejected(void **state)
 static void circular_thread_and_frame_lists_are_limited(void **state)
 {
     static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
-    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    static struct named frames[NTK_PYTHON_FRAMES_MAX];
     struct ntk_python python;
 
     begin_of(11, &python);
@@ -167,14 +208,14 @@ static void circular_thread_and_frame_lists_are_limited(void **state)
     put(OUTER_FRAME + python.offsets.frame_previous, BASE + FRAME);
     size_t count = ntk_python_threads(&python, &memory, threads, NTK_PYTHON_THREADS_MAX);
     assert_int_equal(count, NTK_PYTHON_THREADS_MAX);
-    count = ntk_python_stack(&python, &memory, &threads[0], frames, NTK_PYTHON_FRAMES_MAX);
+    count = stack_of(&python, &threads[0], frames, NTK_PYTHON_FRAMES_MAX);
     assert_int_equal(count, NTK_PYTHON_FRAMES_MAX);
 }
 
 static void strings_with_wrong_lengths_are_truncated(void **state)
 {
     struct ntk_python_thread threads[2];
-    struct ntk_python_frame frames[8];
+    struct named frames[8];
     struct ntk_python python;
 
     begin_of(11, &python);
@@ -182,7 +223,7 @@ static void strings_with_wrong_lengths_are_truncated(void **state)
     put(OUTER_NAME + python.offsets.text_length, 300);
     memset(image + OUTER_NAME + python.offsets.text_ascii, 'a', 300);
     (void)ntk_python_threads(&python, &memory, threads, 2);
-    assert_int_equal(ntk_python_stack(&python, &memory, &threads[0], frames, 8), 1);
+    assert_int_equal(stack_of(&python, &threads[0], frames, 8), 1);
     assert_int_equal(strlen(frames[0].name), NTK_PYTHON_TEXT_BYTES - 1);
 }
 
@@ -191,7 +232,7 @@ static void wide_strings_are_utf8(void **state)
     const uint16_t wide[] = { 0x6570, 0x636e };
     uint32_t kind = 2u << 2 | 1u << 5;
     struct ntk_python_thread thread;
-    struct ntk_python_frame frame;
+    struct named frame;
     struct ntk_python python;
 
     begin_of(12, &python);
@@ -199,8 +240,84 @@ static void wide_strings_are_utf8(void **state)
     put(NAME + python.offsets.text_length, 2);
     memcpy(image + NAME + python.offsets.text_compact, wide, sizeof wide);
     (void)ntk_python_threads(&python, &memory, &thread, 1);
-    assert_int_equal(ntk_python_stack(&python, &memory, &thread, &frame, 1), 1);
+    assert_int_equal(stack_of(&python, &thread, &frame, 1), 1);
     assert_string_equal(frame.name, "\xe6\x95\xb0\xe6\x8d\xae");
+}
+
+/* Method: a thread with a hundred frames, each with a code object. */
+static void put_deep_stack(const struct ntk_python *python)
+{
+    const struct ntk_python_offsets *offsets = &python->offsets;
+
+    for (size_t i = 0; i < DEEP; i++) {
+        size_t frame = DEEP_FRAMES + i * 96;
+        size_t code = DEEP_CODES + i * 160;
+        put(frame + offsets->frame_previous, i + 1 < DEEP ? BASE + frame + 96 : 0);
+        put(frame + offsets->frame_code, BASE + code);
+        put(code + offsets->code_name, BASE + NAME);
+        put(code + offsets->code_file, BASE + FILE_NAME);
+        image[code + offsets->code_line] = (uint8_t)i;
+    }
+    put(INDIRECT + offsets->frame_of_indirect, BASE + DEEP_FRAMES);
+}
+
+static void frames_of_an_earlier_sample_save_reads_and_change_nothing(void **state)
+{
+    static struct ntk_python_frame before[NTK_PYTHON_FRAMES_MAX];
+    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    struct ntk_python_thread thread;
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put_deep_stack(&python);
+    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    scratch.round++;
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, NULL, 0, &scratch, before), DEEP);
+    /* One frame now has the function of its caller, another one is no longer called. */
+    put(DEEP_FRAMES + 96 * 7 + python.offsets.frame_code, BASE + DEEP_CODES + 160 * 8);
+    put(DEEP_FRAMES + 96 * 20 + python.offsets.frame_previous, BASE + DEEP_FRAMES + 96 * 22);
+    scratch.round++;
+    read_count = 0;
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, before, DEEP, &scratch, frames),
+                     DEEP - 1);
+    assert_true(read_count <= 3);
+    assert_int_equal(frames[6].line, 6);
+    assert_int_equal(frames[7].line, 8);
+    assert_int_equal(frames[8].line, 8);
+    assert_int_equal(frames[20].line, 20);
+    assert_int_equal(frames[21].line, 22);
+    assert_int_equal(frames[DEEP - 2].line, DEEP - 1);
+}
+
+static void unreadable_earlier_frames_are_ignored(void **state)
+{
+    static struct ntk_python_frame before[NTK_PYTHON_FRAMES_MAX];
+    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    struct ntk_python_thread thread;
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put_deep_stack(&python);
+    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    for (size_t i = 0; i < NTK_PYTHON_FRAMES_MAX; i++) {
+        before[i].address = i % 3 == 0 ? UINT64_MAX - i : i % 3 == 1 ? BASE - i : BASE + SIZE;
+    }
+    before[0].address = BASE + DEEP_FRAMES;
+    scratch.round++;
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, before, NTK_PYTHON_FRAMES_MAX,
+                                      &scratch, frames),
+                     DEEP);
+    for (uint32_t i = 0; i < DEEP; i++) {
+        assert_int_equal(frames[i].line, i);
+        assert_int_equal(frames[i].name, BASE + NAME);
+    }
+    /* A function that cannot be read is no longer shown. */
+    put(DEEP_FRAMES + 96 * 5 + python.offsets.frame_code, 1);
+    scratch.round++;
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, frames, DEEP, &scratch, before),
+                     DEEP);
+    assert_int_equal(before[5].code, 0);
+    assert_int_equal(before[6].line, 6);
 }
 
 int main(void)
@@ -212,6 +329,8 @@ int main(void)
         cmocka_unit_test(circular_thread_and_frame_lists_are_limited),
         cmocka_unit_test(strings_with_wrong_lengths_are_truncated),
         cmocka_unit_test(wide_strings_are_utf8),
+        cmocka_unit_test(frames_of_an_earlier_sample_save_reads_and_change_nothing),
+        cmocka_unit_test(unreadable_earlier_frames_are_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
