@@ -304,16 +304,20 @@ size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host
     return count;
 }
 
-/* Reads the memory around earlier frames. Frames of a thread are mostly neighbours, so this takes
- * few ranges. */
+/* Reads the pointer to the innermost frame, if it is indirect, and the memory around earlier frames.
+ * Frames of a thread are mostly neighbours, so this takes few ranges. */
 static void read_windows(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                         const struct ntk_python_frame *before, size_t before_count,
-                         struct ntk_python_scratch *scratch)
+                         uint64_t pointer, const struct ntk_python_frame *before,
+                         size_t before_count, struct ntk_python_scratch *scratch)
 {
     struct ntk_host_range *last = NULL;
     size_t count = 0;
     size_t sum = 0;
 
+    if (pointer != 0) {
+        scratch->windows[count++] = (struct ntk_host_range){ pointer, sizeof pointer };
+        sum = sizeof pointer;
+    }
     for (size_t i = 0; i < before_count; i++) {
         uint64_t start = before[i].address + python->frame.start;
         uint64_t end = start + python->frame.bytes;
@@ -339,23 +343,21 @@ static void read_windows(const struct ntk_python *python, const struct ntk_host_
     }
 }
 
-/* The bytes of a frame, from a window or read into `out`; NULL if they are unreadable. */
-static const uint8_t *frame_bytes(const struct ntk_python *python,
-                                  const struct ntk_host_memory *memory, uint64_t address,
-                                  const struct ntk_python_scratch *scratch, uint8_t *out)
+/* Bytes of the process, from a window or read into `out`; NULL if they are unreadable. */
+static const uint8_t *bytes_at(const struct ntk_host_memory *memory, uint64_t start, size_t bytes,
+                               const struct ntk_python_scratch *scratch, uint8_t *out)
 {
-    uint64_t start = address + python->frame.start;
     size_t offset = 0;
 
     for (size_t i = 0; i < scratch->window_count; i++) {
         const struct ntk_host_range *window = &scratch->windows[i];
-        if (start >= window->address && window->bytes >= python->frame.bytes &&
-            start - window->address <= window->bytes - python->frame.bytes) {
+        if (start >= window->address && window->bytes >= bytes &&
+            start - window->address <= window->bytes - bytes) {
             return scratch->bytes + offset + (start - window->address);
         }
         offset += window->bytes;
     }
-    return read_bytes(memory, start, out, python->frame.bytes) ? out : NULL;
+    return read_bytes(memory, start, out, bytes) ? out : NULL;
 }
 
 static struct ntk_python_function *place_of(struct ntk_python_scratch *scratch, uint64_t code)
@@ -444,12 +446,15 @@ size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_m
     uint8_t own[NTK_PYTHON_PART_MAX];
     size_t count = 0;
 
-    read_windows(python, memory, before, before_count, scratch);
-    if (offsets->frame_is_indirect && address != 0) {
-        address = word(memory, address + offsets->frame_of_indirect);
+    uint64_t pointer =
+        offsets->frame_is_indirect && address != 0 ? address + offsets->frame_of_indirect : 0;
+    read_windows(python, memory, pointer, before, before_count, scratch);
+    if (pointer != 0) {
+        const uint8_t *bytes = bytes_at(memory, pointer, sizeof pointer, scratch, own);
+        address = bytes ? u64_at(bytes, 0) : 0;
     }
     for (; address != 0 && count < NTK_PYTHON_FRAMES_MAX; count++) {
-        const uint8_t *bytes = frame_bytes(python, memory, address, scratch, own);
+        const uint8_t *bytes = bytes_at(memory, address + start, python->frame.bytes, scratch, own);
         if (!bytes) {
             break;
         }

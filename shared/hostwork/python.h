@@ -89,7 +89,7 @@ struct ntk_python_function {
 struct ntk_python_scratch {
     uint32_t round;
     size_t window_count;
-    struct ntk_host_range windows[NTK_PYTHON_FRAMES_MAX]; /* memory that is in `bytes` */
+    struct ntk_host_range windows[NTK_PYTHON_FRAMES_MAX + 1]; /* memory that is in `bytes` */
     uint8_t bytes[NTK_PYTHON_WINDOWS_BYTES];
     struct ntk_python_function functions[NTK_PYTHON_FUNCTIONS]; /* by address of the code */
 };

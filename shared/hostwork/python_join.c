@@ -48,7 +48,7 @@ struct python {
 
 static size_t read_process(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
-    struct iovec from[NTK_PYTHON_FRAMES_MAX * 2];
+    struct iovec from[NTK_PYTHON_FRAMES_MAX + 1];
     struct iovec to = { out, 0 };
 
     count = count < sizeof from / sizeof *from ? count : sizeof from / sizeof *from;

@@ -1,11 +1,17 @@
 #!/bin/bash
 # bench_idle - the cost of observing the idle time of a job, in percent of the CPU time of a job that computes on one
-# CPU: for the command with its program in the kernel, and for the thread of neuron-monitor --idle.
+# CPU: for the command with its program in the kernel, also for a Python job with deep stacks, and for the thread of
+# neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
 seconds=$(size 8 0.5)
+python_job=(/usr/bin/python3 "$NTK_SOURCE_DIR/tests/shared/hostwork/jobs/idle_job.py" framework
+    "$NTK_BUILD_DIR/tests/idle-job/libidle_job.so")
 [ -x "$job" ] || skip "tests_idle_job is missing"
+# Real-time priority, so that other programs do not take CPU time from the job.
+first=()
+[ -n "${NTK_BENCH_SMOKE:-}" ] || ! chrt -r 1 true 2>/dev/null || first=(chrt -r 1)
 is_ready() { grep -qx ready job.out && echo yes; }
 # Nanoseconds on a CPU: of a process, or of its threads with a given name.
 cpu_ns() {
@@ -29,7 +35,7 @@ share_of() {
     awk -v a="$(($("$@") - from))" -v b="$(($(cpu_ns $pid) - job_from))" 'BEGIN { printf "%.3f", 100 * a / b }'
 }
 observe() { # METHOD
-    neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
+    "${first[@]}" neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
     observer=$!
     sleep "$(size 2 1)" # it has loaded its program and read the files of the job
 }
@@ -38,19 +44,43 @@ stop_observer() {
     wait $observer || true
 }
 
-"$job" running >job.out 2>&1 &
-pid=$!
-wait_for is_ready
+start_job() { # COMMAND...
+    "${first[@]}" "$@" >job.out 2>&1 &
+    pid=$!
+    wait_for is_ready
+}
+stop_job() {
+    kill $pid
+    wait $pid || true
+    rm job.out
+}
+by_bpf() { # NAME: the cost of observing the job by the method bpf
+    if [ -n "$no_bpf" ]; then
+        figure "$1" missing "$no_bpf"
+        return
+    fi
+    observe bpf
+    figure "$1" "$(share_of observer_ns)" "% of the CPU time of the job" most 1
+    stop_observer
+}
+
 stats=/proc/sys/kernel/bpf_stats_enabled
 if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] &&
     { before=$(<$stats) && echo 1 >$stats; } 2>/dev/null; then
-    observe bpf
-    figure "observer by BPF" "$(share_of observer_ns)" "% of the CPU time of the job" most 1
-    echo "$before" >$stats
-    stop_observer
+    no_bpf=
 else
-    figure "observer by BPF" missing "requires root, BTF, $stats and the first PID namespace"
+    no_bpf="requires root, BTF, $stats and the first PID namespace"
 fi
+if [ -x "${python_job[0]}" ] && [ -f "${python_job[-1]}" ]; then
+    start_job "${python_job[@]}"
+    by_bpf "observer by BPF, Python job"
+    stop_job
+else
+    figure "observer by BPF, Python job" missing "requires Python and libidle_job.so"
+fi
+start_job "$job" running
+by_bpf "observer by BPF"
+[ -n "$no_bpf" ] || echo "$before" >$stats
 observe proc
 figure "observer by /proc" "$(share_of cpu_ns $observer)" "% of the CPU time of the job" most 1
 stop_observer
@@ -61,6 +91,5 @@ wait_for is_observed
 figure "neuron-monitor --idle" "$(share_of cpu_ns $agent neuron-idle)" "% of the CPU time of the job" most 0.1
 kill $agent
 wait $agent || true
-kill $pid
-wait $pid || true
+stop_job
 result

@@ -45,12 +45,29 @@ def collect():
     gc.collect()
 
 
+def nested(depth, function):
+    return nested(depth - 1, function) if depth > 0 else function()
+
+
+def tokenize_in_framework():
+    nested(20, tokenize_batch)
+
+
+def wait_for_end():
+    while not must_end:
+        time.sleep(0.1)
+
+
 causes = {"gil": take_gil, "running": tokenize_batch, "sleep": wait_for_data, "garbage-collection": collect}
+causes["framework"] = tokenize_in_framework  # deep stacks of several threads
 signal.signal(signal.SIGTERM, on_term)
 if job.idle_job_begin() < 0:
     sys.exit(2)
 if kind == "gil":
     threading.Thread(target=spin_in_thread, daemon=True).start()
+if kind == "framework":
+    for _ in range(3):
+        threading.Thread(target=nested, args=(20, wait_for_end), daemon=True).start()
 if kind == "garbage-collection":
     kept = [[i] for i in range(200000)]
 print("ready", flush=True)
