@@ -84,7 +84,7 @@ struct ntk_python_function {
     uint32_t round; /* in which it was read */
 };
 
-/* Working memory of ntk_python_stack(). Zeroed by the caller, who increments `round` before each
+/* Working memory. Zeroed by the caller, who increments `round` before each
  * pass over the threads of a process: within it, each function is read only once. */
 struct ntk_python_scratch {
     uint32_t round;
@@ -104,8 +104,10 @@ struct ntk_python_gil {
 /* Returns false for an unknown version, or an invalid table of offsets. */
 bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime,
                      const struct ntk_host_memory *memory);
+/* Reads all threads. `threads` contains those of an earlier call, which only save time. */
 size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host_memory *memory,
-                          struct ntk_python_thread *out_threads, size_t out_count);
+                          size_t before_count, struct ntk_python_scratch *scratch,
+                          struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX]);
 /* Reads the frames of a thread, innermost first. `before` are the frames of an earlier call, of
  * which most are usually still in use: their memory is read with one call of the kernel. They only
  * save time; the result is the same without them. */

@@ -18,6 +18,10 @@
 #define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
 #define DEPTH_JOINED 64u
 #define CODES_MAX 65536u /* maximum number of functions with kept names, per process */
+/* A thread whose frames do not change probably waits: it is sampled less often, but still often
+ * enough for NEAR_NS. */
+#define UNCHANGED_MIN 4u
+#define SKIPPED_MAX 2u
 #define TRACES_MAX (2 * NTK_PYTHON_THREADS_MAX)
 #define PTHREAD_BYTES 1024u /* part of a thread's descriptor that is searched for its tid */
 
@@ -30,6 +34,8 @@ struct code {
 
 /* A thread at its last sample. */
 struct trace {
+    uint32_t unchanged; /* number of samples in a row with the same frames */
+    uint32_t skipped;   /* since the last sample */
     size_t count;
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
     uint32_t stacks[NTK_PYTHON_FRAMES_MAX]; /* from the outermost frame to this one */
@@ -39,10 +45,12 @@ struct python {
     uint32_t pid;
     struct ntk_python python;
     uint64_t gil_start, gil_end;
-    bool is_taken;         /* by ntk_host_pythons_interpreter() */
-    uint64_t tid_at;       /* for 3.10: position of the tid in a thread's descriptor; 0: unknown */
-    struct ntk_map codes;  /* by address; struct code */
-    struct ntk_map traces; /* by address of the thread's state; struct trace */
+    bool is_taken;   /* by ntk_host_pythons_interpreter() */
+    uint64_t tid_at; /* for 3.10: position of the tid in a thread's descriptor; 0: unknown */
+    size_t thread_count;
+    struct ntk_python_thread *threads; /* NTK_PYTHON_THREADS_MAX */
+    struct ntk_map codes;              /* by address; struct code */
+    struct ntk_map traces;             /* by address of the thread's state; struct trace */
     char module[NTK_HOST_MODULE_NAME_BYTES];
 };
 
@@ -244,6 +252,7 @@ static uint32_t sample_stack(struct ntk_host_pythons *pythons, struct python *py
                        : push_frame(python, memory, frame, stack, stacks);
         pythons->stacks[count - outer] = stack;
     }
+    trace->unchanged = is_old && count == trace->count ? trace->unchanged + 1 : 0;
     trace->count = count;
     memcpy(trace->frames, pythons->frames, count * sizeof *trace->frames);
     memcpy(trace->stacks, pythons->stacks, count * sizeof *trace->stacks);
@@ -254,7 +263,7 @@ static void sample_thread(struct ntk_host_pythons *pythons, struct python *pytho
                           const struct ntk_host_memory *memory, size_t index,
                           const struct ntk_python_gil *gil, struct ntk_host_records *records)
 {
-    const struct ntk_python_thread *thread = &pythons->threads[index];
+    const struct ntk_python_thread *thread = &python->threads[index];
     struct ntk_host_python_sample sample = { .time_ns = ntk_clock_monotonic_ns() };
     bool is_holder = gil && gil->holder == thread->address;
     struct trace spare = { 0 };
@@ -267,6 +276,11 @@ static void sample_thread(struct ntk_host_pythons *pythons, struct python *pytho
     if (sample.tid == 0 || !ntk_host_records_thread(records, sample.tid)) {
         return;
     }
+    if (!is_holder && trace->unchanged >= UNCHANGED_MIN && trace->skipped < SKIPPED_MAX) {
+        trace->skipped++;
+        return;
+    }
+    trace->skipped = 0;
     sample.stack = sample_stack(pythons, python, memory, thread, trace, &records->stacks);
     sample.is_collecting = is_holder && gil->is_collecting;
     if (pythons->samples.count >= SAMPLES_MAX || ntk_vec_push(&pythons->samples, &sample) < 0) {
@@ -286,14 +300,18 @@ void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_r
         struct ntk_python_gil gil;
         pythons->scratch.round++;
         bool has_gil = ntk_python_gil(&python->python, &memory, &gil);
-        size_t count =
-            ntk_python_threads(&python->python, &memory, pythons->threads, NTK_PYTHON_THREADS_MAX);
-
+        if (!python->threads) {
+            python->threads = calloc(NTK_PYTHON_THREADS_MAX, sizeof *python->threads);
+        }
+        python->thread_count =
+            python->threads ? ntk_python_threads(&python->python, &memory, python->thread_count,
+                                                 &pythons->scratch, python->threads)
+                            : 0;
         if (has_gil) {
             python->gil_start = gil.start;
             python->gil_end = gil.end;
         }
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < python->thread_count; i++) {
             sample_thread(pythons, python, &memory, i, has_gil ? &gil : NULL, records);
         }
     }
@@ -445,6 +463,7 @@ static void free_entries(struct ntk_map *map)
 void ntk_host_pythons_fini(struct ntk_host_pythons *pythons)
 {
     ntk_vec_each(struct python, python, &pythons->pythons) {
+        free(python->threads);
         free_entries(&python->codes);
         free_entries(&python->traces);
     }

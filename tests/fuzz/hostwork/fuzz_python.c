@@ -57,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             continue;
         }
         (void)ntk_python_gil(&python, &memory, &gil);
-        size_t count = ntk_python_threads(&python, &memory, threads, NTK_PYTHON_THREADS_MAX);
+        size_t count = ntk_python_threads(&python, &memory, 0, &scratch, threads);
+        count = ntk_python_threads(&python, &memory, count, &scratch, threads);
         check(count <= NTK_PYTHON_THREADS_MAX);
         for (size_t i = 0; i < count && i < 8; i++) {
             /* The frames of another thread are as good as any. */

@@ -109,6 +109,16 @@ static void begin_of(uint32_t minor, struct ntk_python *python)
 
 static struct ntk_python_scratch scratch;
 
+static size_t threads_of(const struct ntk_python *python, struct ntk_python_thread *out,
+                         size_t out_count)
+{
+    static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
+    size_t count = ntk_python_threads(python, &memory, 0, &scratch, threads);
+
+    memcpy(out, threads, (count < out_count ? count : out_count) * sizeof *out);
+    return count;
+}
+
 /* Names and files of the frames with a function. */
 struct named {
     char name[NTK_PYTHON_TEXT_BYTES];
@@ -145,7 +155,7 @@ static void threads_and_frames_of_each_python_version_are_read(void **state)
 
     for (uint32_t minor = 10; minor <= 12; minor++) {
         begin_of(minor, &python);
-        assert_int_equal(ntk_python_threads(&python, &memory, threads, 4), 2);
+        assert_int_equal(threads_of(&python, threads, 4), 2);
         assert_int_equal(threads[0].native, 4711);
         assert_int_equal(stack_of(&python, &threads[0], frames, 8), 2);
         assert_string_equal(frames[0].name, "load");
@@ -206,7 +216,7 @@ static void circular_thread_and_frame_lists_are_limited(void **state)
     put(OTHER_THREAD + python.offsets.thread_next, BASE + THREAD);
     put(INTERPRETER + python.offsets.interpreter_next, BASE + INTERPRETER);
     put(OUTER_FRAME + python.offsets.frame_previous, BASE + FRAME);
-    size_t count = ntk_python_threads(&python, &memory, threads, NTK_PYTHON_THREADS_MAX);
+    size_t count = threads_of(&python, threads, NTK_PYTHON_THREADS_MAX);
     assert_int_equal(count, NTK_PYTHON_THREADS_MAX);
     count = stack_of(&python, &threads[0], frames, NTK_PYTHON_FRAMES_MAX);
     assert_int_equal(count, NTK_PYTHON_FRAMES_MAX);
@@ -222,7 +232,7 @@ static void strings_with_wrong_lengths_are_truncated(void **state)
     put(NAME + python.offsets.text_length, UINT64_MAX);
     put(OUTER_NAME + python.offsets.text_length, 300);
     memset(image + OUTER_NAME + python.offsets.text_ascii, 'a', 300);
-    (void)ntk_python_threads(&python, &memory, threads, 2);
+    (void)threads_of(&python, threads, 2);
     assert_int_equal(stack_of(&python, &threads[0], frames, 8), 1);
     assert_int_equal(strlen(frames[0].name), NTK_PYTHON_TEXT_BYTES - 1);
 }
@@ -239,7 +249,7 @@ static void wide_strings_are_utf8(void **state)
     memcpy(image + NAME + python.offsets.text_state, &kind, sizeof kind);
     put(NAME + python.offsets.text_length, 2);
     memcpy(image + NAME + python.offsets.text_compact, wide, sizeof wide);
-    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    (void)threads_of(&python, &thread, 1);
     assert_int_equal(stack_of(&python, &thread, &frame, 1), 1);
     assert_string_equal(frame.name, "\xe6\x95\xb0\xe6\x8d\xae");
 }
@@ -270,7 +280,7 @@ static void frames_of_an_earlier_sample_save_reads_and_change_nothing(void **sta
 
     begin_of(11, &python);
     put_deep_stack(&python);
-    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    (void)threads_of(&python, &thread, 1);
     scratch.round++;
     assert_int_equal(ntk_python_stack(&python, &memory, &thread, NULL, 0, &scratch, before), DEEP);
     /* One frame now has the function of its caller, another one is no longer called. */
@@ -289,6 +299,27 @@ static void frames_of_an_earlier_sample_save_reads_and_change_nothing(void **sta
     assert_int_equal(frames[DEEP - 2].line, DEEP - 1);
 }
 
+static void threads_of_an_earlier_sample_save_reads_and_change_nothing(void **state)
+{
+    static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    assert_int_equal(ntk_python_threads(&python, &memory, 0, &scratch, threads), 2);
+    put(THREAD + python.offsets.thread_native, 4713);
+    read_count = 0;
+    assert_int_equal(ntk_python_threads(&python, &memory, 2, &scratch, threads), 2);
+    assert_int_equal(threads[0].native, 4713);
+    assert_int_equal(threads[1].native, 4712);
+    size_t with = read_count;
+    threads[0].address = UINT64_MAX;
+    read_count = 0;
+    assert_int_equal(ntk_python_threads(&python, &memory, 2, &scratch, threads), 2);
+    assert_int_equal(threads[0].address, BASE + THREAD);
+    assert_int_equal(threads[1].native, 4712);
+    assert_int_equal(read_count, with + 2);
+}
+
 static void unreadable_earlier_frames_are_ignored(void **state)
 {
     static struct ntk_python_frame before[NTK_PYTHON_FRAMES_MAX];
@@ -298,7 +329,7 @@ static void unreadable_earlier_frames_are_ignored(void **state)
 
     begin_of(11, &python);
     put_deep_stack(&python);
-    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    (void)threads_of(&python, &thread, 1);
     for (size_t i = 0; i < NTK_PYTHON_FRAMES_MAX; i++) {
         before[i].address = i % 3 == 0 ? UINT64_MAX - i : i % 3 == 1 ? BASE - i : BASE + SIZE;
     }
@@ -330,6 +361,7 @@ int main(void)
         cmocka_unit_test(strings_with_wrong_lengths_are_truncated),
         cmocka_unit_test(wide_strings_are_utf8),
         cmocka_unit_test(frames_of_an_earlier_sample_save_reads_and_change_nothing),
+        cmocka_unit_test(threads_of_an_earlier_sample_save_reads_and_change_nothing),
         cmocka_unit_test(unreadable_earlier_frames_are_ignored),
     };
 
