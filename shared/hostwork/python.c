@@ -143,8 +143,8 @@ size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host
     return count;
 }
 
-/* Reads the pointer to the innermost frame, if it is indirect, and the memory around earlier frames.
- * Frames of a thread are mostly neighbours, so this takes few ranges. */
+/* Reads the pointer to the innermost frame, if it is indirect, and the memory around earlier
+ * frames. Frames of a thread are mostly neighbours, so this takes few ranges. */
 static void read_windows(const struct ntk_python *python, const struct ntk_host_memory *memory,
                          uint64_t pointer, const struct ntk_python_frame *before,
                          size_t before_count, struct ntk_python_scratch *scratch)

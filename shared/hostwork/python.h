@@ -108,8 +108,8 @@ bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime
 size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host_memory *memory,
                           size_t before_count, struct ntk_python_scratch *scratch,
                           struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX]);
-/* Reads the frames of a thread, innermost first. `before` are the frames of an earlier call, of
- * which most are usually still in use: their memory is read with one call of the kernel. They only
+/* Reads the frames of a thread, innermost first. `before` are the frames of an earlier call. Most
+ * of them are usually still in use, so their memory is read with one call of the kernel. They only
  * save time; the result is the same without them. */
 size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_memory *memory,
                         const struct ntk_python_thread *thread,

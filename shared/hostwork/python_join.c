@@ -18,8 +18,8 @@
 #define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
 #define DEPTH_JOINED 64u
 #define CODES_MAX 65536u /* maximum number of functions with kept names, per process */
-/* A thread whose frames do not change probably waits: it is sampled less often, but still often
- * enough for NEAR_NS. */
+/* If the frames of a thread do not change, it probably waits. It is sampled less often, but still
+ * often enough for NEAR_NS. */
 #define UNCHANGED_MIN 4u
 #define SKIPPED_MAX 2u
 #define TRACES_MAX (2 * NTK_PYTHON_THREADS_MAX)
