@@ -38,8 +38,10 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
         if (verdict->seen < 2) {
             ntk_buf_add_text(out, "not enough operations or ranks observed\n");
         } else {
-            ntk_buf_add_format(out, "%u ranks observed, none is slow (%.1f%% of an interval)\n",
-                               verdict->seen, 100 * verdict->share);
+            ntk_buf_add_format(
+                out,
+                "%u ranks observed, none is slow (the largest wait is %.1f%% of an interval)\n",
+                verdict->seen, 100 * verdict->share);
         }
         return;
     }

@@ -71,7 +71,7 @@ function render(box) {
   if (!processes) return;
   const process = processes[Math.min(chosen, processes.length - 1)];
   box.append(make('div', { class: 'pane-head' }, choice(processes), make('h2', {}, `${process.idle_percent.toFixed(1)}% idle`),
-    make('span', {}, `${time(process.idle_seconds)} of ${time(process.held_seconds)} of ${process.cores} ${process.cores === 1 ? 'core' : 'cores'}, in ${whole(process.gaps)} ${process.gaps === 1 ? 'gap' : 'gaps'}, the longest ${time(process.longest_gap_seconds)}`),
+    make('span', {}, `${time(process.idle_seconds)} of ${time(process.held_seconds)} on ${process.cores} ${process.cores === 1 ? 'core' : 'cores'}, in ${whole(process.gaps)} ${process.gaps === 1 ? 'gap' : 'gaps'}, the longest ${time(process.longest_gap_seconds)}`),
     make('span', { class: 'soft' }, `${process.command} (${process.pid}), method ${process.method}${process.lost ? `, ${whole(process.lost)} records lost` : ''}`)));
   if (process.reason) box.append(make('p', { class: 'soft' }, `Coarse: ${process.reason}`));
   if (!process.causes.length) {
