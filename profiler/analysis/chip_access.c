@@ -9,11 +9,13 @@
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/trace/executed.h"
+#include "shared/base/memory.h"
 #include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
 #define PARTITIONS 128
+#define AHEAD 16 /* slots of an engine, which run in this order */
 
 struct learning {
     bool is_unknown[256]; /* indexed by opcode: true if a slot with it is not decoded */
@@ -323,8 +325,10 @@ int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_
         size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
         accesses->slots[e] = calloc(slots + 1, sizeof *accesses->slots[e]);
         l.failed = accesses->slots[e] ? l.failed : -ENOMEM;
+        ntk_memory_is_large(accesses->slots[e], (slots + 1) * sizeof *accesses->slots[e]);
     }
     while (l.failed == 0 && ntk_executed_next(&executed)) {
+        __builtin_prefetch(ntk_program_fact(program, core_index, &executed.instruction) + AHEAD);
         struct ntk_chip_slot *slot =
             &accesses->slots[executed.instruction.engine][executed.instruction.slot];
         if (!slot->has_run) {

@@ -106,7 +106,9 @@ int ntk_analysis_chip_lives(const struct ntk_program *program, size_t core_index
         lives.values[s] = calloc(lives.accesses.cells[s].count + 1, sizeof *lives.values[s]);
         ret = lives.values[s] ? 0 : -ENOMEM;
     }
-    ret = ret ? ret : follow(&lives, program, core_index);
+    if (ret == 0 && lives.accesses.list.count) {
+        ret = follow(&lives, program, core_index);
+    }
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         free(lives.values[s]);
     }

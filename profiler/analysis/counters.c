@@ -198,15 +198,28 @@ static int put_pending(void *ctx, int64_t time_ps, int64_t count)
     return put_point(ctx, time_ps, (double)count);
 }
 
+static bool has_transfers(const struct ntk_transfers *transfers)
+{
+    bool has = false;
+
+    for (size_t c = 0; c < transfers->core_count; c++) {
+        has = has || transfers->cores[c].count > 0;
+    }
+    return has;
+}
+
 void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers *transfers)
 {
     const struct ntk_trace *trace = transfers->program->trace;
     struct ntk_dma_traffic traffic;
     struct ntk_hbm_traffic hbm;
 
-    ntk_analysis_dma_traffic(trace, &traffic);
-    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
-    *counters = (struct ntk_counters){ transfers, hbm.is_known && !trace->is_cut.packets };
+    *counters = (struct ntk_counters){ .transfers = transfers };
+    if (has_transfers(transfers)) { /* without any, a pass over the program has no use */
+        ntk_analysis_dma_traffic(trace, &traffic);
+        ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+        counters->hbm_is_known = hbm.is_known && !trace->is_cut.packets;
+    }
 }
 
 int ntk_analysis_counters(const struct ntk_counters *counters, size_t core, ntk_counter_put *put,

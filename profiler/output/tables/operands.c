@@ -175,7 +175,9 @@ static void add_key(struct place *place, const struct key *key, size_t slots)
     place->key_bytes = (uint16_t)place->text.bytes_count;
 }
 
-static void print(struct ntk_operands *operands, struct place *place, const struct key *key)
+/* Inlined, its decoded instruction would be on the stack of each look-up. */
+static void __attribute__((noinline))
+print(struct ntk_operands *operands, struct place *place, const struct key *key)
 {
     const struct ntk_trace *trace = operands->trace;
     const struct ntk_trace_core *core = &trace->cores[key->core_index];
@@ -206,6 +208,20 @@ static void print(struct ntk_operands *operands, struct place *place, const stru
     }
 }
 
+/* memcmp() would be a call with a length that is not known when compiling. */
+static inline bool is_same_slot(const char *a, const uint8_t *b)
+{
+    uint64_t differing = 0;
+
+    for (size_t i = 0; i < NTK_VENDOR_SLOT_BYTES; i += sizeof(uint64_t)) {
+        uint64_t words[2];
+        memcpy(&words[0], a + i, sizeof words[0]);
+        memcpy(&words[1], b + i, sizeof words[1]);
+        differing |= words[0] ^ words[1];
+    }
+    return !differing;
+}
+
 /* Returns true if the bytes are equal. Slots of an open instruction contain their count, so equal
  * starts have equal lengths. */
 static bool is_same(const struct place *place, const struct key *key)
@@ -214,9 +230,10 @@ static bool is_same(const struct place *place, const struct key *key)
 
     return place->hash == key->hash && place->core_index == key->core_index &&
            place->engine == key->instruction->engine && slot_bytes <= key->left &&
-           memcmp(place->text.bytes, key->slot, slot_bytes) == 0 &&
-           (!key->pseudo ||
-            memcmp(place->text.bytes + slot_bytes, key->pseudo, NTK_VENDOR_SLOT_BYTES) == 0);
+           is_same_slot(place->text.bytes, key->slot) &&
+           (slot_bytes == NTK_VENDOR_SLOT_BYTES ||
+            memcmp(place->text.bytes, key->slot, slot_bytes) == 0) &&
+           (!key->pseudo || is_same_slot(place->text.bytes + slot_bytes, key->pseudo));
 }
 
 /* Adds to the hash: multiplies words with different odd numbers, so that the multiplications are

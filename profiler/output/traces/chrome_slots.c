@@ -7,6 +7,7 @@
 #include "profiler/output/tables/operands.h"
 #include "profiler/output/tables/predecessors.h"
 #include "shared/base/json.h"
+#include "shared/base/memory.h"
 
 #define KEPT 4096U /* number of texts that are found again by a hash: the last one per hash */
 /* Maximum size of stored texts; beyond it texts are generated for each event. */
@@ -64,6 +65,7 @@ struct ntk_chrome_slots *ntk_chrome_slots_create(const struct ntk_export *export
         size_t count = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
         s->marks[e] = calloc(count + 1, sizeof *s->marks[e]);
         is_good = is_good && s->marks[e];
+        ntk_memory_is_large(s->marks[e], (count + 1) * sizeof *s->marks[e]);
     }
     if (!is_good) {
         ntk_chrome_slots_destroy(s);

@@ -5,6 +5,7 @@
  * A core is a process; complete events of one thread must nest, so overlapping spans get separate
  * threads with the same name.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,20 @@
 #include "profiler/output/traces/chrome_slots.h"
 #include "profiler/output/traces/chrome_text.h"
 #include "profiler/output/traces/lanes.h"
+#include "profiler/output/traces/slots_ahead.h"
 #include "profiler/output/traces/system_lines.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
 #define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
+
+#define OPCODES 256
+#define OPCODE_BYTES 46 /* longest name with its quotes */
+
+struct opcode_name { /* in quotes, with its length; 0 if not used yet */
+    uint8_t bytes_count;
+    char bytes[OPCODE_BYTES + 1];
+};
 
 struct writer {
     struct ntk_sink *sink;
@@ -40,6 +50,7 @@ struct writer {
     struct ntk_lanes rings[RINGS];
     struct ntk_lanes *queues; /* for transfers, by the number of their queue */
     struct ntk_queue_names queue_names;
+    struct opcode_name opcodes[OPCODES];
     const struct ntk_export *export; /* export of the capture */
     int64_t counter_core;            /* number of the core for counters */
     bool has_arrows;
@@ -163,6 +174,14 @@ static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int
     return lane;
 }
 
+/* Writes the rest of a complete event up to its arguments, which are still open. */
+static char *put_times(const struct writer *w, char *at, int64_t start_ns, int64_t duration_ns)
+{
+    at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"ts\":"), w->offset_ns + start_ns);
+    at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"dur\":"), duration_ns);
+    return NTK_CHROME_WORD(at, ",\"args\":{");
+}
+
 /* Begins a complete event, with its arguments still open. */
 static void begin_span(struct writer *w, uint64_t tid, const char *name, int64_t start_ns,
                        int64_t duration_ns)
@@ -170,14 +189,29 @@ static void begin_span(struct writer *w, uint64_t tid, const char *name, int64_t
     begin_event(w, 'X', name, tid);
     char *at = begin_text(w, SPAN_BYTES);
     if (at) {
-        at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"ts\":"), w->offset_ns + start_ns);
-        at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"dur\":"), duration_ns);
-        end_text(w, NTK_CHROME_WORD(at, ",\"args\":{"));
+        end_text(w, put_times(w, at, start_ns, duration_ns));
     }
 }
 
-#define NUMBERS_BYTES (64U + 3 * NTK_CHROME_NUMBER_BYTES)
+/* Names of operations need no escaping. */
+static const struct opcode_name *name_of(struct writer *w, uint8_t opcode)
+{
+    struct opcode_name *name = &w->opcodes[opcode];
+    char unnamed[8];
 
+    if (!name->bytes_count) {
+        int length = snprintf(name->bytes, sizeof name->bytes, "\"%s\"",
+                              ntk_ntff_opcode_name(opcode, unnamed, sizeof unnamed));
+        assert(length > 0 && length <= OPCODE_BYTES);
+        name->bytes_count = (uint8_t)length;
+    }
+    return name;
+}
+
+#define INSTRUCTION_BYTES \
+    (EVENT_BYTES + OPCODE_BYTES + SPAN_BYTES + 64U + 3 * NTK_CHROME_NUMBER_BYTES)
+
+/* Writes all numbers in one piece: a call for each would take longer than writing it. */
 static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, size_t core_index,
                            const struct ntk_trace_instruction *from)
 {
@@ -187,7 +221,6 @@ static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, siz
     int64_t duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
     uint32_t wait_ns =
         trace->has_chip ? from->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz : 0;
-    char unnamed[8];
     bool is_new;
     struct ntk_lane *lane = take_lane(w, &w->engines[from->engine], start_ns, duration_ns, &is_new);
 
@@ -205,10 +238,15 @@ static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, siz
     if (ret < 0) {
         return ret;
     }
-    begin_span(w, tid, ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed), start_ns,
-               duration_ns);
-    char *at = begin_text(w, NUMBERS_BYTES);
+    const struct opcode_name *name = name_of(w, from->opcode);
+    char *at = begin_text(w, INSTRUCTION_BYTES);
     if (at) {
+        at = w->has_event ? NTK_CHROME_WORD(at, ",\n{\"ph\":\"X\",\"name\":")
+                          : NTK_CHROME_WORD(at, "{\"ph\":\"X\",\"name\":");
+        at = ntk_chrome_word(at, name->bytes, name->bytes_count);
+        at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"pid\":"), (uint64_t)w->pid);
+        at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"tid\":"), tid);
+        at = put_times(w, at, start_ns, duration_ns);
         at = ntk_chrome_u64(NTK_CHROME_WORD(at, "\"pc\":"), from->slot);
         if (fact->compiler_pc >= 0) {
             at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"compiler_pc\":"),
@@ -219,6 +257,7 @@ static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, siz
         }
         end_text(w, at);
     }
+    w->has_event = true;
     ntk_chrome_slots_add(slots, from, w->buf);
     return end_event(w);
 }
@@ -237,6 +276,7 @@ static int put_instructions(const struct ntk_export *export, struct writer *w)
         forget_lanes(w);
         if (ret == 0) {
             ntk_trace_each_instruction(&export->trace->cores[c], from) {
+                ntk_slots_ahead(export, c, from);
                 ret = put_instruction(w, slots, c, from);
                 if (ret < 0) {
                     break;

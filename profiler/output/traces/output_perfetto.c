@@ -20,6 +20,7 @@
 #include "profiler/output/traces/arrows.h"
 #include "profiler/output/traces/lanes.h"
 #include "profiler/output/traces/perfetto_slots.h"
+#include "profiler/output/traces/slots_ahead.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
@@ -248,6 +249,7 @@ static int put_instructions(struct core_writer *c)
         int64_t start_ns = ntk_rows_ns(from->start_ps);
         int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
 
+        ntk_slots_ahead(c->export, c->index, from);
         ret = ntk_perfetto_slots_instruction(c->slots, from, &arguments);
         if (ret < 0) {
             break;

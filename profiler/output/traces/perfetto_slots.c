@@ -7,6 +7,7 @@
 
 #include "profiler/output/tables/operands.h"
 #include "profiler/output/tables/predecessors.h"
+#include "shared/base/memory.h"
 
 #define KEPT 4096U /* number of texts that are found again by a hash: the last one per hash */
 
@@ -85,6 +86,7 @@ struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
         for (unsigned k = 0; k < KINDS; k++) {
             s->marks[k][e] = calloc(count + 1, sizeof *s->marks[k][e]);
             is_good = is_good && s->marks[k][e];
+            ntk_memory_is_large(s->marks[k][e], (count + 1) * sizeof *s->marks[k][e]);
         }
     }
     if (!is_good) {
