@@ -37,6 +37,14 @@ function changesTable(found) {
   })));
 }
 
+// Waits for changes from outside the captured cores, which may move.
+function outsideText(found) {
+  const row = found.changes[0];
+  if (!found.outside_waits) return '';
+  const range = row && row.least_gain_ns !== undefined ? `: the gain is between ${duration(row.least_gain_ns * 1000)}, if these changes stay at their time, and ${duration(row.largest_gain_ns * 1000)}, if they come in time` : '';
+  return `${found.outside_waits} of these waits ${found.outside_waits === 1 ? 'is' : 'are'} for other cores or DMA outside the capture${range}. `;
+}
+
 // The parts of the path after one change.
 function pathTable(row) {
   return table([['Then on the critical path', true], ['Time'], ['Share of the path']], row.path.map((one) => ({ cells: [one.name, time(one.path_ns), bar(one.path_ratio, share(one.path_ratio), `${share(one.path_ratio)} of the new execution`)] })));
@@ -68,7 +76,7 @@ function render(box) {
     place.append(make('div', { class: 'pane-head' }, make('h2', {}, `${duration(found.measured_ns * 1000)} now`),
       make('span', { class: 'soft' }, `by its dependencies alone ${duration(baseline.dependencies_only_ns * 1000)} (${share(baseline.dependencies_only_error_ratio)})${found.is_partial ? '. The capture is incomplete' : ''}`)),
     changesTable(found), tried && found.changes.length === 1 ? pathTable(found.changes[0]) : '',
-    make('p', { class: 'soft' }, `${found.unknown_waits ? `${found.unknown_waits === 1 ? '1 wait keeps its' : `${found.unknown_waits} waits keep their`} length, because the capture does not contain the cause. ` : ''}${found.limits}.`));
+    make('p', { class: 'soft' }, `${found.unknown_waits ? `${found.unknown_waits === 1 ? '1 wait keeps its' : `${found.unknown_waits} waits keep their`} length, because the capture does not contain the cause. ` : ''}${outsideText(found)}${found.limits}.`));
   }
   box.append(state.source.whatIf ? form() : '', place);
 }
