@@ -420,14 +420,78 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
     return 0;
 }
 
+/* Sets how the elements move. *out_width: the bytes of an element, or 0: those of its type. */
+static int move_prepare(const struct ntk_neff_transfer *from, struct ntk_engine_transfer *transfer,
+                        size_t *out_width, struct ntk_err *err)
+{
+    static const struct {
+        enum ntk_engine_move move;
+        enum ntk_dma_fold fold;
+    } moves[] = {
+        [NTK_NEFF_TRANSFER_COPY] = { .move = NTK_ENGINE_MOVE_COPY },
+        [NTK_NEFF_TRANSFER_CAST] = { .move = NTK_ENGINE_MOVE_CAST },
+        [NTK_NEFF_TRANSFER_ADD] = { NTK_ENGINE_MOVE_COMPUTE, NTK_DMA_ADD },
+        [NTK_NEFF_TRANSFER_MIN] = { NTK_ENGINE_MOVE_COMPUTE, NTK_DMA_MIN },
+        [NTK_NEFF_TRANSFER_MAX] = { NTK_ENGINE_MOVE_COMPUTE, NTK_DMA_MAX },
+        [NTK_NEFF_TRANSFER_FMA] = { NTK_ENGINE_MOVE_COMPUTE, NTK_DMA_FMA },
+        [NTK_NEFF_TRANSFER_TRANSPOSE] = { .move = NTK_ENGINE_MOVE_TRANSPOSE },
+    };
+    size_t width = from->transpose_element_bytes;
+
+    transfer->move = moves[from->op].move;
+    transfer->fold = moves[from->op].fold;
+    *out_width = transfer->move == NTK_ENGINE_MOVE_COPY;
+    if (transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
+        *out_width = width;
+        if (width != 1 && width != 2 && width != 4 && width != 8) {
+            return BAD("cannot transpose elements of %zu bytes", width);
+        }
+    }
+    if (transfer->move != NTK_ENGINE_MOVE_COMPUTE) {
+        return from->source_count == 1 ? 0
+                                       : BAD("expected one source, found %u", from->source_count);
+    }
+    /* Several sources are combined and written to the destination; a single source is combined
+     * with the old content, unless min and max have a start value. */
+    transfer->has_start =
+        from->has_constant && transfer->fold != NTK_DMA_ADD && transfer->fold != NTK_DMA_FMA;
+    transfer->start = from->constant;
+    transfer->accumulates = !from->has_source_array && !transfer->has_start;
+    return 0;
+}
+
+static int source_prepare(struct ntk_engine_builder *b, const struct ntk_neff_transfer *from,
+                          uint32_t source, size_t width, uint64_t to_elements,
+                          struct ntk_engine_transfer *transfer, struct ntk_err *err)
+{
+    struct ntk_engine_side *side = ntk_vec_add(&b->program->sources);
+    uint64_t elements;
+
+    if (!side) {
+        return NO_MEMORY();
+    }
+    int ret = side_from_pattern(b, "from", &from->from[source], width, true, side, err);
+    if (ret < 0) {
+        return ret;
+    }
+    side->scale = from->scales ? from->scales[source] : 1.0F;
+    ntk_dma_walk_elements(&side->walk, &elements);
+    if (elements != to_elements) {
+        return BAD("a source has %llu elements, but the destination has %llu",
+                   (unsigned long long)elements, (unsigned long long)to_elements);
+    }
+    side->bounces =
+        engine_dma_sides_meet(&transfer->to, side) || transfer->move == NTK_ENGINE_MOVE_TRANSPOSE;
+    transfer->bounce_bytes += side->bounces ? engine_dma_side_bytes(side) + 64 : 0;
+    return 0;
+}
+
 int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_neff_transfer *from,
                                 struct ntk_err *err)
 {
-    struct ntk_engine_program *program = b->program;
-    struct ntk_engine_transfer *transfer = ntk_vec_add(&program->transfers);
-    size_t width = 0;
+    struct ntk_engine_transfer *transfer = ntk_vec_add(&b->program->transfers);
+    size_t width;
     uint64_t to_elements;
-    int ret;
 
     if (!transfer) {
         return NO_MEMORY();
@@ -436,88 +500,23 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         return BAD("a transfer must have 1 to %d sources, got %u", NTK_DMA_SOURCES_MAX,
                    from->source_count);
     }
-    switch (from->op) {
-    case NTK_NEFF_TRANSFER_COPY:
-        transfer->move = NTK_ENGINE_MOVE_COPY;
-        width = 1;
-        break;
-    case NTK_NEFF_TRANSFER_CAST:
-        transfer->move = NTK_ENGINE_MOVE_CAST;
-        break;
-    case NTK_NEFF_TRANSFER_TRANSPOSE:
-        transfer->move = NTK_ENGINE_MOVE_TRANSPOSE;
-        width = from->transpose_element_bytes;
-        if (width != 1 && width != 2 && width != 4 && width != 8) {
-            return BAD("cannot transpose elements of %zu bytes", width);
-        }
-        break;
-    case NTK_NEFF_TRANSFER_ADD:
-        transfer->fold = NTK_DMA_ADD;
-        transfer->move = NTK_ENGINE_MOVE_COMPUTE;
-        break;
-    case NTK_NEFF_TRANSFER_MIN:
-        transfer->fold = NTK_DMA_MIN;
-        transfer->move = NTK_ENGINE_MOVE_COMPUTE;
-        break;
-    case NTK_NEFF_TRANSFER_MAX:
-        transfer->fold = NTK_DMA_MAX;
-        transfer->move = NTK_ENGINE_MOVE_COMPUTE;
-        break;
-    case NTK_NEFF_TRANSFER_FMA:
-        transfer->fold = NTK_DMA_FMA;
-        transfer->move = NTK_ENGINE_MOVE_COMPUTE;
-        break;
-    }
-    if (transfer->move != NTK_ENGINE_MOVE_COMPUTE && from->source_count != 1) {
-        return BAD("expected one source, found %u", from->source_count);
-    }
-    if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
-        /* Several sources are combined and written to the destination; a single source is combined
-         * with the old content, unless min and max have a start value. */
-        transfer->has_start =
-            from->has_constant && transfer->fold != NTK_DMA_ADD && transfer->fold != NTK_DMA_FMA;
-        transfer->start = from->constant;
-        transfer->accumulates = !from->has_source_array && !transfer->has_start;
-    }
-    ret = side_from_pattern(b, "to", &from->to, width, false, &transfer->to, err);
-    if (ret == 0) {
-        ret = engine_dma_memory_bound(b, &transfer->to, err);
-    }
+    int ret = move_prepare(from, transfer, &width, err);
+    ret = ret < 0 ? ret : side_from_pattern(b, "to", &from->to, width, false, &transfer->to, err);
+    ret = ret < 0 ? ret : engine_dma_memory_bound(b, &transfer->to, err);
     if (ret < 0) {
         return ret;
     }
     ntk_dma_walk_elements(&transfer->to.walk, &to_elements);
-    transfer->first_source = (uint32_t)program->sources.count;
+    transfer->first_source = (uint32_t)b->program->sources.count;
     transfer->source_count = from->source_count;
-    for (uint32_t s = 0; s < from->source_count; s++) {
-        struct ntk_engine_side *side = ntk_vec_add(&program->sources);
-        uint64_t elements;
-
-        if (!side) {
-            return NO_MEMORY();
-        }
-        ret = side_from_pattern(b, "from", &from->from[s], width, true, side, err);
-        if (ret < 0) {
-            return ret;
-        }
-        side->scale = from->scales ? from->scales[s] : 1.0F;
-        ntk_dma_walk_elements(&side->walk, &elements);
-        if (elements != to_elements) {
-            return BAD("a source has %llu elements, but the destination has %llu",
-                       (unsigned long long)elements, (unsigned long long)to_elements);
-        }
-        side->bounces = engine_dma_sides_meet(&transfer->to, side) ||
-                        transfer->move == NTK_ENGINE_MOVE_TRANSPOSE;
-        if (side->bounces) {
-            transfer->bounce_bytes += engine_dma_side_bytes(side) + 64;
-        }
+    for (uint32_t s = 0; s < from->source_count && ret == 0; s++) {
+        ret = source_prepare(b, from, s, width, to_elements, transfer, err);
     }
-    if (transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
+    if (ret == 0 && transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
         ret = transpose_prepare(from, transfer, to_elements, err);
-        if (ret < 0) {
-            return ret;
-        }
     }
-    engine_dma_transfer_finish(b, transfer);
-    return 0;
+    if (ret == 0) {
+        engine_dma_transfer_finish(b, transfer);
+    }
+    return ret;
 }
