@@ -295,8 +295,8 @@ int ntk_analysis_dropped(const struct ntk_program *program, struct ntk_dropped *
                             &dropped.instructions);
             }
         }
-        pass_changes(program, c, &dropped.changes);
-        ret = pass_packets(program, c, &dropped.bytes);
+        ret = pass_changes(program, c, &dropped.changes);
+        ret = ret ? ret : pass_packets(program, c, &dropped.bytes);
     }
     if (ret == 0) {
         *out_dropped = dropped;
