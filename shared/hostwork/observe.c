@@ -39,7 +39,8 @@ struct ntk_host_observation {
     struct ntk_host_sampler *sampler;
     uint32_t poll_ms;          /* until the next poll */
     uint32_t since_modules_ms; /* polled time since the mappings were read */
-    struct ntk_map outer_tids; /* for a process in a container: from its own tids to outer tids */
+    struct ntk_map
+        outer_tids; /* for a process in a container: tids, ntk_host_process_inner_key() */
     size_t threads_translated;
     uint32_t cores;
     bool is_stopped;
@@ -88,6 +89,12 @@ static size_t words_of(struct ntk_host_observation *o, uint64_t *out_words, size
             base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
     }
     return used;
+}
+
+/* Returns true if the process numbers its threads separately. */
+static bool is_in_container(const struct ntk_host_observation *o)
+{
+    return o->process.own_pid != o->process.pid;
 }
 
 /* ---- begin ---- */
@@ -143,7 +150,9 @@ static void observe_interpreter(struct ntk_host_observation *o, uint32_t pid)
 {
     struct ntk_host_bpf_interpreter interpreter;
 
-    if (o->kind->interpreter && ntk_host_pythons_interpreter(&o->pythons, pid, &interpreter)) {
+    /* The BPF program compares the interpreter's tids with those of the kernel. */
+    if (o->kind->interpreter && !is_in_container(o) &&
+        ntk_host_pythons_interpreter(&o->pythons, pid, &interpreter)) {
         o->kind->interpreter(o->sampler, pid, &interpreter);
     }
 }
@@ -175,16 +184,16 @@ static void translate_threads(struct ntk_host_observation *o)
 {
     struct ntk_vec *threads = &o->records.threads;
 
-    if (o->process.own_pid == o->process.pid) {
+    if (!is_in_container(o)) {
         return;
     }
     for (; o->threads_translated < threads->count; o->threads_translated++) {
         const struct ntk_host_thread *thread = ntk_vec_at(threads, o->threads_translated);
-        uint32_t inner_tid = thread->pid == o->process.pid
-                                 ? ntk_host_process_inner_tid(thread->pid, thread->tid)
-                                 : 0;
+        uint32_t inner_tid = ntk_host_process_inner_tid(thread->pid, thread->tid);
         if (inner_tid != 0) {
-            (void)ntk_map_put_number(&o->outer_tids, inner_tid, (void *)(uintptr_t)thread->tid);
+            (void)ntk_map_put_number(&o->outer_tids,
+                                     ntk_host_process_inner_key(thread->pid, inner_tid),
+                                     (void *)(uintptr_t)thread->tid);
         }
     }
 }
@@ -217,6 +226,7 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
         return ret;
     }
     o->poll_ms = o->kind->poll_ms;
+    o->pythons.outer_tids = is_in_container(o) ? &o->outer_tids : NULL;
     read_modules(o);
     translate_threads(o);
     ntk_core_gaps_start(&o->gaps, ntk_clock_monotonic_ns());
@@ -298,18 +308,25 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
 
 /* ---- the end ---- */
 
+static uint32_t outer_tid_of(const struct ntk_host_observation *o, uint32_t inner_tid)
+{
+    uint64_t key = ntk_host_process_inner_key(o->process.pid, inner_tid);
+
+    return (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, key);
+}
+
 /* Translates submitters. 0 if the thread is unknown: the core's previous submitter is then
  * responsible. */
 static void translate_submitters(struct ntk_host_observation *o)
 {
-    if (o->process.own_pid == o->process.pid) {
+    if (!is_in_container(o)) {
         return;
     }
     ntk_vec_each(struct ntk_host_gap, gap, &o->records.gaps) {
-        gap->tid = (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, gap->tid);
+        gap->tid = outer_tid_of(o, gap->tid);
     }
     ntk_vec_each(struct ntk_host_collective, collective, &o->records.collectives) {
-        collective->tid = (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, collective->tid);
+        collective->tid = outer_tid_of(o, collective->tid);
     }
 }
 

@@ -32,6 +32,11 @@ void ntk_host_process_thread(struct ntk_host_records *records, uint32_t pid, uin
                              const char *name, uint64_t first_ns, uint64_t now_ns);
 /* The thread's tid in its innermost PID namespace (a container); 0 if unknown. */
 uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid);
+/* Key in a map from inner tids to tids; processes may be in different namespaces. */
+static inline uint64_t ntk_host_process_inner_key(uint32_t pid, uint32_t inner_tid)
+{
+    return (uint64_t)pid << 32 | inner_tid;
+}
 /* The system call that a thread is in, with its first arguments; *out_number is -1 if the thread
  * runs. Returns false if it waits outside of calls, or cannot be read; *out_number is -1 then,
  * too. */

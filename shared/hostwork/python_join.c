@@ -13,6 +13,7 @@
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/formats/elf/elf_file.h"
+#include "shared/hostwork/process.h"
 
 #define SAMPLES_MAX (1u << 19)
 #define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
@@ -186,6 +187,24 @@ static uint32_t tid_by_pthread(const struct ntk_host_memory *memory, struct pyth
     return tid;
 }
 
+/* The tid of a thread of an interpreter; 0 if unknown. In a container, it is unknown for 3.10: tids
+ * are small there, so other numbers in the descriptor would be taken for them. */
+static uint32_t tid_of(const struct ntk_host_pythons *pythons, struct python *python,
+                       const struct ntk_host_memory *memory, uint64_t native,
+                       const struct ntk_host_records *records)
+{
+    uint32_t tid = (uint32_t)native;
+
+    if (!python->python.offsets.thread_has_native) {
+        return pythons->outer_tids ? 0 : tid_by_pthread(memory, python, native, records);
+    }
+    if (pythons->outer_tids) {
+        uint64_t key = ntk_host_process_inner_key(python->pid, tid);
+        tid = (uint32_t)(uintptr_t)ntk_map_get_number(pythons->outer_tids, key);
+    }
+    return tid_if_of(python->pid, tid, records);
+}
+
 /* The entry for a key, zeroed if it is new; `spare` without room. */
 static void *entry_of(struct ntk_map *map, uint64_t key, size_t limit, size_t bytes, void *spare)
 {
@@ -270,10 +289,8 @@ static void sample_thread(struct ntk_host_pythons *pythons, struct python *pytho
     struct trace *trace =
         entry_of(&python->traces, thread->address, TRACES_MAX, sizeof *trace, &spare);
 
-    sample.tid = python->python.offsets.thread_has_native
-                     ? (uint32_t)thread->native
-                     : tid_by_pthread(memory, python, thread->native, records);
-    if (sample.tid == 0 || !ntk_host_records_thread(records, sample.tid)) {
+    sample.tid = tid_of(pythons, python, memory, thread->native, records);
+    if (sample.tid == 0) {
         return;
     }
     if (!is_holder && trace->unchanged >= UNCHANGED_MIN && trace->skipped < SKIPPED_MAX) {

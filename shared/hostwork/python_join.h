@@ -28,6 +28,7 @@ struct ntk_host_pythons {
     struct ntk_vec samples; /* elements are struct ntk_host_python_sample */
     /* elements of the same type for threads that hold the lock; stack is the pid */
     struct ntk_vec holders;
+    const struct ntk_map *outer_tids; /* in a container: tids by ntk_host_process_inner_key() */
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
     uint32_t stacks[NTK_PYTHON_FRAMES_MAX]; /* of the frames */
     struct ntk_python_scratch scratch;

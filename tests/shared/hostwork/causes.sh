@@ -98,6 +98,8 @@ if [ -x /usr/bin/python3 ]; then
     if [ "$method" = bpf ]; then
         idles_by gil python-gil /usr/bin/python3 "$python_job" gil "$library"
         idles_by garbage-collection python-gc /usr/bin/python3 "$python_job" garbage-collection "$library"
+        idles_by garbage-collection container-gc "${container[@]}" /usr/bin/python3 "$python_job" garbage-collection "$library"
+        row_has .function collect
     fi
 fi
 

@@ -1,17 +1,23 @@
 #!/bin/bash
-# pythons - frames of every installed CPython from 3.10 to 3.13, read from outside, without root and without BPF.
+# pythons - frames of every installed CPython from 3.10 to 3.13, read from outside, without root and without BPF; in a
+# container only from 3.11 on.
 . "$(dirname "$0")/lib.sh"
+waits_in() { # COMMAND...: observes the job, a process of that command
+    started "$@" "$python_job" sleep "$library"
+    ends 0 neuron-profile idle --pid $pid --for 1s --method proc --json -o answer.json --folded folded.txt
+    stop
+    jq -e '[.processes[0].rows[] | select(.function == "wait_for_data" and .cause == "sleep")] | length > 0' answer.json >/dev/null ||
+        complain "$*: wait_for_data does not sleep: $(jq -c '.processes[0].rows[:3]' answer.json)"
+    grep -q 'sleep;<module>;wait_for_data' folded.txt || complain "$*: no stack of wait_for_data: $(head -n 3 folded.txt)"
+}
+has_container=$("${container[@]}" echo yes 2>/dev/null) || true
 tried=0
 for minor in 10 11 12 13; do
     for python in /usr/bin/python3.$minor ~/.pyenv/versions/3.$minor.*/bin/python3.$minor; do
         [ -x "$python" ] || continue
         tried=$((tried + 1))
-        started "$python" "$python_job" sleep "$library"
-        ends 0 neuron-profile idle --pid $pid --for 1s --method proc --json -o answer.json --folded folded.txt
-        stop
-        jq -e '[.processes[0].rows[] | select(.function == "wait_for_data" and .cause == "sleep")] | length > 0' answer.json >/dev/null ||
-            complain "$python: wait_for_data does not sleep: $(jq -c '.processes[0].rows[:3]' answer.json)"
-        grep -q 'sleep;<module>;wait_for_data' folded.txt || complain "$python: no stack of wait_for_data: $(head -n 3 folded.txt)"
+        waits_in "$python"
+        [ $minor = 10 ] || [ -z "$has_container" ] || waits_in "${container[@]}" "$python"
         break
     done
 done
