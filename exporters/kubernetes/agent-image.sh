@@ -8,6 +8,7 @@ for name in bin lib; do ln -sfn usr/$name "$folder/$name"; done
 ln -sfn usr/lib "$folder/lib64"
 chmod 1777 "$folder/tmp" "$folder/var/tmp"
 install -s "$build/bin/neuron-monitor" "$folder/usr/bin/"
+PATH=$PATH:/usr/sbin:/sbin
 curl=$(ldconfig -p | sed -n '/x86-64\|AArch64/s/.*libcurl\.so\.4 .*=> //p' | head -1) # where it is a shared library
 { ldd "$build/bin/neuron-monitor"; [ "$curl" = "" ] || { echo "libcurl.so.4 => $curl (0x0)" && ldd "$curl"; }; } | sed -nE 's/^[^/]*(\/[^ ]*) \(0x.*/\1/p' | sort -u | while read -r library; do
     cp -L "$library" "$folder/usr/lib/"

@@ -65,7 +65,7 @@ int http_curl_load(struct ntk_err *err)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, load);
-    if (load_error.code) {
+    if (load_error.code && err) {
         *err = load_error;
     }
     return load_error.code;
