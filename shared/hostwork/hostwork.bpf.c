@@ -7,9 +7,6 @@
  * when it comes back, the wait is reported if a core was idle during it. Whether a core is idle is
  * read from the segment's in-flight words, which the owner of the cores has mapped. They can only
  * be read while the owner is the current process; otherwise the last answer is used.
- *
- * Kernel structs are declared with only the members that are used; the loader adjusts their offsets
- * to the running kernel.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -21,35 +18,12 @@
 #include <bpf/bpf_tracing.h>
 
 #include "shared/hostwork/bpf_events.h"
+#include "shared/hostwork/bpf_kernel.h"
 
-#define TASK_STOPPED_OR_TRACED 0xcu
-#define TASK_DEAD_OR_ZOMBIE 0xb0u
 #define TICK_NS 100000000ull
 #define CHUNK 1024
 
 enum { BLOCKED, PREEMPTED, QUOTA, FAULTING, HALTED }; /* enum ntk_host_slice_kind */
-
-#define RELOCATED __attribute__((preserve_access_index))
-struct cfs_rq {
-    int throttle_count;
-} RELOCATED;
-struct sched_entity {
-    struct cfs_rq *cfs_rq;
-} RELOCATED;
-typedef struct {
-    int counter;
-} RELOCATED atomic_t;
-struct signal_struct {
-    atomic_t live;
-} RELOCATED;
-struct task_struct {
-    unsigned int __state;
-    int pid;
-    int tgid;
-    struct sched_entity se;
-    char comm[NTK_HOST_BPF_COMM];
-    struct signal_struct *signal;
-} RELOCATED;
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -373,8 +347,20 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 /* ---- on the CPU ---- */
 
-/* Whether the current thread collects garbage. */
-static __always_inline uint32_t collecting_of(uint32_t pid, uint32_t tid)
+/* The tid of a thread in its innermost PID namespace (a container). */
+static __always_inline uint32_t inner_tid_of(struct task_struct *task)
+{
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    uint64_t level = BPF_CORE_READ(pid, level);
+    uint32_t tid = 0;
+
+    bpf_probe_read_kernel(&tid, sizeof tid,
+                          (char *)&pid->numbers[0].nr + level * bpf_core_type_size(struct upid));
+    return tid;
+}
+
+/* Whether the current thread, a thread of the process, collects garbage. */
+static __always_inline uint32_t collecting_of(struct task_struct *task, uint32_t pid)
 {
     const struct ntk_host_bpf_interpreter *interpreter = bpf_map_lookup_elem(&interpreters, &pid);
     int32_t is_collecting = 0;
@@ -393,7 +379,7 @@ static __always_inline uint32_t collecting_of(uint32_t pid, uint32_t tid)
                             (void *)(holder + interpreter->native_offset)) != 0) {
         return NTK_HOST_BPF_COLLECTING_UNKNOWN;
     }
-    return native == tid ? NTK_HOST_BPF_COLLECTING : NTK_HOST_BPF_NOT_COLLECTING;
+    return native == inner_tid_of(task) ? NTK_HOST_BPF_COLLECTING : NTK_HOST_BPF_NOT_COLLECTING;
 }
 
 SEC("perf_event")
@@ -427,7 +413,8 @@ int on_sample(struct bpf_perf_event_data *context)
     full->event.syscall = -1;
     full->event.waker_syscall = -1;
     full->event.has_stack = 1;
-    full->event.collecting = collecting_of(full->event.pid, full->event.tid);
+    task = (struct task_struct *)bpf_get_current_task_btf();
+    full->event.collecting = collecting_of(task, full->event.pid);
     bpf_get_current_comm(full->event.comm, sizeof full->event.comm);
     full->stack.kernel_count =
         frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));
@@ -436,7 +423,6 @@ int on_sample(struct bpf_perf_event_data *context)
     /* Also used for a sample of user code: its registers are in the same place as those of a system
      * call. */
     __builtin_memset(full->stack.registers, 0, sizeof full->stack.registers);
-    task = (struct task_struct *)bpf_get_current_task_btf();
     bpf_probe_read_kernel(full->stack.registers, USER_REGISTERS_BYTES,
                           (void *)bpf_task_pt_regs(task));
     copy_bytes(&full->stack);

@@ -150,9 +150,7 @@ static void observe_interpreter(struct ntk_host_observation *o, uint32_t pid)
 {
     struct ntk_host_bpf_interpreter interpreter;
 
-    /* The BPF program compares the interpreter's tids with those of the kernel. */
-    if (o->kind->interpreter && !is_in_container(o) &&
-        ntk_host_pythons_interpreter(&o->pythons, pid, &interpreter)) {
+    if (o->kind->interpreter && ntk_host_pythons_interpreter(&o->pythons, pid, &interpreter)) {
         o->kind->interpreter(o->sampler, pid, &interpreter);
     }
 }
