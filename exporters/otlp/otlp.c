@@ -31,9 +31,10 @@ static const struct ntk_opt option_rows[] = {
       "appended "
       "for HTTP (default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
     { 0, "otlp-logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,
-      "push device health changes there as log records (/v1/logs)" },
+      "push device health changes to the collector as log records (/v1/logs)" },
     { 0, "otlp-traces", "[=RULES]", NTK_OPT_TEXT, &ntk_otlp_target.traces,
-      "push individual executions, loads and collectives there as spans (/v1/traces): failed, "
+      "push individual executions, loads and collectives to the collector as spans (/v1/traces): "
+      "failed, "
       "slow=TIME, parent, every=N, separated by commas (default " NTK_SPAN_RULES_DEFAULT ")",
       "failed slow= parent every=" },
     { 0, "otlp-spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,

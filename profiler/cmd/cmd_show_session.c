@@ -98,9 +98,8 @@ int ntk_cmd_show_session(int argc, char **argv)
         return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
     }
     if (is_list && arg_json) {
-        return ntk_opt_usage_error(
-            &program,
-            "-j lists no records except with --show-errors: use view --output-format json");
+        return ntk_opt_usage_error(&program, "-j can list only errors (--show-errors); use "
+                                             "neuron-profile view --output-format json");
     }
     char *path = ntk_profile_session_path(arg_session);
     const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* the NEFF is not needed here */

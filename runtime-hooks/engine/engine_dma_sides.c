@@ -18,7 +18,7 @@ static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uin
     }
     variable = &b->program->variables[var_id];
     if (!variable->is_bound) {
-        return BAD("variable %u has no separate memory to move", var_id);
+        return BAD("variable %u is a pointer or a table, which a transfer cannot move", var_id);
     }
     variable->is_used = true;
     *out_bytes = variable->bytes_count;

@@ -308,7 +308,7 @@ static void single_instructions_and_records_are_listed(void **state)
     assert_non_null(strstr(run.out, "  S2M_EOP         Q0-E64  512 bytes, crc 0x5555\n"));
     assert_null(strstr(run.out, "CHANGE"));
     test_run_fini(&run);
-    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no records");
+    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "can list only errors");
 }
 
 static void output_is_written_to_the_given_file(void **state)
@@ -562,7 +562,7 @@ static void execution_errors_are_listed_as_json(void **state)
     assert_non_null(strstr(run.out, "\"NeffNodes\": ["));
     test_run_fini(&run);
     expect(RUN(f, "show-session", "-s", f->sample, "--show-dma", "-j"), 2,
-           "-j lists no records except");
+           "-j can list only errors");
 }
 
 /* Method: compares both without whitespace. */

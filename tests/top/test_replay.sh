@@ -94,7 +94,7 @@ grep -q 'recordings contain no ranks: use neuron-monitor query ranks' frame || f
 grep -q -e '--at' frame && fail "a moment of the recording is reported as missing: $(cat frame)"
 for far in 1000000000 4000000000; do
     neuron-top --from history.db --at $far --once --layout overview >frame || fail "--at $far fails"
-    grep -q 'recorded at .*; nothing is recorded at the time of --at' frame || fail "--at $far: no message: $(cat frame)"
+    grep -q 'recorded at .*; nothing was recorded at the time of --at' frame || fail "--at $far: no message: $(cat frame)"
 done
 for wrong in "--from nothing.db" "--from conv.neff"; do
     code=0

@@ -93,7 +93,7 @@ static void write_note(struct replay_source *source)
                    source->is_ended    ? ", end of the recording"
                    : source->is_paused ? ", paused"
                                        : "",
-                   source->is_off ? "; nothing is recorded at the time of --at" : "");
+                   source->is_off ? "; nothing was recorded at the time of --at" : "");
 }
 
 /* Shows the moment, with its time in the note. */

@@ -137,7 +137,8 @@ static void causes_text(const struct ntk_joined *joined, struct ntk_buf *text)
     if (waited_ns == 0) {
         return;
     }
-    ntk_buf_add_format(text, "Of %.1f us waited in total, the last rank to arrive", us(waited_ns));
+    ntk_buf_add_format(text, "Of the %.1f us that ranks waited for the last one, that rank",
+                       us(waited_ns));
     for (unsigned c = 0; c < NTK_JOINED_CAUSE_COUNT; c++) {
         static const char *const did[] = { "executed for", "was on the host for",
                                            "was in another collective for",
@@ -270,7 +271,7 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     ntk_buf_add_format(text, "%zu workers joined at %llu collectives", joined->rank_count,
                        (unsigned long long)joined->joint_count);
     if (joined->most_count > joined->joint_count && !joined->is_numbered) {
-        ntk_buf_add_format(text, " (of at most %llu: only the %s ones are common to all workers)",
+        ntk_buf_add_format(text, " (of up to %llu; only the %s ones are common to all workers)",
                            (unsigned long long)joined->most_count,
                            joined->is_from_end ? "last" : "first");
     }

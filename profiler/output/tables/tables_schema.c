@@ -556,16 +556,15 @@ static const struct ntk_table tables[] = {
           "Instructions of the compiler's middle end, each with the sums of its rows.",
           penguin_instruction, ntk_rows_penguin_level),
     TABLE("PsumUsage",
-          "Banks of the accumulation buffer with live values, one row per time at which they may "
-          "change.",
+          "Banks of the accumulation buffer that hold live values; one row per time at which this "
+          "may change.",
           psum_usage, ntk_rows_psum_usage),
     TABLE("SbufAllocation",
           "Contents of the state buffer and their lifetime; only with --enable-memory-tracker.",
           sbuf_allocation, ntk_rows_sbuf_allocations),
     TABLE("SbufUsage",
-          "Share of the state buffer with live values, one row for each time they may change; "
-          "excludes DMA writes of "
-          "programs for hardware.",
+          "Share of the state buffer that holds live values; one row per time at which it may "
+          "change. In hardware programs, DMA writes are not counted.",
           sbuf_usage, ntk_rows_sbuf_usage),
     TABLE(
         "Region",
@@ -596,8 +595,8 @@ static const struct ntk_table tables[] = {
     TABLE("Throttle",
           "Core throttling over time: the share of time for which the core is allowed to run.",
           throttle, ntk_rows_throttles),
-    TABLE("ThrottleSummary", "Core limits by reason; all: any reason.", throttle_summary,
-          ntk_rows_throttle_summaries),
+    TABLE("ThrottleSummary", "Core throttling by reason; the reason 'all' combines all of them.",
+          throttle_summary, ntk_rows_throttle_summaries),
     TABLE("Warning", "Notes and warnings.", warning, ntk_rows_warnings),
 };
 

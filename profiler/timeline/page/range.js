@@ -40,8 +40,8 @@ function busyOf(track, ofWindow) {
   const { kind, lanes } = state.meta.tracks[track];
   const busy = ownBusy(track, ofWindow);
   return kind === 'queue' && lanes > 1
-    ? bar(busy, `${share(busy)}, any of ${lanes}`, `${share(busy)} of the range, any of ${lanes} DMA engines`)
-    : bar(busy, share(busy), `${share(busy)} of the range`);
+    ? bar(busy, `${share(busy)}, any of ${lanes}`, `busy for ${share(busy)} of the range (at least one of ${lanes} DMA engines)`)
+    : bar(busy, share(busy), `busy for ${share(busy)} of the range`);
 }
 
 // Over all rows of a kind, including those without slices in the range.

@@ -20,7 +20,7 @@ export function describe(hit) {
   if (hit.bucket) {
     const { mean, extra } = hit.bucket;
     if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, maximum ${valueText(track, extra)}`]];
-    const ofLanes = track.kind === 'queue' && track.lanes > 1 ? `, any of ${track.lanes} DMA engines` : '';
+    const ofLanes = track.kind === 'queue' && track.lanes > 1 ? ` (at least one of ${track.lanes} DMA engines)` : '';
     return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}${ofLanes}`,
       `${hit.bucket.count.toLocaleString('en')} start here${track.kind === 'queue' ? `, ${bytes(extra)}` : track.kind === 'engine' && extra ? `, which waited ${waited(extra, track)} before` : ''}`]];
   }

@@ -349,7 +349,7 @@ int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,
         return ret;
     }
     if (!definition) {
-        return BAD(r, "%s: a graph without a definition", where);
+        return BAD(r, "%s: the graph has no definition", where);
     }
     slash = strrchr(definition, '/');
     folder = neff_keep(r, strlen(definition) + 1, 1);
