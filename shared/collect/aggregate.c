@@ -11,7 +11,6 @@
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/spans.h"
-#include "shared/metrics/tag.h"
 
 int ntk_aggregate_replace_text(char **to, const char *from)
 {
@@ -236,15 +235,15 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
 }
 
-/* Forgets the name in a count without a process name, so that no later process continues that
- * count. */
-static void forget_name(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime)
+/* Forgets the count of a process without a tag, so that no later process continues that count. The
+ * process may be missing in this period: its texts are then those of an earlier snapshot, which may
+ * not exist any more. */
+static void forget_untagged(struct ntk_aggregate *aggregate, uint32_t uid, uint32_t pid)
 {
     char key[TAG_KEY_BYTES];
 
-    make_tag_key(runtime, key);
-    struct tag_state *tag =
-        ntk_tag_is_pid(runtime->tag, runtime->pid) ? ntk_map_get(&aggregate->tags, key) : NULL;
+    (void)snprintf(key, sizeof key, "%u %u", uid, pid); /* its tag is its pid */
+    struct tag_state *tag = ntk_map_get(&aggregate->tags, key);
     if (tag && tag->has_ended) {
         remove_tag(aggregate, tag);
     }
@@ -259,7 +258,7 @@ static void forget_ended(struct ntk_aggregate *aggregate)
             *(struct runtime_state **)ntk_vec_at(&aggregate->runtimes, i);
 
         if (runtime->ended || !(runtime->sampled || runtime->waits)) {
-            forget_name(aggregate, &runtime->sample);
+            forget_untagged(aggregate, runtime->sample.uid, runtime->sample.pid);
             ntk_map_remove(&aggregate->by_key, runtime->key);
             ntk_vec_remove(&aggregate->runtimes, i);
             ntk_aggregate_free_runtime(aggregate, runtime);

@@ -67,10 +67,16 @@ wait_for listens
 port=$(sed -n 's/.*serving metrics on port //p' long.err)
 wait_for ready "http://127.0.0.1:$port/-/ready"
 ages() { curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^neuron_monitor_report_age_seconds{.*} //p'; }
-is_older() { [ "$(ages | tr -d .e-)" -gt 0 ] && echo yes; } # a page served earlier ...
-is_newer() { awk -v "old=$old" -v "age=$(ages)" 'BEGIN { exit !(age < old) }' && echo yes; } # ... and a newer one
-wait_for is_older
-old=$(ages)
+# Earliest and latest time of the report on a page.
+reported() {
+    local begin=$EPOCHREALTIME age
+    age=$(ages)
+    awk -v "begin=$begin" -v "end=$EPOCHREALTIME" -v "age=$age" 'BEGIN { printf "%.6f %.6f\n", begin - age, end - age }'
+}
+has_age() { [ -n "$(ages)" ] && echo yes; }
+is_newer() { reported | awk -v "old=$old" '{ exit !($1 > old) }' && echo yes; }
+wait_for has_age
+old=$(reported | cut -d ' ' -f 2)
 wait_for is_newer
 
 # On loopback, a request under a foreign host name is accepted only if that name is configured; a port for other
