@@ -123,9 +123,8 @@ struct ntk_program {
     struct ntk_err names_err;      /* text is "" if no names are damaged */
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL if none are known */
     struct ntk_dropped dropped;           /* all 0 in a program without names */
-    /* Number of executions in a whole capture, from the core with the most. It is 1 if unknown,
-     * for a window, and in a program without names. Figures of the capture are sums over all
-     * executions. */
+    /* Number of executions in the capture or its window (ntk_execution_borders_find). It is 1 if
+     * unknown, and in a program without names. Figures are sums over all executions. */
     uint64_t execution_count;
     struct ntk_execution_borders borders;
 };
