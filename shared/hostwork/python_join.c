@@ -19,8 +19,8 @@
 #define NEAR_NS (30 * NTK_NS_PER_MS) /* maximum distance to a CPU sample */
 #define DEPTH_JOINED 64u
 #define CODES_MAX 65536u /* maximum number of functions with kept names, per process */
-/* If the frames of a thread do not change, it probably waits. It is sampled less often, but still
- * often enough for NEAR_NS. */
+/* If the frames of a thread do not change, it probably waits. They are read less often, and count
+ * for the samples in between if they are still the same. */
 #define UNCHANGED_MIN 4u
 #define SKIPPED_MAX 2u
 #define TRACES_MAX (2 * NTK_PYTHON_THREADS_MAX)
@@ -35,8 +35,9 @@ struct code {
 
 /* A thread at its last sample. */
 struct trace {
-    uint32_t unchanged; /* number of samples in a row with the same frames */
-    uint32_t skipped;   /* since the last sample */
+    uint32_t unchanged;                 /* number of samples in a row with the same frames */
+    uint32_t skipped;                   /* number of samples since its frames were read */
+    uint64_t times_ns[SKIPPED_MAX + 1]; /* of these samples, and of the current one */
     size_t count;
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
     uint32_t stacks[NTK_PYTHON_FRAMES_MAX]; /* from the outermost frame to this one */
@@ -283,7 +284,7 @@ static void sample_thread(struct ntk_host_pythons *pythons, struct python *pytho
                           const struct ntk_python_gil *gil, struct ntk_host_records *records)
 {
     const struct ntk_python_thread *thread = &python->threads[index];
-    struct ntk_host_python_sample sample = { .time_ns = ntk_clock_monotonic_ns() };
+    struct ntk_host_python_sample sample = { 0 };
     bool is_holder = gil && gil->holder == thread->address;
     struct trace spare = { 0 };
     struct trace *trace =
@@ -293,16 +294,20 @@ static void sample_thread(struct ntk_host_pythons *pythons, struct python *pytho
     if (sample.tid == 0) {
         return;
     }
+    trace->times_ns[trace->skipped] = ntk_clock_monotonic_ns();
     if (!is_holder && trace->unchanged >= UNCHANGED_MIN && trace->skipped < SKIPPED_MAX) {
         trace->skipped++;
         return;
     }
-    trace->skipped = 0;
     sample.stack = sample_stack(pythons, python, memory, thread, trace, &records->stacks);
-    sample.is_collecting = is_holder && gil->is_collecting;
-    if (pythons->samples.count >= SAMPLES_MAX || ntk_vec_push(&pythons->samples, &sample) < 0) {
-        records->lost++;
+    for (uint32_t i = trace->unchanged > 0 ? 0 : trace->skipped; i <= trace->skipped; i++) {
+        sample.time_ns = trace->times_ns[i];
+        sample.is_collecting = i == trace->skipped && is_holder && gil->is_collecting;
+        if (pythons->samples.count >= SAMPLES_MAX || ntk_vec_push(&pythons->samples, &sample) < 0) {
+            records->lost++;
+        }
     }
+    trace->skipped = 0;
     if (is_holder && pythons->holders.count < SAMPLES_MAX) {
         sample.stack = python->pid;
         (void)ntk_vec_push(&pythons->holders, &sample);

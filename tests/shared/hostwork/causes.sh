@@ -100,6 +100,18 @@ if [ -x /usr/bin/python3 ]; then
         idles_by garbage-collection python-gc /usr/bin/python3 "$python_job" garbage-collection "$library"
         idles_by garbage-collection container-gc "${container[@]}" /usr/bin/python3 "$python_job" garbage-collection "$library"
         row_has .function collect
+        # Short waits have Python frames, although the frames of their threads seldom change.
+        has_frames() {
+            jq -e '[.processes[0].rows[] | select(.cause == "sleep")] as $sleep |
+                ($sleep | map(select(.function == "load_batches").seconds) | add) >= 0.9 * ($sleep | map(.seconds) | add)' answer.json >/dev/null
+        }
+        name=python-loader
+        for _ in {1..8}; do
+            started /usr/bin/python3 "$python_job" loader "$library"
+            observed
+            ! has_frames || break
+        done
+        has_frames || complain "$name: waits have no Python frames: $(jq -c '.processes[0].rows[:3]' answer.json)"
     fi
 fi
 

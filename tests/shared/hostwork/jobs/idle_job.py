@@ -1,6 +1,7 @@
 # idle_job.py KIND LIBRARY - like idle_job_main.c, for causes that only an interpreter has.
 import ctypes
 import gc
+import queue
 import signal
 import sys
 import threading
@@ -45,6 +46,15 @@ def collect():
     gc.collect()
 
 
+batches = queue.Queue(1)
+
+
+def load_batches():
+    while not must_end:
+        time.sleep(0.05)
+        batches.put(None)
+
+
 def nested(depth, function):
     return nested(depth - 1, function) if depth > 0 else function()
 
@@ -59,12 +69,15 @@ def wait_for_end():
 
 
 causes = {"gil": take_gil, "running": tokenize_batch, "sleep": wait_for_data, "garbage-collection": collect}
+causes["loader"] = batches.get  # another thread sleeps meanwhile
 causes["framework"] = tokenize_in_framework  # deep stacks of several threads
 signal.signal(signal.SIGTERM, on_term)
 if job.idle_job_begin() < 0:
     sys.exit(2)
 if kind == "gil":
     threading.Thread(target=spin_in_thread, daemon=True).start()
+if kind == "loader":
+    threading.Thread(target=load_batches, daemon=True).start()
 if kind == "framework":
     for _ in range(3):
         threading.Thread(target=nested, args=(20, wait_for_end), daemon=True).start()
