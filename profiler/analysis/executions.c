@@ -158,11 +158,13 @@ static void ends_find(const struct ntk_trace *trace, struct ntk_execution_border
     borders->count = kept;
 }
 
-static int executions_find(const struct ntk_trace_core *core, struct ntk_executions *out)
+int ntk_executions_find(const struct ntk_trace_core *core, struct ntk_executions *out_executions)
 {
-    int ret = ntk_analysis_executions(core, out);
+    int ret = ntk_analysis_executions(core, out_executions);
 
-    return ret == 0 && out->count == 0 ? ntk_analysis_execution_parts(core, out) : ret;
+    return ret == 0 && out_executions->count == 0
+               ? ntk_analysis_execution_parts(core, out_executions)
+               : ret;
 }
 
 /* The executions of all cores, and their models (ntk_execution_models_find). */
@@ -184,7 +186,7 @@ static int found_init(struct found *found, const struct ntk_trace *trace)
     }
     ntk_execution_models_find(trace, found->models);
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        ret = executions_find(&trace->cores[c], &found->cores[c]);
+        ret = ntk_executions_find(&trace->cores[c], &found->cores[c]);
     }
     return ret;
 }

@@ -36,6 +36,8 @@ int ntk_analysis_executions(const struct ntk_trace_core *core,
  * engines must have the same number of parts. */
 int ntk_analysis_execution_parts(const struct ntk_trace_core *core,
                                  struct ntk_executions *out_parts);
+/* The first of both that is known. */
+int ntk_executions_find(const struct ntk_trace_core *core, struct ntk_executions *out_executions);
 void ntk_executions_fini(struct ntk_executions *executions);
 
 /* The borders between executions: the next one starts when the one before has ended on all

@@ -159,7 +159,7 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
     out->failed =
         out->failed || !executions || ntk_execution_borders_find(trace, &count, &borders) < 0;
     for (size_t c = 0; executions && c < trace->core_count; c++) {
-        if (ntk_analysis_executions(&trace->cores[c], &executions[c]) < 0) {
+        if (ntk_executions_find(&trace->cores[c], &executions[c]) < 0) {
             out->failed = true;
         }
     }
@@ -194,7 +194,7 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
         ntk_json_key_u64(json, "ExecTimeNs", ps / 1000);
     }
     struct ntk_executions executions;
-    if (ntk_analysis_executions(core, &executions) < 0) {
+    if (ntk_executions_find(core, &executions) < 0) {
         json->buf->failed = true;
     }
     if (executions.count > 0) {

@@ -4,11 +4,13 @@
  * the programs of several models. An execution is 100 ns of Tensor or 200 ns of Vector, so its
  * length after a change is known by construction.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/analysis/dependencies.h"
 #include "profiler/analysis/what_if.h"
+#include "profiler/output/output.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -69,11 +71,12 @@ static void add_model(struct made *m, const char *path, const struct model *mode
     }
 }
 
-static void run_model(struct made *m, size_t index, const struct model *model, uint64_t at_ns)
+static void run_model(struct made *m, size_t index, const struct model *model, uint64_t at_ns,
+                      uint32_t first)
 {
     uint64_t slot_ps = NS(model->run_ns) / SLOTS;
 
-    for (uint32_t s = 0; s < SLOTS; s++) {
+    for (uint32_t s = first; s < SLOTS; s++) {
         const struct ntk_ntff_instruction one = { .engine = model->engine,
                                                   .slot = s,
                                                   .start_ps = NS(at_ns) + s * slot_ps,
@@ -82,7 +85,8 @@ static void run_model(struct made *m, size_t index, const struct model *model, u
     }
 }
 
-/* runs: "ab" runs model 0, then model 1, with a pause in between; "(ab)" both at once. */
+/* runs: "ab" runs model 0, then model 1, with a pause in between; "(ab)" both at once. The first
+ * instruction of "A" has no record. */
 static void make(struct made *m, const struct model *models, const char *runs,
                  const struct ntk_neff *neff)
 {
@@ -97,9 +101,9 @@ static void make(struct made *m, const struct model *models, const char *runs,
     }
     for (const char *at = runs; *at; at++) {
         is_together = *at == '(' || (is_together && *at != ')');
-        if (*at >= 'a') {
-            size_t index = (size_t)(*at - 'a');
-            run_model(m, index, &models[index], now_ns);
+        if (isalpha((unsigned char)*at)) {
+            size_t index = (size_t)(tolower((unsigned char)*at) - 'a');
+            run_model(m, index, &models[index], now_ns, *at <= 'Z');
             end_ns =
                 now_ns + models[index].run_ns > end_ns ? now_ns + models[index].run_ns : end_ns;
         }
@@ -232,10 +236,39 @@ static void a_neff_describes_only_the_programs_of_its_model(void **state)
     drop(&m);
 }
 
+/* A line of show-session for each execution, with its number. */
+static void a_session_lists_the_executions_that_analyses_count(void **state)
+{
+    static const char *const runs[] = { "aaa", "Aaa" };
+    static const struct model models[MODELS_MAX] = { TENSOR(1, 0, "sg00") };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct ntk_opcode_table opcodes;
+        struct ntk_buf text = { 0 };
+        struct made m;
+
+        make(&m, models, runs[i], NULL);
+        assert_int_equal(m.program->execution_count, 3);
+        assert_int_equal(ntk_analysis_opcode_table(m.trace, &opcodes), 0);
+        ntk_output_session_text(m.trace, &opcodes, &text);
+        if (!strstr(ntk_buf_text_get(&text), "NC 0              3         300        100\n")) {
+            fail_msg("%s: %s", runs[i], ntk_buf_text_get(&text));
+        }
+        ntk_buf_reset(&text);
+        ntk_output_session_json(m.trace, &opcodes, false, &text);
+        assert_non_null(strstr(ntk_buf_text_get(&text), "\"ExecutionCount\": 3"));
+        ntk_buf_fini(&text);
+        ntk_opcode_table_fini(&opcodes);
+        drop(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executions_of_several_models_are_joined_by_model_and_number),
+        cmocka_unit_test(a_session_lists_the_executions_that_analyses_count),
         cmocka_unit_test(a_neff_describes_only_the_programs_of_its_model),
     };
 
