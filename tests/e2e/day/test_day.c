@@ -296,7 +296,8 @@ static bool is_flat(const struct fixture *f, unsigned from, unsigned to, uint64_
 {
     uint64_t before = heap_until(f, from);
     uint64_t after = heap_until(f, to);
-    bool is_good = after <= before + cache_bytes + before * HEAP_TOLERANCE_PERCENT / 100;
+    bool is_good = before > 0 && after > 0 && /* an agent ran then */
+                   after <= before + cache_bytes + before * HEAP_TOLERANCE_PERCENT / 100;
 
     print_message("memory        %" PRIu64 " KiB until minute %u, %" PRIu64 " until %u%s\n",
                   before / 1024, from, after / 1024, to, is_good ? "" : ": too much");
