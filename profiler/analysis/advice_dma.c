@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/analysis/queue_names.h"
+#include "shared/base/bisect.h"
 #include "shared/base/buf.h"
 #include "shared/base/units.h"
 
@@ -204,14 +205,31 @@ void ntk_advice_dma(struct ntk_advice_list *list)
     ntk_line_costs_fini(&spill);
 }
 
+static bool runs_in(const struct ntk_trace_core *core, const struct ntk_execution_borders *borders,
+                    size_t execution)
+{
+    const struct ntk_trace_instruction *all = core->instructions;
+    int64_t from_ps = execution ? borders->items[execution].start_ps : INT64_MIN;
+    size_t first = 0;
+
+    NTK_BISECT(first, core->instruction_count, i, all[i].start_ps < from_ps);
+    return first < core->instruction_count &&
+           ntk_execution_of(borders, all[first].start_ps) == execution;
+}
+
 /* Returns the number of executions of the model with the NEFF. Others do not read its tensors. */
 static uint64_t executions_of_neff(const struct ntk_program *program)
 {
-    const struct ntk_execution_borders *borders = &program->borders;
+    const struct ntk_trace *trace = program->trace;
     uint64_t count = 0;
 
-    for (size_t i = 0; i < borders->count; i++) {
-        count += program->trace->cores[borders->items[i].core].neff != NULL;
+    for (size_t i = 0; i < program->borders.count; i++) {
+        bool is_of_neff = false;
+
+        for (size_t c = 0; c < trace->core_count && !is_of_neff; c++) {
+            is_of_neff = trace->cores[c].neff && runs_in(&trace->cores[c], &program->borders, i);
+        }
+        count += is_of_neff;
     }
     return count ? count : program->execution_count;
 }

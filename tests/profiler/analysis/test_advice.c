@@ -413,6 +413,44 @@ static void small_packets_spills_and_reloads_are_reported(void **state)
     done(&h, &a);
 }
 
+/* The NEFF is that of core 0, which runs three times. Core 1 runs another model twice, longer. */
+static void inputs_are_read_once_per_execution_of_their_model(void **state)
+{
+    struct ntk_tensor_row row = { .name = "x",
+                                  .kind = "input",
+                                  .size_bytes = 100,
+                                  .read_bytes = 600,
+                                  .read_count = 6,
+                                  .has_reload = true,
+                                  .reload_ratio = 6 };
+    struct ntk_tensor_traffic tensors = { 1, &row };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
+    h.trace.neff = &h.neff;
+    h.cores[0].neff = &h.neff_subgraphs[0];
+    for (size_t core = 0; core < 2; core++) {
+        uint32_t first = hand_trace_nop(&h, core, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        uint32_t last = hand_trace_nop(&h, core, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        int64_t ns = core ? 50 : 10;
+
+        for (int64_t at_ns = 0; at_ns < (core ? 600 : 900); at_ns += 300) {
+            hand_trace_run(&h, core, NTK_ISA_ENGINE_PE, first, at_ns, at_ns + ns);
+            hand_trace_run(&h, core, NTK_ISA_ENGINE_PE, last, at_ns + ns, at_ns + 2 * ns);
+        }
+    }
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 4096, 100, 280);
+    hand_answers_ask(&h, &a.all);
+    struct ntk_advice_input input = { .program = a.all.program,
+                                      .dma = &a.all.dma,
+                                      .tensors = &tensors };
+    assert_int_equal(ntk_analysis_advice(&input, &a.advice), 0);
+    expect(&a, NTK_ADVICE_RELOAD, 2, "input x is read 2.00 times per execution");
+    done(&h, &a);
+}
+
 /* A queue of each core has its own name. */
 static void queues_of_several_cores_are_distinguished(void **state)
 {
@@ -512,6 +550,7 @@ int main(void)
         cmocka_unit_test(critical_path_advice_names_source_lines),
         cmocka_unit_test(times_of_source_lines_sum_to_the_engine_time),
         cmocka_unit_test(small_packets_spills_and_reloads_are_reported),
+        cmocka_unit_test(inputs_are_read_once_per_execution_of_their_model),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling_are_reported),
         cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
