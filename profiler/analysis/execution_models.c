@@ -22,10 +22,11 @@ static bool is_same_program(const struct ntk_ntff_subgraph *one,
     return one->core == two->core && strcmp(one->name, two->name) == 0;
 }
 
-/* Returns how often a program is in its NEFF; 1 without it. */
-static size_t times_in_neff(const struct ntk_trace *trace, const struct ntk_ntff_subgraph *program)
+/* Returns how often the program of a core is in its NEFF; 1 without it. */
+static size_t times_in_neff(const struct ntk_trace *trace, size_t core)
 {
-    const struct ntk_neff *neff = trace->neff;
+    const struct ntk_ntff_subgraph *program = trace->cores[core].ntff;
+    const struct ntk_neff *neff = trace->cores[core].neff ? trace->neff : NULL;
     size_t times = 0;
 
     for (uint32_t k = 0; neff && k < neff->kelf_count; k++) {
@@ -45,7 +46,7 @@ static size_t instance_of(const struct ntk_trace *trace, size_t core)
     for (size_t c = 0; c < core; c++) {
         before += has_same_neff(trace, core, c) && is_same_program(trace->cores[c].ntff, program);
     }
-    return before / times_in_neff(trace, program);
+    return before / times_in_neff(trace, core);
 }
 
 void ntk_execution_models_find(const struct ntk_trace *trace, size_t *out_models)

@@ -236,6 +236,24 @@ static void a_neff_describes_only_the_programs_of_its_model(void **state)
     drop(&m);
 }
 
+/* Model 2 has two programs with the same name. Model 1 has one with this name, and was loaded
+ * twice: it still has two instances. */
+static void a_neff_tells_the_number_of_programs_only_of_its_model(void **state)
+{
+    static const struct model models[MODELS_MAX] = { TENSOR(1, 0, "sg00"), TENSOR(1, 0, "sg00"),
+                                                     VECTOR(2, 0, "sg00") };
+    struct ntk_neff_subgraph subgraphs[] = { { .name = "sg00" }, { .name = "sg00" } };
+    struct ntk_neff_kelf kelf = { .subgraph_count = 2, .subgraphs = subgraphs };
+    struct ntk_neff neff = { .kelf_count = 1, .kelfs = &kelf };
+    struct made m;
+
+    (void)state;
+    memset(neff.header.uuid, 2, sizeof neff.header.uuid);
+    make(&m, models, "abcabc", &neff);
+    assert_int_equal(m.program->execution_count, 6);
+    drop(&m);
+}
+
 /* A line of show-session for each execution, with its number. */
 static void a_session_lists_the_executions_that_analyses_count(void **state)
 {
@@ -269,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executions_of_several_models_are_joined_by_model_and_number),
         cmocka_unit_test(a_session_lists_the_executions_that_analyses_count),
+        cmocka_unit_test(a_neff_tells_the_number_of_programs_only_of_its_model),
         cmocka_unit_test(a_neff_describes_only_the_programs_of_its_model),
     };
 
