@@ -14,7 +14,11 @@
 #define TASK_STOPPED_OR_TRACED 0xcu
 #define TASK_DEAD_OR_ZOMBIE 0xb0u
 
+#ifdef __bpf__
 #define RELOCATED __attribute__((preserve_access_index))
+#else
+#define RELOCATED
+#endif
 struct cfs_rq {
     int throttle_count;
 } RELOCATED;

@@ -229,9 +229,9 @@ def check_range(page):
         assert row[2].endswith(f'%, any of {lanes[row[0]]}'), f'the busy time of a queue does not name its engines: {row}'
     said = browser.evaluate("""(async () => { const { describe } = await import('/tooltip.js'); const { state } = await import('/state.js');
       return ['queue', 'engine'].map((kind) => { const t = state.meta.tracks.findIndex((track) => track.kind === kind && (track.lanes > 1 || kind === 'engine'));
-        return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(', any of ')[1]
-          === (kind === 'queue' ? `${state.meta.tracks[t].lanes} DMA engines` : undefined); }); })()""")
-    equal('tooltips of pieces, which mention any engine for a queue', said, [True, True])
+        return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(' (at least one of ')[1]
+          === (kind === 'queue' ? `${state.meta.tracks[t].lanes} DMA engines)` : undefined); }); })()""")
+    equal('tooltips of pieces, which mention the engines of a queue', said, [True, True])
     engines = page.state("state.meta.tracks.filter(({ kind }) => kind === 'engine').map(({ name }) => name)")
     foot = next(row for row in shown if row[0] == f'{len(engines)} engines')
     near('mean of the engines', float(foot[2].rstrip('%')), sum(float(row[2].rstrip('%')) for row in shown if row[0] in engines) / len(engines), 0.06)
