@@ -103,7 +103,7 @@ jq -e '.advice[] | select(.id == "spill") | .estimated_gain_ns > '$gain' * 0.8 a
 
 # ---- text, and changes that a capture does not allow ----
 ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
-grep -q '^The execution ([0-9.]* us), estimated from its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
+grep -q '^The execution took [0-9.]* us. Estimated from dependencies: [0-9.]* us (+0.0%); from dependencies alone: ' printed ||
     complain "the baseline or its error is missing"
 grep -Eq '^dma=2,vector +[0-9.]+ +[0-9.]+ +[0-9.]+% ' printed || complain "the row of the change is missing"
 grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed || complain "the new critical path is missing"
@@ -160,6 +160,6 @@ if [ -n "${NTK_VENDOR_CAPTURES:-}" ]; then
     explains v6_baseline_bf16_s512.ntff v6_baseline_bf16_s512.neff -0.13 -0.1
     explains v6_fused_fp32_s512.ntff v6_fused_fp32_s512.neff -0.13 -0.1
     ends 0 neuron-profile lines -s "$NTK_VENDOR_CAPTURES/v6_attn_tkg.ntff" -n "$NTK_VENDOR_CAPTURES/v6_attn_tkg.neff"
-    head -1 printed | grep '^Partial: .* semaphore changes were not recorded; they are derived' >/dev/null || complain "lines of a capture with dropped records do not say so"
+    head -1 printed | grep '^Partial: .* semaphore changes were not recorded; the missing changes are derived' >/dev/null || complain "lines of a capture with dropped records do not say so"
     explains inspect_trn2_rt230/profile_exec_2.ntff inspect_trn2_rt230/neff_171450338541704.neff -0.52 -0.49
 fi

@@ -78,7 +78,8 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
                        NTK_DMA_SEMAPHORE_BYTES);
     if (dma->engine_bytes_per_second > 0) {
         ntk_buf_add_format(out,
-                           "Efficiency: share of what the active engines can move, %.0f GB/s each. "
+                           "Efficiency: bytes moved as a share of what the active engines can move "
+                           "(%.0f GB/s each). "
                            "Small: packets below %u bytes\n",
                            dma->engine_bytes_per_second / 1e9, NTK_DMA_SMALL_BYTES);
     }

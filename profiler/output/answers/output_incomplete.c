@@ -11,10 +11,11 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
     bool derives = lacks & NTK_LACK_EVENTS && program->dropped.changes.lost > 0 &&
                    !program->trace->is_cut.events;
 
-    return !derives                   ? "the missing records are not estimated"
-           : lacks == NTK_LACK_EVENTS ? "they are derived where their origin is known"
-                                      : "of these, only semaphore changes are derived, where their "
-                                        "origin is known";
+    return !derives ? "the missing records are not estimated"
+           : lacks == NTK_LACK_EVENTS
+               ? "the missing changes are derived where their origin is known"
+               : "of the missing records, only semaphore changes are derived, where their origin "
+                 "is known";
 }
 
 void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out)

@@ -271,9 +271,9 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     ntk_buf_add_format(text, "%zu workers joined at %llu collectives", joined->rank_count,
                        (unsigned long long)joined->joint_count);
     if (joined->most_count > joined->joint_count && !joined->is_numbered) {
-        ntk_buf_add_format(text, " (of up to %llu; only the %s ones are common to all workers)",
-                           (unsigned long long)joined->most_count,
-                           joined->is_from_end ? "last" : "first");
+        ntk_buf_add_format(
+            text, " (a worker has up to %llu; only the %s ones are common to all workers)",
+            (unsigned long long)joined->most_count, joined->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,
                        "; critical path %.1f us: run %.1f, host %.1f, link %.1f\n"

@@ -17,7 +17,7 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
 
     if (kind->most_count > kind->step_count) {
         (void)snprintf(which, sizeof which,
-                       " (of up to %llu; only the %s ones are common to all workers)",
+                       " (a worker has up to %llu; only the %s ones are common to all workers)",
                        (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,

@@ -136,7 +136,8 @@ static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
 
     if (count) {
         ntk_buf_add_format(out, "%llu of %s for other cores or DMA outside the capture",
-                           (unsigned long long)count, count == 1 ? "them is" : "these waits are");
+                           (unsigned long long)count,
+                           count == 1 ? "these waits is" : "these waits are");
         if (what_if->row_count == 1 && row->has_bounds) {
             ntk_buf_add_format(out,
                                ": the gain is at least %.3f us if these changes keep their times, "
@@ -169,8 +170,8 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
         ntk_buf_add_text(out, "execution");
     }
     ntk_buf_add_format(out,
-                       " (%.3f us), estimated from its dependencies: %.3f us (%+.1f%%)"
-                       "; by dependencies alone: %.3f us (%+.1f%%)\n",
+                       " took %.3f us. Estimated from dependencies: %.3f us (%+.1f%%); from "
+                       "dependencies alone: %.3f us (%+.1f%%)\n",
                        (double)what_if->measured_ps / 1e6, (double)what_if->as_is.total_ps / 1e6,
                        100 * error_of(what_if, what_if->as_is.total_ps),
                        (double)what_if->tight_ps / 1e6, 100 * error_of(what_if, what_if->tight_ps));
@@ -194,8 +195,8 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
     outside_text(what_if, out);
     if (what_if->unknown_transfer_count) {
         ntk_buf_add_format(out,
-                           "%llu wait%s for transfers without packets: dma applies to all of %s "
-                           "time\n",
+                           "%llu wait%s for transfers without packets: the change 'dma' applies to "
+                           "all of %s time\n",
                            (unsigned long long)what_if->unknown_transfer_count,
                            what_if->unknown_transfer_count == 1 ? " is" : "s are",
                            what_if->unknown_transfer_count == 1 ? "its" : "their");

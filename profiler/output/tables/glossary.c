@@ -61,14 +61,16 @@ static void each_throttle_metric(put_metric *put, void *ctx)
         snprintf(metric, sizeof metric, "throttle_active_nc%u_time_ns", nc);
         put(ctx, metric, group, "time during which the core was throttled, ns");
         snprintf(metric, sizeof metric, "throttle_avg_util_limit_nc%u_percent", nc);
-        put(ctx, metric, group, "mean of the allowed utilization over the run");
+        put(ctx, metric, group,
+            "mean of the allowed utilization until the core's last instruction");
         for (unsigned t = 0; t < NTK_THROTTLE_TYPES; t++) {
             const char *type = ntk_throttle_type_name(t);
             snprintf(metric, sizeof metric, "throttle_%s_active_time_nc%u_percent", type, nc);
-            snprintf(meaning, sizeof meaning, "share of the run limited by %s", type);
+            snprintf(meaning, sizeof meaning,
+                     "share of the core's time during which %s set the limit", type);
             put(ctx, metric, group, meaning);
             snprintf(metric, sizeof metric, "throttle_%s_avg_util_limit_nc%u_percent", type, nc);
-            snprintf(meaning, sizeof meaning, "mean utilization that %s allowed in that time",
+            snprintf(meaning, sizeof meaning, "mean utilization allowed while %s set the limit",
                      type);
             put(ctx, metric, group, meaning);
         }
@@ -93,8 +95,8 @@ static void each_queue(put_metric *put, void *ctx)
             bool is_sync = strcmp(engines[e], "sync") == 0;
             snprintf(metric, sizeof metric, "q%s%s", engines[e],
                      is_sync ? kinds[k].sync_suffix : kinds[k].suffix);
-            snprintf(meaning, sizeof meaning, "queues that the %s engine starts, for %s",
-                     engines[e], kinds[k].carries);
+            snprintf(meaning, sizeof meaning, "queues for %s that the %s engine starts",
+                     kinds[k].carries, engines[e]);
             put(ctx, metric, "dma_queue", meaning);
         }
     }

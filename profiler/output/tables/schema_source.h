@@ -41,7 +41,8 @@
                "bytes written to the state buffer"),                                            \
         ALWAYS(ntk_level_row, weight_bytes, "load_weight_bytes", I64, "B",                      \
                "bytes read by LDWEIGHTS")
-#define LEVEL_FLOW NEVER("modular_flow_invocation_idx", I64, "", "call of a shared function")
+#define LEVEL_FLOW \
+    NEVER("modular_flow_invocation_idx", I64, "", "number of the call of a shared function")
 
 static const struct ntk_column bir_instruction[] = {
     LEVEL_IDS,  ALWAYS(ntk_level_row, name, "bir_name", TEXT, "", "name in the back end"),
@@ -81,17 +82,20 @@ static const struct ntk_column framework_instruction[] = {
 
 #define NODE_COUNT(e, engine)                                                           \
     ALWAYS(ntk_node_row, engine_counts[e], engine "_engine_instruction_count", I64, "", \
-           "rows of " engine)
+           "number of rows on the " engine " engine")
 #define NODE_TIME(e, engine)                                                \
     ALWAYS(ntk_node_row, engine_times[e], "total_time_" engine, TEXT, "ns", \
-           "[start of the first row of " engine ", end of the last]; [] without rows")
+           "[start of the first row on the " engine                         \
+           " engine, end of the last one]; [] without rows")
 
 static const struct ntk_column framework_node[] = {
-    ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "part of the framework names"),
-    ALWAYS(ntk_node_row, children, "children_names", TEXT, "", "[a, b]: the parts below it"),
-    ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "", "part above it; empty for the top"),
+    ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "name of the part"),
+    ALWAYS(ntk_node_row, children, "children_names", TEXT, "",
+           "names of the parts below, such as [a, b]"),
+    ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "",
+           "name of the part above; empty for the topmost part"),
     ALWAYS(ntk_node_row, ids, "children_ids", TEXT, "",
-           "[1, 2]: FrameworkInstruction.id of all operations in it and below"),
+           "FrameworkInstruction.id of all operations in this part and below, such as [1, 2]"),
     ALWAYS(ntk_node_row, start_ns, "start_ts", I64, "ns", "start of the first row"),
     ALWAYS(ntk_node_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
     ALWAYS(ntk_node_row, intervals, "time_intervals", TEXT, "",
@@ -104,14 +108,16 @@ static const struct ntk_column framework_node[] = {
     MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
           "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
-          "flops divided by the peak of a tensor engine during the time that any of its rows ran"),
+          "flops as a share of the peak of a tensor engine, over the time during which rows of the "
+          "part ran"),
     MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "hfu, excluding operations that only move data"),
     MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "",
-          "[0.5, 0.25]: hfu of each interval"),
+          "hfu of each interval, such as [0.5, 0.25]"),
     MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "",
-          "[0.5, 0.25]: mfu of each interval"),
+          "mfu of each interval, such as [0.5, 0.25]"),
     MAYBE(ntk_node_row, mbu_list, "mbu_per_interval", TEXT, "",
-          "device memory traffic of each interval, divided by the maximum of one stack"),
+          "device memory traffic of each interval, divided by the maximum traffic of one memory "
+          "stack"),
     MAYBE(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "bytes read by DMA"),
     MAYBE(ntk_node_row, hbm_write_bytes, "hbm_write_bytes", I64, "B", "bytes written by DMA"),
     MAYBE(ntk_node_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",
@@ -130,9 +136,9 @@ static const struct ntk_column framework_node[] = {
     NODE_TIME(NTK_NTFF_ENGINE_VECTOR, "vector"),
     MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "bytes read by LDWEIGHTS"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
-          "partitions that its instructions on the scalar engine use, in total"),
+          "sum of the partitions that each instruction on the scalar engine uses"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
-          "partitions that its instructions on the vector engine use, in total"),
+          "sum of the partitions that each instruction on the vector engine uses"),
     /* This column is not in the vendor's schema. */
     ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING),
 };
@@ -143,10 +149,11 @@ static const struct ntk_column flow[] = {
     ALWAYS(ntk_flow_row, in_table, "in_table", TEXT, "", "table of the first row"),
     ALWAYS(ntk_flow_row, out_table, "out_table", TEXT, "", "table of the second row"),
     ALWAYS(ntk_flow_row, type, "dependency_type", TEXT, "",
-           "FLOW_DEPENDENCE, ANTI_DEPENDENCE, OUTPUT_DEPENDENCE, ORDERED, UNKNOWN; DGE_TRIGGER: it "
-           "started the transfer"),
+           "FLOW_DEPENDENCE, ANTI_DEPENDENCE, OUTPUT_DEPENDENCE, ORDERED, UNKNOWN, or DGE_TRIGGER "
+           "if the first row started the transfer of the second"),
     ALWAYS(ntk_flow_row, gap_ns, "gap_time", I64, "ns",
-           "time from the end of the first to the start of the second; negative if they overlap"),
+           "time from the end of the first row to the start of the second row; negative if they "
+           "overlap"),
 };
 
 /* ---- the kernel tree, calls of the framework ---- */
@@ -209,12 +216,13 @@ static const struct ntk_column stack_frame_name[] = {
 #define SUM(row, sums, member, name, unit, meaning) \
     ALWAYS(row, sums.member, name, I64, unit, meaning)
 #define SUMS(row, sums, prefix)                                                                    \
-    SUM(row, sums, instruction_count, prefix "instruction_count", "", "rows"),                     \
-        SUM(row, sums, duration_ns, prefix "duration_ns", "ns", "sum over rows of all engines"),   \
+    SUM(row, sums, instruction_count, prefix "instruction_count", "", "number of rows"),           \
+        SUM(row, sums, duration_ns, prefix "duration_ns", "ns",                                    \
+            "total duration of the rows of all engines"),                                          \
         SUM(row, sums, wait_ns, prefix "evt_wait_time_ns", "ns",                                   \
-            "sum of the waits before the rows"),                                                   \
+            "total time that the rows waited before they started"),                                \
         SUM(row, sums, active_ns, prefix "active_time_ns", "ns",                                   \
-            "union of its rows: wall-clock time"),                                                 \
+            "wall-clock time during which at least one of the rows ran"),                          \
         SUM(row, sums, hbm_read_bytes, prefix "hbm_read_bytes", "B", "bytes read by DMA"),         \
         SUM(row, sums, hbm_write_bytes, prefix "hbm_write_bytes", "B", "bytes written by DMA"),    \
         SUM(row, sums, sbuf_read_bytes, prefix "sbuf_read_bytes", "B",                             \
@@ -225,27 +233,28 @@ static const struct ntk_column stack_frame_name[] = {
         SUM(row, sums, psum_write_bytes, prefix "psum_write_bytes", "B", "bytes written to PSUM"), \
         SUM(row, sums, flops, prefix "flops", "flop", "MATMUL operations"),                        \
         SUM(row, sums, transfer_bytes, prefix "transfer_bytes", "B",                               \
-            "bytes of the transfers it started"),                                                  \
+            "bytes of the transfers that the rows started"),                                       \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_TENSOR], prefix "tensor_instruction_count",   \
-            "", "rows of tensor"),                                                                 \
+            "", "number of rows on the tensor engine"),                                            \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_VECTOR], prefix "vector_instruction_count",   \
-            "", "rows of vector"),                                                                 \
+            "", "number of rows on the vector engine"),                                            \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_SCALAR], prefix "scalar_instruction_count",   \
-            "", "rows of scalar"),                                                                 \
+            "", "number of rows on the scalar engine"),                                            \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_GPSIMD], prefix "gpsimd_instruction_count",   \
-            "", "rows of gpsimd"),                                                                 \
+            "", "number of rows on the gpsimd engine"),                                            \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_SYNC], prefix "sync_instruction_count", "",   \
-            "rows of sync")
+            "number of rows on the sync engine")
 
 static const struct ntk_column source_line[] = {
-    MAYBE(ntk_source_line_row, file, "file_path", TEXT, "", "file; missing: see reason"),
+    MAYBE(ntk_source_line_row, file, "file_path", TEXT, "", "file; if it is missing, see reason"),
     MAYBE(ntk_source_line_row, line, "line_number", I64, "", "line, from 1"),
     MAYBE(ntk_source_line_row, function, "function", TEXT, "", "function of a kernel"),
     MAYBE(ntk_source_line_row, reason, "reason", TEXT, "",
           "why the rows have no line: runtime, compiler, no_debug_info"),
     SUMS(ntk_source_line_row, sums, ""),
     MAYBE(ntk_source_line_row, blocked_by, "blocked_by", TEXT, "",
-          "JSON: lines that ended its waits, at most three, and reasons for waits without a line"),
+          "JSON: at most three lines that ended the waits of this line, and reasons for waits "
+          "without a line"),
     MAYBE(ntk_source_line_row, text, "text", TEXT, "", "text of the line"),
 };
 
@@ -257,10 +266,11 @@ static const struct ntk_column source_loop[] = {
     MAYBE(ntk_source_loop_row, function, "function", TEXT, "", "function"),
     MAYBE(ntk_source_loop_row, variable, "variable_name", TEXT, "", "variable"),
     ALWAYS(ntk_source_loop_row, iteration_count, "iteration_count", I64, "",
-           "iterations with rows"),
+           "number of iterations that have rows"),
     SUMS(ntk_source_loop_row, sums, ""),
     SUMS(ntk_source_loop_row, totals, "total_"),
-    MAYBE(ntk_source_loop_row, span_ns, "span_ns", I64, "ns", "first start to last end"),
+    MAYBE(ntk_source_loop_row, span_ns, "span_ns", I64, "ns",
+          "time from the start of the first iteration to the end of the last one"),
     MAYBE(
         ntk_source_loop_row, overlap, "overlap", F64, "",
         "sum of the iteration spans divided by span_ns; above 1, iterations ran at the same time"),
@@ -279,7 +289,7 @@ static const struct ntk_column source_iteration[] = {
            "values of the variables, outermost first"),
     ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of the first row"),
     ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
-    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "time between start and end"),
+    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "time from start_ts to end_ts"),
     SUMS(ntk_source_iteration_row, sums, ""),
     SUMS(ntk_source_iteration_row, totals, "total_"),
 };

@@ -24,16 +24,17 @@ static const struct ntk_column dma_packet[] = {
     ALWAYS(ntk_packet_row, end_ns, "end_ts", I64, "ns", "end"),
     ALWAYS(ntk_packet_row, duration_ns, "duration_ns", I64, "ns", "length"),
     CORE_INDEX(ntk_packet_row),
-    ALWAYS(ntk_packet_row, id, "id", I64, "", "unique across packets and instructions"),
-    ALWAYS(ntk_packet_row, index, "packet_idx", I32, "", "0, 1, 2 ... within its engine and queue"),
+    ALWAYS(ntk_packet_row, id, "id", I64, "", "id, unique across packets and instructions"),
+    ALWAYS(ntk_packet_row, index, "packet_idx", I32, "",
+           "number within its engine and queue, from 0"),
     ALWAYS(ntk_packet_row, ring_id, "packet_aggregation_id", I64, "",
-           "one per core, engine and queue"),
+           "number that identifies the core, engine and queue"),
     ALWAYS(ntk_packet_row, engine, "engine_idx", I64, "", "DMA engine of the device"),
     ALWAYS(ntk_packet_row, bytes, "read_bytes", I64, "B", "read"),
     ALWAYS(ntk_packet_row, bytes, "write_bytes", I64, "B", "written"),
     ALWAYS(ntk_packet_row, bytes, "transfer_bytes", I64, "B", "moved"),
     MAYBE(ntk_packet_row, bytes_per_second, "throughput", F64, "B/s",
-          "bytes divided by length; missing without a length"),
+          "bytes divided by duration; missing if the duration is 0"),
     ALWAYS(ntk_packet_row, queue_type, "queue_type", TEXT, "",
            "instruction, input, output, data, software_dynamic, hardware_dynamic, unknown"),
     MAYBE(ntk_packet_row, variable, "variable", TEXT, "", "tensor"),
@@ -43,7 +44,7 @@ static const struct ntk_column dma_packet[] = {
     ALWAYS(ntk_packet_row, crc, "crc", I64, "", "checksum of the data"),
     /* This column is not in the vendor's schema. */
     MAYBE(ntk_packet_row, transfer_id, "transfer_id", I64, "",
-          "id of its row in DmaPacketAggregated; missing if unknown"),
+          "DmaPacketAggregated.id of the packet's transfer; missing if unknown"),
 };
 
 static const struct ntk_column dma_packet_aggregated[] = {
@@ -51,14 +52,15 @@ static const struct ntk_column dma_packet_aggregated[] = {
     ALWAYS(ntk_transfer_row, end_ns, "end_ts", I64, "ns", "end of the last packet"),
     ALWAYS(ntk_transfer_row, duration_ns, "duration_ns", I64, "ns", "length"),
     ALWAYS(ntk_transfer_row, id, "id", I64, "",
-           "unique across packets, instructions and transfers"),
+           "id, unique across packets, instructions and transfers"),
     CORE_INDEX(ntk_transfer_row),
     MAYBE(ntk_transfer_row, block_id, "block_id", I32, "",
           "descriptor group of the queue, for prepared transfers"),
     ALWAYS(ntk_transfer_row, queue, "queue_idx", I64, "", "queue of the engines"),
     MAYBE(ntk_transfer_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
     ALWAYS(ntk_transfer_row, queue_type, "queue_type", TEXT, "",
-           "input: from an input; output: to an output; data, software_dynamic, hardware_dynamic"),
+           "input (reads an input), output (writes an output), data, software_dynamic, "
+           "hardware_dynamic"),
     MAYBE(ntk_transfer_row, op, "op", TEXT, "",
           "copy, cast, transpose ...; missing if there are several"),
     MAYBE(ntk_transfer_row, variable, "variable", TEXT, "",
@@ -67,10 +69,10 @@ static const struct ntk_column dma_packet_aggregated[] = {
     MAYBE(ntk_transfer_row, write_bytes, "write_bytes", I64, "B", "written"),
     MAYBE(ntk_transfer_row, write_bytes, "transfer_bytes", I64, "B", "bytes written"),
     MAYBE(ntk_transfer_row, bytes_per_second, "throughput", F64, "B/s",
-          "bytes divided by length; missing without a length"),
+          "bytes divided by duration; missing if the duration is 0"),
     MAYBE(ntk_transfer_row, source, "source", TEXT, "", "source tensors; SB is the state buffer"),
     MAYBE(ntk_transfer_row, dest, "dest", TEXT, "", "destination tensors; SB is the state buffer"),
-    NEVER("semaphore_id", TEXT, "", "semaphore that signals its end"),
+    NEVER("semaphore_id", TEXT, "", "semaphore that signals the end of the transfer"),
     NEVER("modular_flow_function", TEXT, "", "function of the program"),
     NEVER("read_sbuf_partitions", TEXT, "", "partitions"),
     NEVER("read_num_sbuf_partitions", I32, "", "number of partitions"),
@@ -89,8 +91,8 @@ static const struct ntk_column dma_packet_aggregated[] = {
     NEVER("transpose_to_shape", TEXT, "", "shape"),
     NEVER("transpose_unroll_factor", TEXT, "", "factor"),
     ALWAYS(ntk_transfer_row, trigger_id, "trigger", I64, "",
-           "id of the instruction that started it"),
-    NEVER("completion", I64, "", "id of the event that signalled its end"),
+           "id of the instruction that started the transfer"),
+    NEVER("completion", I64, "", "id of the event that signalled the end of the transfer"),
     /* This column is not in the vendor's schema. */
     MAYBE(ntk_transfer_row, name, "dma_name", TEXT, "", "name in the NEFF"),
     ALWAYS(ntk_transfer_row, packet_count, "packet_count", I64, "", "number of packets"),
@@ -113,7 +115,7 @@ static const struct ntk_column dma_usage[] = {
     ALWAYS(ntk_rate_row, bytes_per_second, "current_throughput", F64, "B/s",
            "rate from this time on"),
     ALWAYS(ntk_rate_row, total_bytes, "total_transfer_bytes", I64, "B",
-           "bytes of all packets started so far"),
+           "bytes of all packets that started up to this time"),
     CORE_INDEX(ntk_rate_row),
 };
 
@@ -123,7 +125,8 @@ static const struct ntk_column error[] = {
            "1: NaN written, 2: out of bounds, 3: deadlock, 4: timeout"),
     ALWAYS(ntk_error_row, metadata, "metadata", TEXT, "",
            "engine, and slot in the executed program"),
-    ALWAYS(ntk_error_row, metadata_hex, "metadata_hex", TEXT, "", "raw record"),
+    ALWAYS(ntk_error_row, metadata_hex, "metadata_hex", TEXT, "",
+           "record as stored in the capture"),
     CORE_INDEX(ntk_error_row),
     ALWAYS(ntk_error_row, time_ns, "timestamp", I64, "ns", "time"),
     ALWAYS(ntk_error_row, type, "type", TEXT, "", "Errors"),
@@ -137,7 +140,8 @@ static const struct ntk_column execution_info[] = {
     MAYBE(ntk_execution_row, end_ns, "execution_end_ts", I64, "ns",
           "end; missing before NTFF version 6"),
     ALWAYS(ntk_execution_row, subgraph_count, "num_subgraphs", I32, "", "cores"),
-    ALWAYS(ntk_execution_row, row_count, "row_count", I64, "", "instructions, events and packets"),
+    ALWAYS(ntk_execution_row, row_count, "row_count", I64, "",
+           "number of instructions, events and packets"),
 };
 
 static const struct ntk_column hbm_usage_summary_by_type[] = {
@@ -157,22 +161,22 @@ static const struct ntk_column instruction[] = {
     CORE_INDEX(ntk_instruction_row),
     ALWAYS(ntk_instruction_row, opcode, "opcode", TEXT, "", "operation"),
     MAYBE(ntk_instruction_row, operands, "operands", TEXT, "",
-          "operands: what it waits for, changes, reads and writes"),
+          "operands: what the instruction waits for, changes, reads and writes"),
     MAYBE(ntk_instruction_row, operation, "compiler_opcode", TEXT, "",
-          "operation in the program, if different"),
+          "operation in the compiled program, if it differs from opcode"),
     MAYBE(ntk_instruction_row, compiler_operands, "compiler_operands", TEXT, "",
-          "operands in the program, for hardware programs"),
-    ALWAYS(ntk_instruction_row, id, "id", I64, "", "unique across packets and instructions"),
-    ALWAYS(ntk_instruction_row, pc, "pc", I64, "", "slot in the executed program"),
+          "operands in the compiled program; only for hardware programs"),
+    ALWAYS(ntk_instruction_row, id, "id", I64, "", "id, unique across packets and instructions"),
+    ALWAYS(ntk_instruction_row, pc, "pc", I64, "", "number of the slot in the executed program"),
     MAYBE(ntk_instruction_row, compiler_pc, "compiler_pc", I64, "",
           "slot in the compiled program; missing if the runtime inserted the instruction"),
     MAYBE(ntk_instruction_row, penguin_id, "penguin_id", TEXT, "",
-          "operation of the compiler's middle end that contains it; missing without names in the "
-          "NEFF"),
+          "operation of the compiler's middle end that contains the instruction; missing if the "
+          "NEFF has no names"),
     MAYBE(ntk_instruction_row, raw_penguin_id, "raw_penguin_id", I64, "",
           "number of that operation; bits 48 and up: number of the subgraph"),
     MAYBE(ntk_instruction_row, bir_id, "bir_id", TEXT, "",
-          "instruction of the compiler's back end; missing without names in the NEFF"),
+          "instruction of the compiler's back end; missing if the NEFF has no names"),
     MAYBE(ntk_instruction_row, raw_bir_id, "raw_bir_id", I64, "",
           "number of that instruction; bits 48 and up: number of the subgraph"),
     MAYBE(ntk_instruction_row, bir_name, "bir_instruction_name", TEXT, "",
@@ -185,21 +189,23 @@ static const struct ntk_column instruction[] = {
     MAYBE(ntk_instruction_row, wait_ns, "evt_wait_time_ns", I64, "ns",
           "time spent waiting for semaphores and events before the start"),
     MAYBE(ntk_instruction_row, hlo_attrs, "hlo_attrs", TEXT, "",
-          "[] if the compiler names the instruction: no NEFF has attributes"),
-    MAYBE(ntk_instruction_row, hlo_name, "hlo_name", TEXT, "", "empty: no NEFF contains it"),
+          "attributes and source line of the XLA operation; [] if they are unknown"),
+    MAYBE(ntk_instruction_row, hlo_name, "hlo_name", TEXT, "",
+          "XLA operation; empty if the NEFF does not name it"),
     MAYBE(ntk_instruction_row, raw_hlo_id, "raw_hlo_id", I64, "", "XLA operation number; 0: none"),
     MAYBE(ntk_instruction_row, raw_framework_id, "raw_framework_id", I64, "",
           "operator number; 0: none"),
     MAYBE(ntk_instruction_row, layer, "layer", TEXT, "",
-          "layer that the NEFF names; missing without a NEFF"),
+          "layer according to the NEFF; missing without a NEFF"),
     MAYBE(ntk_instruction_row, frame_ids, "stack_frame_ids", TEXT, "",
-          "StackFrame: calls that produced its operations, separated by commas"),
+          "StackFrame ids of the calls that produced the instruction, separated by commas"),
     MAYBE(ntk_instruction_row, nki_location, "nki_source_location", TEXT, "",
           "file:line in the source of an NKI kernel"),
     MAYBE(ntk_instruction_row, bir_location, "bir_debug_info_source_location", TEXT, "",
           "file:line according to the compiler's back end"),
-    NEVER("dma_trigger_start_ts", I64, "ns", "start of the instruction that started its DMA"),
-    NEVER("dma_trigger_end_ts", I64, "ns", "end of the instruction that started its DMA"),
+    NEVER("dma_trigger_start_ts", I64, "ns",
+          "start of the instruction that started the DMA transfer"),
+    NEVER("dma_trigger_end_ts", I64, "ns", "end of the instruction that started the DMA transfer"),
     NEVER("dma_wait_time_ns", I64, "ns", "time spent waiting for DMA"),
     NEVER("instruction_chain", TEXT, "", "chain of dependencies"),
     MAYBE(ntk_instruction_row, hbm_read_bytes, "hbm_read_bytes", I64, "B",
@@ -207,18 +213,21 @@ static const struct ntk_column instruction[] = {
     MAYBE(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64, "B",
           "bytes written to device memory"),
     MAYBE(ntk_instruction_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",
-          "bytes read from the state buffer; version 2.28: by engines of one partition"),
+          "bytes read from the state buffer; with --metrics-version 2.28, only those that engines "
+          "read from one partition"),
     MAYBE(ntk_instruction_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B",
           "bytes written to the state buffer"),
     NEVER("spill_save_bytes", I64, "B", "spilled"),
     NEVER("spill_reload_bytes", I64, "B", "reloaded"),
     MAYBE(ntk_instruction_row, psum_read_bytes, "psum_read_bytes", I64, "B",
-          "bytes read from the accumulation buffer; version 2.28: for one partition"),
-    MAYBE(ntk_instruction_row, psum_write_bytes, "psum_write_bytes", I64, "B",
-          "bytes written to the accumulation buffer; version 2.28: for one partition"),
-    MAYBE(ntk_instruction_row, psum_to_sbuf_bytes, "psum_read_sbuf_write_bytes", I64, "B",
-          "bytes moved from the accumulation buffer to the state buffer; version 2.28: for one "
+          "bytes read from the accumulation buffer; with --metrics-version 2.28, only those of one "
           "partition"),
+    MAYBE(ntk_instruction_row, psum_write_bytes, "psum_write_bytes", I64, "B",
+          "bytes written to the accumulation buffer; with --metrics-version 2.28, only those of "
+          "one partition"),
+    MAYBE(ntk_instruction_row, psum_to_sbuf_bytes, "psum_read_sbuf_write_bytes", I64, "B",
+          "bytes moved from the accumulation buffer to the state buffer; with --metrics-version "
+          "2.28, only those of one partition"),
     NEVER("input_queue_bytes", I64, "B", "bytes moved by input queues"),
     NEVER("output_queue_bytes", I64, "B", "bytes moved by output queues"),
     NEVER("weight_queue_bytes", I64, "B", "bytes moved by weight queues"),
@@ -227,10 +236,10 @@ static const struct ntk_column instruction[] = {
           "REGULAR or TRANSPOSE, for operations of the tensor engine"),
     MAYBE(ntk_instruction_row, elements, "tensor_elements", I64, "", "multiply-adds of a MATMUL"),
     MAYBE(ntk_instruction_row, flops, "raw_flops", I64, "flop",
-          "operations of a MATMUL: twice the multiply-adds; half of them in each of two 32-bit "
-          "passes"),
+          "operations of a MATMUL: twice its multiply-adds; for a 32-bit product in two passes, "
+          "each pass counts half of them"),
     MAYBE(ntk_instruction_row, adjusted_flops, "adjusted_flops", I64, "flop",
-          "raw_flops weighted by element type: a factor of four for a 32-bit product"),
+          "raw_flops weighted by element type: those of a 32-bit product count four times"),
     MAYBE(ntk_instruction_row, transpose_elements, "tensor_elements_transpose", I64, "",
           "multiply-adds of a MATMUL that transposes"),
     MAYBE(ntk_instruction_row, transpose_flops, "flops_transpose", I64, "flop",
@@ -238,12 +247,12 @@ static const struct ntk_column instruction[] = {
     MAYBE(ntk_instruction_row, adjusted_transpose_flops, "adjusted_flops_transpose", I64, "flop",
           "adjusted_flops of a MATMUL that transposes"),
     MAYBE(ntk_instruction_row, activation, "scalar_activation_fn", TEXT, "",
-          "function of the scalar engine, for hardware programs"),
+          "activation function of the scalar engine; only for hardware programs"),
     /* This column is not in the vendor's schema. */
     MAYBE(ntk_instruction_row, penguin_text, "penguin_text", TEXT, "",
-          "tensor, its type, and loop variables"),
+          "text of the middle end: tensor, its type, and loop variables"),
     MAYBE(ntk_instruction_row, predecessors, "predecessors", JSON, "",
-          "JSON: id and type of each row that had to finish first"),
+          "JSON: id and type of each row that had to finish before this one"),
 };
 
 static const struct ntk_column metadata[] = {
@@ -328,9 +337,10 @@ static const struct ntk_column opcode_summary[] = {
     ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "number of instructions"),
     ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
            "total length, including EVENT_SEMAPHORE, which analyze counts as waiting"),
-    ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns", "union of their times"),
+    ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns",
+           "time during which at least one of them ran"),
     MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
-          "active time divided by the duration of the execution"),
+          "active_time_ns as a share of the duration of the execution"),
 };
 
 static const struct ntk_column pending_dma[] = {
@@ -341,14 +351,14 @@ static const struct ntk_column pending_dma[] = {
 
 #define BANK(index)                                                               \
     ALWAYS(ntk_usage_row, banks[index], "bank_" #index "_util_percent", F64, "%", \
-           "1: fully or partly in use, 0: empty")
+           "1 if any part of the bank is in use, 0 if the bank is empty")
 #define PARTITION(index, number)                                                             \
     ALWAYS(ntk_usage_row, partitions[index], "partition_" #number "_util_percent", F64, "%", \
-           "used share of partition " #number)
+           "share of partition " #number " that is in use")
 
 static const struct ntk_column psum_usage[] = {
     ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "time"),
-    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "share of all banks that is in use"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "share of the banks that are in use"),
     BANK(0),
     BANK(1),
     BANK(2),
@@ -362,7 +372,7 @@ static const struct ntk_column psum_usage[] = {
 
 static const struct ntk_column sbuf_usage[] = {
     ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "time"),
-    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "mean of the following partitions"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "mean of the partition columns"),
     PARTITION(0, 0),
     PARTITION(1, 32),
     PARTITION(2, 64),
@@ -372,9 +382,9 @@ static const struct ntk_column sbuf_usage[] = {
 
 static const struct ntk_column sbuf_allocation[] = {
     ALWAYS(ntk_allocation_row, start_ns, "start_ts", I64, "ns", "start of the write"),
-    ALWAYS(
-        ntk_allocation_row, end_ns, "end_ts", I64, "ns",
-        "end of the last read before the bytes are overwritten, or of the write if there is none"),
+    ALWAYS(ntk_allocation_row, end_ns, "end_ts", I64, "ns",
+           "end of the last read before the bytes are overwritten; end of the write if they are "
+           "never read"),
     ALWAYS(ntk_allocation_row, first_byte, "start_address", I64, "B",
            "first byte in the partition"),
     ALWAYS(ntk_allocation_row, last_byte, "end_address", I64, "B", "last byte, inclusive"),
@@ -394,30 +404,33 @@ static const struct ntk_column sbuf_allocation[] = {
 };
 
 static const struct ntk_column region[] = {
-    ALWAYS(ntk_region_row, id, "id", I64, "", "from 0, sorted by total time, longest first"),
+    ALWAYS(ntk_region_row, id, "id", I64, "",
+           "number of the region, from 0; the region with the longest total time is first"),
     CORE_INDEX(ntk_region_row),
     ALWAYS(ntk_region_row, engine, "engine", TEXT, "", "engine; all: all engines of the core"),
     ALWAYS(ntk_region_row, kind, "kind", TEXT, "", "loop, kernel, iteration, layer, collective"),
     ALWAYS(ntk_region_row, name, "name", TEXT, "", "contents of the region"),
-    ALWAYS(ntk_region_row, key, "key", TEXT, "", "identical for the same region in other captures"),
+    ALWAYS(ntk_region_row, key, "key", TEXT, "",
+           "text that identifies the region, also in other captures"),
     MAYBE(ntk_region_row, parent_id, "parent_id", I64, "",
-          "region that contains its first repetition"),
+          "region that contains the first repetition of this one"),
     ALWAYS(ntk_region_row, depth, "depth", I64, "", "number of enclosing regions"),
     ALWAYS(ntk_region_row, count, "count", I64, "", "number of repetitions"),
     ALWAYS(ntk_region_row, instruction_count, "instruction_count", I64, "",
-           "instructions of all repetitions"),
-    ALWAYS(ntk_region_row, median_ns, "median_ns", I64, "ns", "median of the lengths"),
-    ALWAYS(ntk_region_row, worst_ns, "worst_ns", I64, "ns", "longest"),
+           "number of instructions in all repetitions"),
+    ALWAYS(ntk_region_row, median_ns, "median_ns", I64, "ns", "median duration of a repetition"),
+    ALWAYS(ntk_region_row, worst_ns, "worst_ns", I64, "ns", "duration of the longest repetition"),
     ALWAYS(ntk_region_row, worst_index, "worst_idx", I64, "",
            "index of the longest repetition, from 0"),
     ALWAYS(ntk_region_row, worst_start_ns, "worst_start_ts", I64, "ns",
            "start of the longest repetition"),
     ALWAYS(ntk_region_row, total_ns, "total_ns", I64, "ns", "total length"),
     MAYBE(ntk_region_row, share, "covered_percent", F64, "%",
-          "share of the execution; overlapping times are counted once"),
+          "share of the execution that the repetitions cover; overlapping times are counted once"),
     ALWAYS(ntk_region_row, start_ns, "start_ts", I64, "ns", "start of the first repetition"),
     ALWAYS(ntk_region_row, end_ns, "end_ts", I64, "ns", "end of the last repetition"),
-    ALWAYS(ntk_region_row, outlier_count, "outlier_count", I64, "", "number of outliers"),
+    ALWAYS(ntk_region_row, outlier_count, "outlier_count", I64, "",
+           "number of repetitions that took longer than usual"),
 };
 
 static const struct ntk_column region_outlier[] = {
@@ -427,7 +440,8 @@ static const struct ntk_column region_outlier[] = {
     ALWAYS(ntk_region_outlier_row, start_ns, "start_ts", I64, "ns", "start"),
     ALWAYS(ntk_region_outlier_row, end_ns, "end_ts", I64, "ns", "end"),
     ALWAYS(ntk_region_outlier_row, duration_ns, "duration_ns", I64, "ns", "length"),
-    MAYBE(ntk_region_outlier_row, medians, "medians", F64, "", "length divided by the median"),
+    MAYBE(ntk_region_outlier_row, medians, "medians", F64, "",
+          "duration divided by the median of the region"),
 };
 
 static const struct ntk_column semaphore_update[] = {
@@ -435,8 +449,8 @@ static const struct ntk_column semaphore_update[] = {
     ALWAYS(ntk_semaphore_row, name, "id", TEXT, "", "semaphore, with its queue or engine if known"),
     ALWAYS(ntk_semaphore_row, value, "value", I32, "", "value after the change"),
     MAYBE(ntk_semaphore_row, source, "update_source", TEXT, "",
-          "engine that made the change; axi: DMA and all others"),
-    NEVER("double_set_or_clear", BOOL, "", "whether an event was already set or cleared"),
+          "engine that made the change; axi if DMA or another source made it"),
+    NEVER("double_set_or_clear", BOOL, "", "whether the event was already set or cleared"),
     NEVER("update_mode", I32, "", "mode"),
     ALWAYS(ntk_semaphore_row, operation, "update_operation_type", TEXT, "",
            "sem_inc, sem_dec, sem_wr_imm, unknown"),
@@ -475,22 +489,22 @@ static const struct ntk_column tensor_info[] = {
     NEVER("node", I64, "", "node of the graph"),
     CORE_INDEX(ntk_tensor_info_row),
     MAYBE(ntk_tensor_info_row, load_mean_bytes, "load_to_sbuf_avg_size_bytes", I64, "B",
-          "mean size of the transfers that load it to memory on the core, rounded down to whole "
-          "bytes"),
+          "mean size of the transfers that load the tensor to memory on the core, rounded down to "
+          "whole bytes"),
     MAYBE(ntk_tensor_info_row, load_bytes, "load_to_sbuf_total_size_bytes", I64, "B",
           "total size of these transfers"),
     MAYBE(ntk_tensor_info_row, load_count, "load_to_sbuf_dma_count", I64, "",
           "number of these transfers"),
     MAYBE(ntk_tensor_info_row, load_ratio, "load_to_sbuf_repeat_factor", F64, "",
-          "total size of these transfers divided by the size of the tensor; above 1: "
-          "loaded more than once"),
+          "total size of these transfers divided by the size of the tensor; above 1, the core "
+          "loads the tensor more than once"),
 };
 
 static const struct ntk_column throttle[] = {
     ALWAYS(ntk_throttle_row, duration_ns, "duration", I64, "ns",
-           "time until the next change, or the end"),
-    ALWAYS(ntk_throttle_row, k, "k", I32, "", "allowed"),
-    ALWAYS(ntk_throttle_row, n, "n", I32, "", "of"),
+           "time until the next change or the end of the execution"),
+    ALWAYS(ntk_throttle_row, k, "k", I32, "", "numerator of the limit k/n"),
+    ALWAYS(ntk_throttle_row, n, "n", I32, "", "denominator of the limit k/n"),
     ALWAYS(ntk_throttle_row, time_ns, "timestamp", I64, "ns", "time"),
     ALWAYS(ntk_throttle_row, type_name, "type", TEXT, "", "reason"),
     CORE_INDEX(ntk_throttle_row),
@@ -499,12 +513,15 @@ static const struct ntk_column throttle[] = {
 static const struct ntk_column throttle_summary[] = {
     ALWAYS(ntk_throttle_summary_row, nc, "nc_idx", I32, "", "physical core of the device"),
     ALWAYS(ntk_throttle_summary_row, type, "throttle_type", TEXT, "", "reason"),
-    ALWAYS(ntk_throttle_summary_row, active_ns, "throttle_active_time_ns", I64, "ns",
-           "time; type all: time with k below n"),
+    ALWAYS(
+        ntk_throttle_summary_row, active_ns, "throttle_active_time_ns", I64, "ns",
+        "time during which this reason set the limit; for 'all', time during which k is below n"),
     ALWAYS(ntk_throttle_summary_row, active_ratio, "throttle_active_time_percent", F64, "%",
-           "share of the core's run"),
+           "throttle_active_time_ns as a share of the time until the core's last instruction"),
     MAYBE(ntk_throttle_summary_row, limit_ratio, "max_achievable_util_with_throttling_percent", F64,
-          "%", "mean of k/n"),
+          "%",
+          "mean of k/n over the active time; for 'all', over the time until the core's last "
+          "instruction"),
 };
 
 static const struct ntk_column warning[] = {

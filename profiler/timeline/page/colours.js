@@ -71,7 +71,7 @@ function ofHue([hue, saturation], isDark, lightness = isDark ? 56 : 57) {
 const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);
 
 // Waiting before an instruction as a share of both times: upper limit, name, hue.
-const WAITS = [[0.1, 'waits for less than 10% of wait and work time', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
+const WAITS = [[0.1, 'waits for less than 10% of its time', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
 
 // The entries of a mode's legend, by key: { name, css, word, text }. A key is a text or negative: numbers from 0 on are
 // operations, which other rows keep.
@@ -79,7 +79,7 @@ export function entriesOf(mode, isDark, tensors) {
   const grey = { name: OTHER, ...greyOf(isDark) };
   if (mode === 'engine') return new Map([...Object.entries(ENGINES).map(([name, hue]) => [name, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'waits and bookkeeping' }]]);
   if (mode === 'wait') return new Map([...WAITS.map(([, name, hue], i) => [-1 - i, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'not an engine' }]]);
-  if (mode === 'tensor') return new Map([...tensors.map((name, i) => [tensorKey(i + 1), { name, ...ofHue([(i * GOLDEN) % 360, 60], isDark, (isDark ? 52 : 50) + (i % 3) * 6) }]), [tensorKey(0), { ...grey, name: 'no tensor, or unknown' }]]);
+  if (mode === 'tensor') return new Map([...tensors.map((name, i) => [tensorKey(i + 1), { name, ...ofHue([(i * GOLDEN) % 360, 60], isDark, (isDark ? 52 : 50) + (i % 3) * 6) }]), [tensorKey(0), { ...grey, name: 'no tensor, or an unknown one' }]]);
   return new Map();
 }
 

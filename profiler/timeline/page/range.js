@@ -40,7 +40,7 @@ function busyOf(track, ofWindow) {
   const { kind, lanes } = state.meta.tracks[track];
   const busy = ownBusy(track, ofWindow);
   return kind === 'queue' && lanes > 1
-    ? bar(busy, `${share(busy)}, any of ${lanes}`, `busy for ${share(busy)} of the range (at least one of ${lanes} DMA engines)`)
+    ? bar(busy, `${share(busy)} (at least one of ${lanes})`, `busy for ${share(busy)} of the range (at least one of ${lanes} DMA engines)`)
     : bar(busy, share(busy), `busy for ${share(busy)} of the range`);
 }
 
@@ -51,7 +51,7 @@ function total(kind, name) {
   if (all < 2 || !found.length) return null;
   const sum = (key) => found.reduce((all, one) => all + (one[key] ?? 0), 0);
   const busy = found.reduce((sum, one) => sum + ownBusy(one.track, one.busy ?? 0), 0) / all;
-  return { cells: [`${all} ${name}`, 'mean and sums', bar(busy, share(busy), `${share(busy)} of the range, the mean of ${all} rows`),
+  return { cells: [`${all} ${name}`, 'mean and sums', bar(busy, share(busy), `busy for ${share(busy)} of the range (mean of ${all} rows)`),
     { text: whole(sum('count')) }, kind === 'queue' ? { text: bytes(sum('bytes')) } : ''] };
 }
 

@@ -172,8 +172,8 @@ function facts(point) {
     [point.run, point.kind === 'all' ? '' : point.kind].filter(Boolean).join(', '),
     `${rate(point.rate)} ${point.flops_per_byte > 0 ? `at ${point.flops_per_byte.toFixed(1)} FLOPs per byte` : 'without device memory traffic'}`,
     `${count(point.flops)}FLOP and ${bytes(point.hbm_bytes)} in ${duration(point.time_ns * 1000)}`,
-    `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? ', hidden by others' : ''}`,
-    point.roofline_ratio === null ? '' : `${part(point.roofline_ratio)} of its roof`,
+    `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? '; its transfers continue after it' : ''}`,
+    point.roofline_ratio === null ? '' : `${part(point.roofline_ratio)} of what its roof allows`,
   ].filter(Boolean).map((text) => make('div', {}, text)));
 }
 

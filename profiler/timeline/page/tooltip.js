@@ -21,14 +21,14 @@ export function describe(hit) {
     const { mean, extra } = hit.bucket;
     if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, maximum ${valueText(track, extra)}`]];
     const ofLanes = track.kind === 'queue' && track.lanes > 1 ? ` (at least one of ${track.lanes} DMA engines)` : '';
-    return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}${ofLanes}`,
-      `${hit.bucket.count.toLocaleString('en')} start here${track.kind === 'queue' ? `, ${bytes(extra)}` : track.kind === 'engine' && extra ? `, which waited ${waited(extra, track)} before` : ''}`]];
+    return [`mostly ${what}`, [`${track.name}, busy for ${percent(mean * 100)} of ${duration(hit.end - hit.start)}${ofLanes}`,
+      `${hit.bucket.count.toLocaleString('en')} start here${track.kind === 'queue' ? `, ${bytes(extra)}` : track.kind === 'engine' && extra ? `, after waits of ${waited(extra, track)}` : ''}`]];
   }
   const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
   if (track.kind === 'queue') lines.push(`${bytes(hit.value)} by DMA engine ${track.engines[hit.lane]}`, track.name);
   else if (isValueTrack(track)) return [`${track.name} = ${valueText(track, hit.value)}`, [`${track.kind === 'semaphore' ? `${what}, ` : ''}for ${lines[0]}`]];
   else if (track.kind === 'host') lines.push(track.name + (hit.value ? `, ${bytes(hit.value)}` : ''));
-  else lines.push(track.name + (hit.value ? `, waited ${waited(hit.value, track)} before` : ''));
+  else lines.push(track.name + (hit.value ? `, after a wait of ${waited(hit.value, track)}` : ''));
   return [what, lines];
 }
 

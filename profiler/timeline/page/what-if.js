@@ -41,7 +41,7 @@ function changesTable(found) {
 function outsideText(found) {
   const row = found.changes[0];
   if (!found.outside_waits) return '';
-  const range = row && row.least_gain_ns !== undefined ? `: the gain is between ${duration(row.least_gain_ns * 1000)}, if these changes stay at their time, and ${duration(row.largest_gain_ns * 1000)}, if they come in time` : '';
+  const range = row && row.least_gain_ns !== undefined ? `: the gain is between ${duration(row.least_gain_ns * 1000)}, if these changes keep their times, and ${duration(row.largest_gain_ns * 1000)}, if they arrive in time` : '';
   return `${found.outside_waits} of these waits ${found.outside_waits === 1 ? 'is' : 'are'} for other cores or DMA outside the capture${range}. `;
 }
 

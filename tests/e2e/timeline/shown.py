@@ -171,7 +171,7 @@ def check_colours(page):
     browser.wait_for("document.querySelector('#legend').textContent.includes('above 90%')")
     legend = page.legend()
     assert page.colours('Tensor').get(legend['above 90%'], 0) > 500, 'EVENT_SEMAPHORE waits all its time'
-    assert page.colours('Vector').get(legend['waits for less than 10% of wait and work time'], 0) > 500, 'TENSOR_REDUCE does not wait'
+    assert page.colours('Vector').get(legend['waits for less than 10% of its time'], 0) > 500, 'TENSOR_REDUCE does not wait'
     # Other rows keep the colours of their operations, which are numbered from 0.
     equal('keys of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
                                                          ".filter((key) => key >= 0);"), [])
@@ -187,7 +187,7 @@ def check_tensors(page):
     browser.wait_for("(async () => (await import('/state.js')).state.colour === 'tensor')()")
     browser.wait_for("[...document.querySelectorAll('#legend span')].some((e) => e.textContent === 'q')")
     legend = page.legend()
-    assert {'q', 'k', 'v', 'out', 'no tensor, or unknown'} <= set(legend), f'tensors: {legend}'
+    assert {'q', 'k', 'v', 'out', 'no tensor, or an unknown one'} <= set(legend), f'tensors: {legend}'
     equal('colours', len(set(legend.values())), len(legend))
     queue = page.run("return state.meta.tracks.findIndex(({ name }) => name === 'qSyncIO0');")
     page.run(f"const {{ reveal }} = await import('/rows.js'); reveal({queue});")
