@@ -183,7 +183,7 @@ static int readers_check(const struct plan *plan)
 
         if (writer->is_passed && !writer->is_read) {
             return BAD(plan,
-                       "tensor '%s' written by %s: not an output of node '%s', and no later "
+                       "tensor '%s' written by %s is not an output of node '%s', and no later "
                        "subgraph reads it",
                        writer->var->name, subgraph_name(plan, writer->subgraph), plan->node->name);
         }

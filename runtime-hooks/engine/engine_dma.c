@@ -144,17 +144,18 @@ static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_nef
 
     if (group->semaphore != NTK_NEFF_NONE || group->event != NTK_NEFF_NONE ||
         group->remote_semaphore_count > 0) {
-        return BAD("it signals, but no program is running yet");
+        return BAD("it cannot signal a semaphore or event: it runs before the program");
     }
     for (uint32_t t = 0; t < group->transfer_count; t++) {
         const struct ntk_neff_transfer *transfer = &group->transfers[t];
         const struct ntk_neff_var *from = &vars[transfer->from[0].var];
 
         if (vars[transfer->to.var].type != NTK_NEFF_VAR_STATE_BUFFER) {
-            return BAD("it writes %s, not the state buffer", vars[transfer->to.var].name);
+            return BAD("it must write to the state buffer, but writes to %s",
+                       vars[transfer->to.var].name);
         }
         if (from->type != NTK_NEFF_VAR_FILE) {
-            return BAD("it reads %s, which is not a constant", from->name);
+            return BAD("it must read a constant, but reads %s", from->name);
         }
     }
     return 0;

@@ -153,7 +153,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     var = &b->subgraph->vars[pattern->var];
     width = ntk_dtype_bytes(walk.dtype);
     if (width == 0 || pattern->dim_count < 1 || pattern->dim_count > NTK_NEFF_TRANSFER_DIMS_MAX) {
-        return BAD("%s: no known dtype or no dimensions", what);
+        return BAD("%s: unknown dtype, or invalid number of dimensions", what);
     }
     if (pattern->sizes[0] % width != 0) {
         return BAD("%s: %llu bytes are not a whole number of elements", what,
@@ -168,7 +168,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
         }
     }
     if (!ntk_dma_walk_elements(&walk, &elements)) {
-        return BAD("%s: more elements than any memory holds", what);
+        return BAD("%s: too many elements: no memory is that large", what);
     }
 
     memset(out, 0, sizeof *out);

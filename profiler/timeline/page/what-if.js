@@ -74,7 +74,7 @@ function render(box) {
   if (found) {
     const { baseline } = found;
     place.append(make('div', { class: 'pane-head' }, make('h2', {}, `${duration(found.measured_ns * 1000)} now`),
-      make('span', { class: 'soft' }, `by its dependencies alone ${duration(baseline.dependencies_only_ns * 1000)} (${share(baseline.dependencies_only_error_ratio)})${found.is_partial ? '. The capture is incomplete' : ''}`)),
+      make('span', { class: 'soft' }, `from dependencies alone: ${duration(baseline.dependencies_only_ns * 1000)} (${share(baseline.dependencies_only_error_ratio)})${found.is_partial ? '. The capture is incomplete' : ''}`)),
     changesTable(found), tried && found.changes.length === 1 ? pathTable(found.changes[0]) : '',
     make('p', { class: 'soft' }, `${found.unknown_waits ? `${found.unknown_waits === 1 ? '1 wait keeps its' : `${found.unknown_waits} waits keep their`} length, because the capture does not contain the cause. ` : ''}${outsideText(found)}${found.limits}.`));
   }

@@ -385,7 +385,7 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
             }
             instr.operand[role] = decode_operand(bytes + next * NTK_ISA_SLOT_BYTES);
             if (instr.operand[role].space == NTK_ISA_SPACE_NONE) {
-                return BAD("%s: an operand slot without a space", info->name);
+                return BAD("%s: an operand slot has no memory space", info->name);
             }
             next++;
         }

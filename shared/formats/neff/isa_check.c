@@ -108,7 +108,7 @@ static int check_sync(const struct ntk_isa_op_info *info, const char *what, uint
                       uint16_t value, bool is_event, struct ntk_err *err)
 {
     if (number == NTK_ISA_NO_SEMAPHORE) {
-        return value == 0 ? 0 : BAD("%s: a %s value without a semaphore", info->name, what);
+        return value == 0 ? 0 : BAD("%s: a %s value is set, but no semaphore", info->name, what);
     }
     if (number >= (is_event ? NTK_ISA_EVENTS : NTK_ISA_SEMAPHORES)) {
         return BAD("%s: %s uses invalid %s %u", info->name, what, is_event ? "event" : "semaphore",
@@ -232,7 +232,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
              (NTK_ISA_FLAG_WAIT_EQUAL | NTK_ISA_FLAG_WAIT_CONSUME | NTK_ISA_FLAG_WAIT_EVENT)) ||
         (instr->signal_semaphore == NTK_ISA_NO_SEMAPHORE &&
          instr->flags & NTK_ISA_FLAG_SIGNAL_EVENT)) {
-        return BAD("%s: wait or signal flags without a wait or signal", info->name);
+        return BAD("%s: wait or signal flags are set, but no wait or signal", info->name);
     }
     ret = check_sync(info, "wait", instr->wait_semaphore, instr->wait_value,
                      (instr->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0, err);
@@ -267,10 +267,10 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
             if ((operand->space == NTK_ISA_SPACE_PATTERN) !=
                 ((instr->op == NTK_ISA_OP_IOTA && role == NTK_ISA_SRC0) ||
                  (instr->op == NTK_ISA_OP_AFFINE_SELECT && role == NTK_ISA_SRC1))) {
-                return BAD("%s: the %s is in the wrong space", info->name, role_names[role]);
+                return BAD("%s: %s is in the wrong space", info->name, role_names[role]);
             }
             if (operand->space == NTK_ISA_SPACE_VAR && !ntk_isa_is_dma(instr->op)) {
-                return BAD("%s: the %s is a variable, which only DMA can access", info->name,
+                return BAD("%s: %s is a variable, which only DMA can access", info->name,
                            role_names[role]);
             }
         }

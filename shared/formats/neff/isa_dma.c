@@ -88,7 +88,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         return ret;
     }
     if (!(by.of_source && by.of_destination) && (instr->imm[2] != 0 || instr->imm[3] != 0)) {
-        return BAD("%s: immediates for a second index, which is missing", info->name);
+        return BAD("%s: immediates for a second index are set, but it is missing", info->name);
     }
     if (by.of_source) {
         indices = ntk_isa_operand_elements(by.of_source);
@@ -97,8 +97,9 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         uint64_t second = ntk_isa_operand_elements(by.of_destination);
 
         if (by.of_source && second != indices) {
-            return BAD("%s: %llu source indices, but %llu destination indices", info->name,
-                       (unsigned long long)indices, (unsigned long long)second);
+            return BAD(
+                "%s: the numbers of indices differ: %llu for the source, %llu for the destination",
+                info->name, (unsigned long long)indices, (unsigned long long)second);
         }
         indices = second;
     }
@@ -121,7 +122,7 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
     unsigned seen = 0;
 
     if (rank > 4) {
-        return BAD("%s: %u dimensions (at most 4)", info->name, rank);
+        return BAD("%s: too many dimensions: %u (at most 4)", info->name, rank);
     }
     for (unsigned i = 0; i < 4; i++) {
         unsigned from = instr->imm[0] >> (8 * i) & 0xff;

@@ -13,7 +13,7 @@ static int check_event_semaphore(const struct ntk_isa_op_info *info,
     switch (instr->imm[0]) {
     case NTK_ISA_SYNC_NONE:
         if (instr->imm[1] != 0 || instr->imm[2] != 0) {
-            return BAD("%s: a number or value without a mode", info->name);
+            return BAD("%s: a number or value is set, but no mode", info->name);
         }
         return 0;
     case NTK_ISA_SYNC_EVENT_CLEAR:
@@ -75,7 +75,7 @@ static int check_second(const struct ntk_isa_op_info *info, const struct ntk_isa
                         struct ntk_err *err)
 {
     if (instr->reg_b != 0 && instr->imm[0] != 0) {
-        return BAD("%s: both a register and a number as the second value", info->name);
+        return BAD("%s: the second value is both a register and a number", info->name);
     }
     return 0;
 }
@@ -107,7 +107,7 @@ static int check_branch(const struct ntk_isa_op_info *info, const struct ntk_isa
 {
     if (instr->op0 == NTK_ISA_ALU_NONE) {
         return instr->reg_a != 0 || instr->reg_b != 0 || instr->imm[0] != 0
-                   ? BAD("%s: values without a comparison", info->name)
+                   ? BAD("%s: values are set, but no comparison", info->name)
                    : 0;
     }
     if (instr->op0 < NTK_ISA_ALU_EQUAL || instr->op0 > NTK_ISA_ALU_LESS) {
@@ -171,14 +171,14 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
             return BAD("%s: missing register", info->name);
         }
         return instr->reg_a != 0 && instr->imm[0] != 0
-                   ? BAD("%s: both a register and a number as the value", info->name)
+                   ? BAD("%s: the value is both a register and a number", info->name)
                    : 0;
     case NTK_ISA_OP_REGISTER_ALU:
         return check_alu(info, instr, err);
     case NTK_ISA_OP_COMPARE_BRANCH:
         return check_branch(info, instr, err);
     case NTK_ISA_OP_FUNCTION:
-        return instr->name_id == 0 ? BAD("%s: a function without a name", info->name) : 0;
+        return instr->name_id == 0 ? BAD("%s: the function has no name", info->name) : 0;
     case NTK_ISA_OP_CORE_BARRIER:
         return instr->imm[0] >= NTK_ISA_BARRIERS ? BAD("%s: invalid barrier %u: there are only %d",
                                                        info->name, instr->imm[0], NTK_ISA_BARRIERS)

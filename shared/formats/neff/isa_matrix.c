@@ -206,7 +206,7 @@ int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_is
     default: /* load_stationary */
         return row(&instr->operand[NTK_ISA_SRC0]) <= NTK_ISA_STATIONARY_MAX
                    ? 0
-                   : BAD("%s: %llu columns of source 0 (at most %d)", info->name,
+                   : BAD("%s: source 0 has too many columns: %llu (at most %d)", info->name,
                          (unsigned long long)row(&instr->operand[NTK_ISA_SRC0]),
                          NTK_ISA_STATIONARY_MAX);
     }

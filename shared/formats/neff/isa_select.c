@@ -59,7 +59,7 @@ static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_i
 {
     if (!ntk_isa_is_there(&instr->operand[NTK_ISA_DST2])) {
         return instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE
-                   ? BAD("%s: reduction without a second destination", info->name)
+                   ? BAD("%s: the reduction has no second destination", info->name)
                    : 0;
     }
     if (!ntk_isa_alu_reduces(instr->reduce_op) || !is_arithmetic(instr->reduce_op)) {

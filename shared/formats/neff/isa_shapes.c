@@ -19,11 +19,11 @@ static int check_activate2(const struct ntk_isa_op_info *info, const struct ntk_
     }
     if (!ntk_isa_is_there(&operand[NTK_ISA_DST2]) &&
         (instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE)) {
-        return BAD("%s: reduction without a second destination", info->name);
+        return BAD("%s: the reduction has no second destination", info->name);
     }
     if ((ntk_isa_is_there(&operand[NTK_ISA_SRC1]) && instr->op0 == NTK_ISA_ALU_NONE) ||
         (ntk_isa_is_there(&operand[NTK_ISA_SRC2]) && instr->op1 == NTK_ISA_ALU_NONE)) {
-        return BAD("%s: a column without an operator", info->name);
+        return BAD("%s: a column is given, but no operator uses it", info->name);
     }
     return 0;
 }

@@ -270,7 +270,7 @@ static int read_constant(const struct group_reader *g, const json_t *json,
         return bad_transfer(g, "constant_dtype must be float32, int32 or uint32");
     }
     if (!json_is_number(value)) {
-        return bad_transfer(g, "constant_dtype without a constant");
+        return bad_transfer(g, "constant must be a number if constant_dtype is set");
     }
     transfer->has_constant = true;
     transfer->constant = json_number_value(value);

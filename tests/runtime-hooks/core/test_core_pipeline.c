@@ -327,10 +327,12 @@ static void a_pipeline_with_mismatched_subgraphs_is_rejected(void **state)
         { "sg00/", "\"x\"", "\"h2\"",
           "sg00 reads tensor 'h2' of node 'pipe' before sg01 writes it" },
         { "sg00/", "\"h1\"", "\"x2\"",
-          "tensor 'x2' written by sg00: not an output of node 'pipe', and no later subgraph reads "
+          "tensor 'x2' written by sg00 is not an output of node 'pipe', and no later subgraph "
+          "reads "
           "it" },
         { "sg02/", "\"h2\"", "\"x2\"",
-          "tensor 'h2' written by sg01: not an output of node 'pipe', and no later subgraph reads "
+          "tensor 'h2' written by sg01 is not an output of node 'pipe', and no later subgraph "
+          "reads "
           "it" },
         { "sg00/", "\"x\"", "\"q\"", "variable 'q' of sg00 is not a tensor of its node" },
         { "sg0", "\"h2\"", "\"x\"",

@@ -141,10 +141,13 @@ static void pinned_groups_of_an_engine_without_instructions_are_transferred(void
 static void queues_that_cannot_be_pinned_are_rejected(void **state)
 {
     static const char *const sentences[] = {
-        "group 0 of pinned queue set 'qPinned0': it signals, but no program is running yet",
-        "group 0 of pinned queue set 'qPinned0': it signals, but no program is running yet",
-        "group 0 of pinned queue set 'qPinned0': it writes y, not the state buffer",
-        "group 0 of pinned queue set 'qPinned0': it reads y, which is not a constant",
+        "group 0 of pinned queue set 'qPinned0': it cannot signal a semaphore or event: it runs "
+        "before the program",
+        "group 0 of pinned queue set 'qPinned0': it cannot signal a semaphore or event: it runs "
+        "before the program",
+        "group 0 of pinned queue set 'qPinned0': it must write to the state buffer, but writes to "
+        "y",
+        "group 0 of pinned queue set 'qPinned0': it must read a constant, but reads y",
         ("SP slot 3: queue set 'qPinned0' is pinned: its groups move only when the model starts"),
         "group 0 of pinned queue set 'qPinned0': DMA group 0 does more than copy, which NC-v1 does "
         "not support",

@@ -70,11 +70,12 @@ static void activate2_applies_two_operators_a_function_and_a_reduction(void **st
         instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: bit operators are not supported");
         bad.op0 = NTK_ISA_ALU_NONE;
         bad.operand[NTK_ISA_SRC1] = tile(B, 4, 1, NTK_DTYPE_FLOAT32);
-        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: a column without an operator");
+        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad,
+                      "activate2: a column is given, but no operator uses it");
         bad.op0 = NTK_ISA_ALU_ADD;
         bad.reduce_op = NTK_ISA_ALU_ADD;
         instr_refused(s, NTK_ISA_ENGINE_ACT, &bad,
-                      "activate2: reduction without a second destination");
+                      "activate2: the reduction has no second destination");
     }
 }
 

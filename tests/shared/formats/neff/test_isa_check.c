@@ -65,7 +65,7 @@ static void selections_and_related_operations_are_checked(void **state)
     REFUSED(NTK_ISA_OP_SELECT_REDUCE, DVE,
             instr.operand[NTK_ISA_DST2] = (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
             instr.reduce_op = NTK_ISA_ALU_ADD,
-            "select_reduce: reduction without a second destination");
+            "select_reduce: the reduction has no second destination");
 #undef REFUSED
 }
 
@@ -77,17 +77,17 @@ static void control_flow_instructions_are_checked(void **state)
     } cases[] = {
         { "register_move imm0=1", "register_move: missing register" },
         { "register_move rd=r1 ra=r2 imm0=1",
-          "register_move: both a register and a number as the value" },
+          "register_move: the value is both a register and a number" },
         { "register_alu rd=r1 op0=add imm0=1", "register_alu: missing register" },
         { "register_alu rd=r1 ra=r1 imm0=1",
           "register_alu: operator none is not supported for registers" },
         { "register_alu rd=r1 ra=r1 op0=power imm0=1",
           "register_alu: operator power is not supported for registers" },
         { "register_alu rd=r1 ra=r1 rb=r2 op0=add imm0=1",
-          "register_alu: both a register and a number as the second value" },
+          "register_alu: the second value is both a register and a number" },
         { "register_alu rd=r1 ra=r1 op0=invert imm0=1",
           "register_alu: invert requires exactly one value" },
-        { "compare_branch ra=r1 to=1", "compare_branch: values without a comparison" },
+        { "compare_branch ra=r1 to=1", "compare_branch: values are set, but no comparison" },
         { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is not a comparison" },
         { "compare_branch op0=less imm0=4 to=1", "compare_branch: missing register" },
         { "register_load rd=r1 A=sbuf(0:1):int32[2]",
@@ -95,9 +95,9 @@ static void control_flow_instructions_are_checked(void **state)
         { "register_load rd=r1 A=sbuf(0:1):int64[1]",
           "register_load: a register cannot hold int64" },
         { "register_load rd=r1 A=var3:int32[1]",
-          "register_load: the source 0 is a variable, which only DMA can access" },
+          "register_load: source 0 is a variable, which only DMA can access" },
         { "register_store D=sbuf(0:1):int32[1]", "register_store: missing register" },
-        { "function", "function: a function without a name" },
+        { "function", "function: the function has no name" },
         { "core_barrier imm0=16", "core_barrier: invalid barrier 16: there are only 16" },
         { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[1] imm0=16",
           "sendrecv: invalid pipe 16: there are only 16" },

@@ -322,7 +322,7 @@ static void an_inconsistent_member_is_rejected_with_the_reason(void **state)
         { "sg00/sp.json", "\"constant_dtype\":\"float32\"", "\"constant_dtype\":\"int8\"", -EBADMSG,
           "sg00/sp.json: group 2: constant_dtype must be float32, int32 or uint32" },
         { "sg00/sp.json", "\"constant\":-1.5,", "", -EBADMSG,
-          "sg00/sp.json: group 2: constant_dtype without a constant" },
+          "sg00/sp.json: group 2: constant must be a number if constant_dtype is set" },
         { "sg00/sp.json", "WZXY", "WZXX", -EBADMSG,
           "sg00/sp.json: group 2: transpose_op must be a permutation of W, X, Y and Z" },
         { "sg00/sp.json", "[1,1,4,8]", "[1,1,4,9]", -EBADMSG,
