@@ -88,7 +88,7 @@ size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count)
     for (size_t i = 0; i < count; i++) {
         answers += hosts[i].snapshot != NULL;
         if (!hosts[i].snapshot) {
-            ntk_log_error(NULL, "%s: %s; its ranks are missing here",
+            ntk_log_error(NULL, "%s: %s; its ranks are missing from this output",
                           hosts[i].name[0] ? hosts[i].name : "this machine", hosts[i].err.text);
         }
     }

@@ -188,7 +188,8 @@ void ntk_advice_dma(struct ntk_advice_list *list)
 
         struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_SPILL, ratio, (double)dma->spill_active_ps / list->total_ps,
-            "%.1f%% of the device memory traffic (%s) is due to spilled values, in %.3f us%s",
+            "%.1f%% of the device memory traffic (%s) is due to spilled values; their transfers "
+            "take %.3f us%s",
             100 * ratio, ntk_units_bytes(bytes, sizeof bytes, dma->spill_bytes),
             (double)dma->spill_active_ps / 1e6,
             ntk_advice_lines(list, &spill, "started at", 1, " bytes", line));

@@ -98,7 +98,7 @@ static const struct ntk_opt options[] = {
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
       "make the hardware record the transfers of its descriptor engines; slower" },
     { 0, "io-from", "SOURCE", NTK_OPT_CHOICE, &arg_io_from,
-      "fill inputs that have no FILE with zeros (default), or from neff: the members "
+      "fill inputs that have no FILE: with zeros (default), or with neff, which reads the members "
       "inputs/NAME.npy or .bin of the NEFF",
       .choices = "zeros neff" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,

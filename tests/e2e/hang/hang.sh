@@ -238,7 +238,7 @@ wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
 # A machine that does not respond is reported, and its ranks are unseen.
 neuron-monitor hang --after 300ms --timeout "${patience}s" "$a" 127.0.0.1:1 >text 2>errors || true
-greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "unexpected errors: $(cat errors)"
+greps "127.0.0.1:1: .*; its ranks are missing from this output" errors || fail "unexpected errors: $(cat errors)"
 greps "rank 1: not reported by any process" text || fail "unexpected text: $(cat text)"
 code=0
 neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?

@@ -226,7 +226,7 @@ def check_range(page):
     several = [row for row in shown if row[0].startswith('q') and lanes[row[0]] > 1]
     assert several, f'no queue of several DMA engines: {shown}'
     for row in several:
-        assert row[2].endswith(f'%, any of {lanes[row[0]]}'), f'the busy time of a queue does not name its engines: {row}'
+        assert row[2].endswith(f'% (at least one of {lanes[row[0]]})'), f'the busy time of a queue does not name its engines: {row}'
     said = browser.evaluate("""(async () => { const { describe } = await import('/tooltip.js'); const { state } = await import('/state.js');
       return ['queue', 'engine'].map((kind) => { const t = state.meta.tracks.findIndex((track) => track.kind === kind && (track.lanes > 1 || kind === 'engine'));
         return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(' (at least one of ')[1]
