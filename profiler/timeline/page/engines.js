@@ -50,7 +50,7 @@ function chains(idle) {
   found.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   if (!found.length) return [];
   return [make('h3', {}, 'Causes of waits'),
-    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each element waited for the next one (share of the wait)', true], ['Times'], ['Total'], ['Share of execution'], ['Longest']], found.map(([engine, chain]) => ({
+    table([['Core', true], ['Engine', true], ['Root', true], ['Chain of waits, each with its share', true], ['Times'], ['Total'], ['Share of execution'], ['Longest']], found.map(([engine, chain]) => ({
       onclick: () => {
         reveal(trackOf(engine.core, engine.engine));
         glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);

@@ -42,7 +42,7 @@ function ranks(box) {
   const kinds = answer(box, 'host', 'host ranks', () => state.source.host('ranks'));
   for (const kind of kinds ?? []) {
     box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, maximum ${duration(kind.greatest_ns * 1000)}`),
-      table([['Worker'], ['Spans'], ['Total'], ['Share of steps in which it was last'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
+      table([['Worker'], ['Spans'], ['Total'], ['Was last (share of steps)'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
         cells: [String(row.worker_gid), { value: row.span_count, text: whole(row.span_count) }, { value: row.total_ns, text: duration(row.total_ns * 1000) },
           kind.step_count ? bar(row.last_count / kind.step_count) : '', { value: row.behind_ns, text: duration(row.behind_ns * 1000) }, { value: row.waited_ns, text: duration(row.waited_ns * 1000) }],
       }))));

@@ -30,7 +30,7 @@ function render(box) {
     box.append(make('p', { class: 'soft' }, 'Press m or right-click to set a marker; do it again to remove the marker.'));
     return;
   }
-  box.append(table([['Marker'], ['Time'], ['Time since the previous marker'], ['Statistics']], state.markers.map((marker, i) => ({
+  box.append(table([['Marker'], ['Time'], ['Since previous marker'], ['Statistics']], state.markers.map((marker, i) => ({
     onclick: () => show(marker - (state.scale * state.width) / 2, state.scale),
     cells: [String(i + 1), exact(marker + state.meta.begin), i ? duration(marker - state.markers[i - 1]) : '',
       i ? { element: make('button', { type: 'button', onclick: (event) => {
