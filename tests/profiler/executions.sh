@@ -55,7 +55,7 @@ for example in mlp attention conv; do
         all(.baseline, .changes[]; ([.path_by_part_ns[]] | add) as $sum | near($sum; .total_ns))' "$example: the parts of what-if do not add up"
     judge 'near($three."what-if".baseline.least_ns; 3 * $one."what-if".baseline.least_ns)' "$example: the lower bound of three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff what-if
-    grep -q '^The 3 executions (' printed || complain "$example: what-if does not name the executions"
+    grep -q '^The 3 executions took ' printed || complain "$example: what-if does not name the executions"
     says printed 'Each execution is estimated separately'
     ends 0 neuron-profile view -s "$three" -n e.neff --brief
     grep -Eq '^Executions +3, figures cover all' printed || complain "$example: the brief summary lacks the number of executions"
