@@ -188,15 +188,8 @@ static void set_bounds(struct ntk_what_if_row *row, const struct ntk_what_if_row
 }
 
 int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
-                         const struct ntk_what_if_changes *changes, struct ntk_what_if *out_what_if)
-{
-    return ntk_analysis_what_if_shown(program, transfers, changes, NULL, out_what_if);
-}
-
-int ntk_analysis_what_if_shown(const struct ntk_program *program,
-                               const struct ntk_transfers *transfers,
-                               const struct ntk_what_if_changes *changes,
-                               struct ntk_progress *progress, struct ntk_what_if *out_what_if)
+                         const struct ntk_what_if_changes *changes, struct ntk_progress *progress,
+                         struct ntk_what_if *out_what_if)
 {
     struct ntk_what_if_input input = { .program = program,
                                        .transfers = transfers,

@@ -125,15 +125,10 @@ struct ntk_what_if {
 int ntk_what_if_changes_check(const struct ntk_program *program,
                               const struct ntk_what_if_changes *changes, struct ntk_err *err);
 /* If changes is NULL or empty, simulates the usual changes one by one; else all changes
- * together. */
+ * together. progress: runs from 0 to 1; may be NULL. */
 int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
-                         const struct ntk_what_if_changes *changes,
+                         const struct ntk_what_if_changes *changes, struct ntk_progress *progress,
                          struct ntk_what_if *out_what_if);
-/* The same with progress from 0 to 1. */
-int ntk_analysis_what_if_shown(const struct ntk_program *program,
-                               const struct ntk_transfers *transfers,
-                               const struct ntk_what_if_changes *changes,
-                               struct ntk_progress *progress, struct ntk_what_if *out_what_if);
 void ntk_what_if_fini(struct ntk_what_if *what_if);
 /* Computes the reduction of the length of the execution by each of changes[0] to changes[count -
  * 1]. */

@@ -137,7 +137,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 /*
  * Compares a reading with the baseline and makes it the new baseline. Returns the difference as
  * used buckets in scratch memory. Most lines of a long job did not change in a period. Returns
- * -ENOMEM if there is no room for new lines; then nothing changes.
+ * -ENOMEM, and changes nothing, if memory for new lines is missing.
  */
 static int advance(struct ntk_aggregate *aggregate, struct baseline *base,
                    const struct ntk_ring_buckets *read)

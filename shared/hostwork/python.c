@@ -205,8 +205,8 @@ static bool is_known(struct ntk_python_scratch *scratch, uint64_t code)
     return function->code == code && function->round == scratch->round;
 }
 
-/* Reads the functions of the frames that are not known yet, as far as the windows' memory has room
- * for them, which is no longer in use. */
+/* Reads the functions of the frames that are not known yet, as far as they fit in the memory of the
+ * windows, which nothing else uses from here on. */
 static void read_functions(const struct ntk_python *python, const struct ntk_host_memory *memory,
                            const struct ntk_python_frame *frames, size_t count,
                            struct ntk_python_scratch *scratch)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/ring/ring_registry_state.h"
 
@@ -24,14 +25,7 @@ void ntk_ring_ignore(struct ntk_ring_poll *poll, int code, const char *text)
     reason->count++;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_ring_reason *x = a;
-    const struct ntk_ring_reason *y = b;
-
-    return x->count != y->count ? (x->count < y->count ? 1 : -1)
-                                : (x->code < y->code) - (x->code > y->code);
-}
+NTK_ORDER(compare, struct ntk_ring_reason, NTK_DOWN(count) NTK_DOWN(code));
 
 void ntk_ring_sort_reasons(struct ntk_ring_poll *poll)
 {

@@ -336,7 +336,7 @@ static void check_what_if(const struct hand_trace *h, const struct hand_answers 
 {
     struct ntk_what_if what_if;
 
-    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, NULL, &what_if), 0);
+    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, NULL, NULL, &what_if), 0);
     assert_int_equal(what_if.measured_ps, h->trace.total_ps);
     assert_int_equal(what_if.as_is.total_ps, h->trace.total_ps);
     assert_true(what_if.tight_ps <= h->trace.total_ps);

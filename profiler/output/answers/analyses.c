@@ -73,12 +73,12 @@ static int estimate(const struct ntk_analyses *asked, struct ntk_what_if *out_wh
     struct ntk_progress progress;
 
     if (!asked->is_shown) {
-        return ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes,
+        return ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, NULL,
                                     out_what_if);
     }
     ntk_progress_begin(&progress, "estimating");
-    int ret = ntk_analysis_what_if_shown(asked->program, &asked->transfers, &asked->changes,
-                                         &progress, out_what_if);
+    int ret = ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, &progress,
+                                   out_what_if);
     ntk_progress_end(&progress);
     return ret;
 }

@@ -181,7 +181,7 @@ static void a_change_is_expected_of_each_instruction_that_makes_one(void **state
         { "one of Sync is missing", 2, 2, "yss", 1 },
         { "one of each is missing", 2, 2, "ys", 2 },
         { "all of Scalar are missing", 2, 3, "yy", 3 },
-        { "a change by another engine is no substitute", 2, 2, "ysvv", 2 },
+        { "a change by another engine does not count", 2, 2, "ysvv", 2 },
         { "nor is one by DMA", 1, 1, "yd", 1 },
         { "more changes than instructions", 1, 1, "yysss", 0 },
         { "more by one engine, fewer by the other", 1, 2, "yyys", 1 },

@@ -231,7 +231,7 @@ static void each_default_what_if_change_equals_the_change_evaluated_alone(void *
     run(&h, 0, ACT, 21, 1, NONE, 710, 1100);
     hand_answers_ask(&h, &a);
 
-    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, &all), 0);
+    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, NULL, &all), 0);
     assert_true(all.row_count >= 8);
     for (size_t i = 0; i < all.row_count; i++) {
         const struct ntk_what_if_row *row = &all.rows[i];
@@ -378,7 +378,7 @@ static void an_unknown_trace_length_returns_no_result(void **state)
     hand_trace_begin(&h, 1, "trn2.3xlarge", 0);
     run(&h, 0, PE, NONE, 0, NONE, 0, 100);
     hand_answers_ask(&h, &a);
-    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, &result), -ENODATA);
+    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, NULL, &result), -ENODATA);
     hand_answers_done(&h, &a);
 }
 

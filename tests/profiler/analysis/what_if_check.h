@@ -16,7 +16,7 @@ static inline struct ntk_what_if what_if(const struct hand_answers *a, const cha
 
     assert_int_equal(ntk_what_if_changes_add(&parsed, changes, &err), 0);
     assert_int_equal(ntk_what_if_changes_check(a->program, &parsed, &err), 0);
-    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, &parsed, &result), 0);
+    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, &parsed, NULL, &result), 0);
     assert_false(result.is_standard);
     assert_int_equal(result.row_count, 1);
     assert_int_equal(result.as_is.total_ps, a->program->trace->total_ps);

@@ -283,7 +283,7 @@ static void frames_of_an_earlier_sample_save_reads_and_change_nothing(void **sta
     (void)threads_of(&python, &thread, 1);
     scratch.round++;
     assert_int_equal(ntk_python_stack(&python, &memory, &thread, NULL, 0, &scratch, before), DEEP);
-    /* One frame now has the function of its caller, another one is no longer called. */
+    /* One frame now has the function of its caller, and another one has returned. */
     put(DEEP_FRAMES + 96 * 7 + python.offsets.frame_code, BASE + DEEP_CODES + 160 * 8);
     put(DEEP_FRAMES + 96 * 20 + python.offsets.frame_previous, BASE + DEEP_FRAMES + 96 * 22);
     scratch.round++;
@@ -342,7 +342,7 @@ static void unreadable_earlier_frames_are_ignored(void **state)
         assert_int_equal(frames[i].line, i);
         assert_int_equal(frames[i].name, BASE + NAME);
     }
-    /* A function that cannot be read is no longer shown. */
+    /* A function that cannot be read is not shown. */
     put(DEEP_FRAMES + 96 * 5 + python.offsets.frame_code, 1);
     scratch.round++;
     assert_int_equal(ntk_python_stack(&python, &memory, &thread, frames, DEEP, &scratch, before),
