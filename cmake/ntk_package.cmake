@@ -34,7 +34,7 @@ set(CPACK_RPM_COMPRESSION_TYPE xz)
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_PACKAGE_AUTOPROV ON)
 set(CPACK_RPM_SPEC_MORE_DEFINE "%global __provides_exclude ^lib(nrt|cnrt|cnml|neuron-hooks|neuron-hooks-audit)[.]so
-%global __requires_exclude [(](CURL_OPENSSL_4|NCURSES.*)[)]|^lib(nrt|cnrt|cnml)[.]so
+%global __requires_exclude [(]NCURSES.*[)]|^lib(nrt|cnrt|cnml)[.]so
 %global __elf_exclude_path ^$
 %global __elf_flags %{nil}
 %global _build_id_links none
