@@ -231,6 +231,7 @@ bool ntk_top_model_shows_usage(const struct ntk_top_model *model)
     const struct ntk_top_table *table = &model->tables[model->view];
 
     return model->view == NTK_TOP_VIEW_TREE || model->page.is_open ||
+           (model->view == NTK_TOP_VIEW_OVERVIEW && ntk_top_model_tab_runtime(model)) ||
            (view && view->project == ntk_top_model_processes &&
             (ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_CPU) ||
              ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_RSS) ||

@@ -176,6 +176,21 @@ static void page_values_are_read_only_while_the_page_is_open(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* The first screen has the CPU time of an application only while it is selected. */
+static void the_overview_reads_the_use_of_a_selected_application(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_OVERVIEW);
+
+    (void)state;
+    press(model, 'd');
+    assert_non_null(ntk_top_model_tab_runtime(model));
+    assert_true(ntk_top_model_shows_usage(model));
+    press(model, 'a');
+    assert_null(ntk_top_model_tab_runtime(model));
+    assert_false(ntk_top_model_shows_usage(model));
+    ntk_top_model_destroy(model);
+}
+
 static void the_cursor_moves_to_the_next_row_if_its_process_exits(void **state)
 {
     struct scene scene = scene_trn1;
@@ -471,6 +486,7 @@ int main(void)
         cmocka_unit_test(an_application_selected_in_one_view_filters_every_view),
         cmocka_unit_test(enter_opens_and_closes_the_page_of_a_row),
         cmocka_unit_test(page_values_are_read_only_while_the_page_is_open),
+        cmocka_unit_test(the_overview_reads_the_use_of_a_selected_application),
         cmocka_unit_test(the_cursor_moves_to_the_next_row_if_its_process_exits),
         cmocka_unit_test(mouse_clicks_select_sort_and_open),
         cmocka_unit_test(the_view_strip_has_every_key_and_the_adjacent_view_names),
