@@ -115,23 +115,19 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err)
 {
     struct ntk_tier_extent extents[NTK_STORE_TIER_COUNT];
-    int64_t newest = 0;
     int ret = ntk_tier_load_extents(reader->db, extents, err);
 
-    ret = ret < 0 ? ret
-                  : ntk_store_sql_number(reader->db, "SELECT max(time_ns) FROM machine_sample",
-                                         &newest, err);
     if (ret < 0) {
         return ret;
     }
     *out_whole_ns = rows[id].kept < NTK_STORE_TIER_COUNT ? extents[rows[id].kept].first_ns : 0;
-    /* Rows of a log are as recent as the samples, although they are kept as long as another
-     * tier. */
-    bool is_merged = rows[id].of == OF_ROWS &&
-                     (rows[id].kept == NTK_STORE_MINUTE || rows[id].kept == NTK_STORE_HOUR);
-    is_merged =
-        is_merged && id != NTK_STORE_DATASET_unwatched && id != NTK_STORE_DATASET_device_health;
-    *out_done_ns = is_merged ? extents[rows[id].kept].done_ns : newest > 0 ? (uint64_t)newest : 0;
+    /* The newest sample does not show that earlier ones are stored: after a step back of the clock
+     * it is in the future, and rows of the repeated time follow. The mark of the minutes is set
+     * back with the first of them. Rows of a log are as recent as the samples, although they are
+     * kept as long as another tier. */
+    bool is_hour = rows[id].of == OF_ROWS && rows[id].kept == NTK_STORE_HOUR &&
+                   id != NTK_STORE_DATASET_unwatched && id != NTK_STORE_DATASET_device_health;
+    *out_done_ns = extents[is_hour ? NTK_STORE_HOUR : NTK_STORE_MINUTE].done_ns;
     return 0;
 }
 
