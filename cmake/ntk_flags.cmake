@@ -34,7 +34,7 @@ if(NTK_OPTIMIZE_DEBUG)
     target_compile_options(ntk_flags INTERFACE -O1 -fno-omit-frame-pointer)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    # The same bytes in any folder, also if ccache makes paths relative. The last matching prefix
+    # The same bytes in any folder, even if ccache makes paths relative. The last matching prefix
     # counts.
     cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE up)
     target_compile_options(ntk_flags INTERFACE -g1 -ffile-prefix-map=${up}=. -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.

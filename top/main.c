@@ -136,8 +136,8 @@ static const struct ntk_opt_program program = {
     .summary = "Shows NeuronCore activity on this machine: utilization, memory, applications.",
     .options = options,
     .epilogue = "The bottom bar shows the main keys; ? lists all keys. The width of text frames\n"
-                "is $COLUMNS, else that of the terminal, else 120 columns. NO_COLOR=1 turns\n"
-                "colours off.",
+                "is $COLUMNS or the width of the terminal, or 120 columns if both are unknown.\n"
+                "NO_COLOR=1 turns colours off.",
 };
 
 /* Takes two snapshots: the first has nothing to compare with, so the second is shown. */

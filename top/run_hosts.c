@@ -80,6 +80,6 @@ bool ntk_top_run_show_hosts(struct ntk_top_run *run)
         return ntk_top_run_close_host(run);
     }
     ntk_str_copy(run->message, sizeof run->message,
-                 "this is one machine: name others with --connect or --hosts to compare them");
+                 "only one machine is shown: use --connect or --hosts to compare machines");
     return true;
 }

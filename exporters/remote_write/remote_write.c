@@ -221,7 +221,7 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
     if (state->sends_v2 && out_answer->result == NTK_OUTBOX_SENT) {
         out_answer->result = NTK_OUTBOX_REFUSED;
         (void)snprintf(out_answer->text, sizeof out_answer->text,
-                       "the receiver does not confirm samples of version 2.0");
+                       "the receiver does not confirm samples sent as version 2.0");
     }
     /* One response of a proxy or an old replica does not change the known version. */
     if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT && !state->knows_v2) {

@@ -452,7 +452,7 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
 {
     const struct ntk_system_execution *found = NULL;
 
-    *out_reason = "no execution in the trace starts at its time";
+    *out_reason = "the trace contains no execution that starts at its time";
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
 

@@ -155,8 +155,8 @@ int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const
 
 /* Writes to the file, or to stdout if path is NULL. Returns 0, or 1 after printing a message. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
-/* Whether ntk_profile_put can create the file: for commands that take long before they write it. 0,
- * also if path is NULL, or -errno with a message. */
+/* Whether ntk_profile_put can create the file: for commands that take long before they write it.
+ * Returns 0 (even if path is NULL), or -errno with a message. */
 int ntk_profile_can_put(const char *path, struct ntk_err *err);
 
 /* Reads the activity of host threads from the recording in the folder. Returns 0, or 1 with the

@@ -160,7 +160,7 @@ static int check_metrics(const char *path, const struct ntk_baseline *baseline,
         return 0;
     }
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "%s was saved with metrics of version %s: use --metrics-version %s", path,
+                       "%s was saved with version %s metrics: use --metrics-version %s", path,
                        baseline->metrics_version, baseline->metrics_version);
 }
 

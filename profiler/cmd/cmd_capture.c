@@ -133,9 +133,10 @@ static const struct ntk_opt_program program = {
     .summary = "Executes a NEFF on a NeuronCore and records core activity. Inputs are "
                "zero, or read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
-    .epilogue = "The library is $NEURON_LIBNRT, else the libnrt.so.1 that the loader finds, else\n"
-                "the one in /opt/aws/neuron/lib, else, on a machine without a Neuron driver, the\n"
-                "software runtime of this installation. The program prints its name on stderr.",
+    .epilogue = "The library is $NEURON_LIBNRT if set, otherwise the libnrt.so.1 that the loader\n"
+                "finds, or the one in /opt/aws/neuron/lib. Without these, and without a Neuron\n"
+                "driver, it is the software runtime of this installation. The program prints its\n"
+                "name on stderr.",
 };
 
 /* Number of the last execution with a file; 1 for a systrace with a file. */

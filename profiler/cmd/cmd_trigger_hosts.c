@@ -61,8 +61,8 @@ static uint64_t number_of(json_t *object, const char *key)
                : 0;
 }
 
-/* Sends a query; stores the answer in the caller's storage. Negative with a message, also for a
- * status of 300 or more. */
+/* Sends a query; stores the answer in the caller's storage. Negative with a message; a status of
+ * 300 or more is an error, too. */
 static int ask(struct host *host, const struct ntk_hosts_remote *remote, const char *method,
                const char *path, struct ntk_http_answer *answer)
 {

@@ -25,7 +25,7 @@ struct search {
     uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* uuid of the best file */
 };
 
-/* Reads the uuid, also from a file truncated after its header, because opening it reports this. */
+/* Reads the uuid, even from a file truncated after its header, because opening it reports this. */
 static bool read_uuid(const char *path, uint8_t uuid[NTK_NTFF_UUID_BYTES])
 {
     uint8_t bytes[NTK_NEFF_HEADER_BYTES];

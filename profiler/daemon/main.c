@@ -38,8 +38,8 @@ static const char *arg_address;
 static const struct ntk_opt start_options[] = {
     OPTION_SESSION("write the capture to FILE"),
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
-      "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
+      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS "
+      "or " NTK_RPC_ENDPOINT_DEFAULT ")" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -36,7 +36,7 @@ static const struct ntk_opt options[] = {
       "NEURON_SOFT_INSTANCE can run)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
       "set the number of physical cores per logical core: 1 or 2 (default: as on the machine named "
-      "by NEURON_SOFT_INSTANCE, else 1)",
+      "by NEURON_SOFT_INSTANCE, or 1)",
       .is_above_zero = true },
     { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
     NTK_OPT_COMMON,

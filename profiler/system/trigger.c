@@ -28,7 +28,7 @@
 /* maximum attempts, because the segment's owner can change the word faster than this process */
 #define TAKE_TRIES 16
 
-/* Returns true if the process is gone, also for a zombie. */
+/* Returns true if the process is gone or a zombie. */
 static bool is_gone(uint32_t pid)
 {
     char path[32];

@@ -339,7 +339,7 @@ int ntk_attach_main(int argc, char **argv)
     }
     ntk_log_info(MODULE,
                  "observing one execution costs %llu ns on this machine if the library function "
-                 "starts with a push, else %llu ns",
+                 "starts with a push, and %llu ns otherwise",
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_PUSH],
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_OTHER]);
     manager.options.cost_max = manager.arguments.cost_percent / 100;

@@ -279,7 +279,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
     }
 }
 
-/* ---- the life of a process ---- */
+/* ---- one process, from attaching to detaching ---- */
 
 /* Opens the process's libraries; returns their number, or a negative value. */
 static int add_libraries(struct writer *writer, struct ntk_err *err)

@@ -114,9 +114,9 @@ static const struct ntk_opt_program main_program = {
     .summary = "Runs NEFFs on NeuronCores through libnrt.so.1, as a load generator.",
     .options = main_options,
     .stop_at_operand = true,
-    .epilogue = "The library is $NEURON_LIBNRT, else the libnrt.so.1 that the loader finds, else\n"
-                "the one in /opt/aws/neuron/lib, else, on a machine without a Neuron driver, the\n"
-                "software runtime of this installation.",
+    .epilogue = "The library is $NEURON_LIBNRT if set, otherwise the libnrt.so.1 that the loader\n"
+                "finds, or the one in /opt/aws/neuron/lib. Without these, and without a Neuron\n"
+                "driver, it is the software runtime of this installation.",
     .commands = commands,
 };
 

@@ -274,7 +274,7 @@ static void core_leaves_add(struct core_tree *tree, uint32_t device, uint32_t lo
     }
 }
 
-/* Keeps a text for the life of the tree. */
+/* Keeps a text for the lifetime of the tree. */
 static const char *text_keep(struct core_tree *tree, const char *text);
 
 static void effect_set(struct core_tree_leaf *leaf, enum core_tree_effect effect, uint32_t index)

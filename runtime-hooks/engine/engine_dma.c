@@ -415,7 +415,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     transfer->fold = instr->op0 == NTK_ISA_ALU_MINIMUM   ? NTK_DMA_MIN
                      : instr->op0 == NTK_ISA_ALU_MAXIMUM ? NTK_DMA_MAX
                                                          : NTK_DMA_ADD;
-    /* A sum without scales is a plain sum, also for integers. */
+    /* A sum without scales is a plain sum, even of integers. */
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         if (transfer->fold == NTK_DMA_ADD && sources[s].scale != 1.0F) {
             transfer->fold = NTK_DMA_FMA;

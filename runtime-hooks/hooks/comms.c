@@ -74,7 +74,7 @@ static uint32_t group_name(const struct ntk_hooks_rank *rank)
     return ntk_hooks_name(text);
 }
 
-/* Takes an entry for a new communicator: an unused one, else the one left longest ago. The caller
+/* Takes an entry for a new communicator: an unused one, or the one left longest ago. The caller
  * holds the table's lock. */
 static uint32_t slot_take(void)
 {

@@ -14,7 +14,7 @@ static void store_text(char *field, size_t field_bytes, const char *text)
     memset(field + bytes, 0, field_bytes - bytes);
 }
 
-/* Takes a slot for a new model: an unused one, else the one unloaded longest ago. The caller holds
+/* Takes a slot for a new model: an unused one, or the one unloaded longest ago. The caller holds
  * the lock. */
 static uint32_t take_model_slot(void)
 {

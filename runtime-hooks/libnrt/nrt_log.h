@@ -32,7 +32,7 @@ enum nrt_log_component {
     NRT_LOG_COMPONENTS,
 };
 
-/* Reads the environment, also when called again. */
+/* Reads the environment, even when called again. */
 void nrt_log_open(void);
 void nrt_log_close(void);
 bool nrt_log_is_on(enum nrt_log_component component, enum nrt_log_level level);

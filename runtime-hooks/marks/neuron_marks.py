@@ -64,7 +64,7 @@ def _bytes(name):
 
 
 class range:  # noqa: A001, as a statement it reads: with marks.range("step", 3)
-    """A span from entering to leaving the block, also if an exception leaves it."""
+    """A span from entering to leaving the block, even if an exception leaves it."""
 
     __slots__ = ('_name', '_value', '_began')
 
@@ -97,8 +97,8 @@ def set_traceparent(text):
 
 
 class traceparent:
-    """Sets a traceparent for a block, also if an exception leaves it. Blocks do not nest: the end of one
-    clears it."""
+    """Sets a traceparent until the block ends, even by an exception. Blocks do not nest: the end of
+    one clears it."""
 
     __slots__ = ('_text',)
 

@@ -49,7 +49,7 @@ struct mlu_attr {
 struct mlu_node {
     char *name;
     const struct mlu_op *op; /* NULL for a variable */
-    /* description of an operator missing in the table, also in op; owns its name */
+    /* description of an operator missing in the table, including in op; owns its name */
     struct mlu_op *unknown;
     uint32_t order; /* index among operators, MLU_SYMBOL_NONE for a variable */
     int32_t device; /* device of an operator: MLU_DEVICE_CPU or the id of an MLU */

@@ -86,9 +86,9 @@ static const struct ntk_opt_program program = {
     .summary = "Runs the model in PopEF files on NeuronCores: its load programs, its main programs "
                "for each item in its feeds, and its save programs. Writes outputs as NumPy arrays.",
     .options = options,
-    .epilogue = "The library is $NEURON_LIBNRT, else the libnrt.so.1 that the loader finds, else\n"
-                "the one in /opt/aws/neuron/lib, else, on a machine without a Neuron driver, the\n"
-                "software runtime of this installation.",
+    .epilogue = "The library is $NEURON_LIBNRT if set, otherwise the libnrt.so.1 that the loader\n"
+                "finds, or the one in /opt/aws/neuron/lib. Without these, and without a Neuron\n"
+                "driver, it is the software runtime of this installation.",
 };
 
 static void on_signal(int number)

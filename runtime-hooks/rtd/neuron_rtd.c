@@ -210,7 +210,7 @@ static int capabilities_drop(struct ntk_err *err)
                              strerror(errno));
 }
 
-/* ---- the life of the daemon ---- */
+/* ---- startup and shutdown ---- */
 
 static int serve(struct rtd_manager *manager, const struct settings *settings, struct ntk_err *err)
 {

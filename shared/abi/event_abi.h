@@ -56,8 +56,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
 
 /*
  * Kinds and their words. "lo" and "hi" are the 32-bit halves of a word (NTK_WORD_LO/_HI). Ticks are
- * raw clock ticks, also in word 0; device ns are nanoseconds of device time (the two clocks are
- * never mixed).
+ * raw clock ticks, including those in word 0; device ns are nanoseconds of device time (the two
+ * clocks are never mixed).
  *
  * kind           word 0    word 1               word 2         word 3           word 4
  * EXEC           duration  model lo, status hi  execution id   on-core ticks    device ns

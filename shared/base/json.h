@@ -69,7 +69,7 @@ void ntk_json_key_array_begin(struct ntk_json *json, const char *key);
 /* Adds only a quoted text, for writers that combine pieces. */
 void ntk_json_add_quoted(struct ntk_buf *buf, const char *text);
 
-/* Formats one double by the rules above, also for other text formats. buf has at least 32 bytes. */
+/* Formats one double by the rules above, for any text format. buf has at least 32 bytes. */
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value);
 /* Same, with the shortest text that reads back to the same float. */
 size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value);

@@ -27,7 +27,7 @@ enum ntk_log_level {
     NTK_LOG_TRACE, /* a client's calls and similar events */
 };
 
-/* Sets the program's name, borrowed for the life of the program. */
+/* Sets the program's name, borrowed for the lifetime of the program. */
 void ntk_log_set_program(const char *name);
 void ntk_log_set_level(enum ntk_log_level level);
 enum ntk_log_level ntk_log_get_level(void);

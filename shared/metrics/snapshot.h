@@ -634,7 +634,7 @@ struct ntk_runtime_sample {
     bool cores_guessed; /* the process's cores are unknown: the listed ones are guessed */
     enum ntk_executions_counted executions_counted;
     bool ended;            /* this is its last snapshot: last differences, memory 0 */
-    bool killed;           /* ended without closing its runtime */
+    bool killed;           /* exited without closing its runtime */
     struct ntk_exit exit;  /* how the process exited */
     bool first;            /* this is its first snapshot from this collector */
     bool by_address;       /* a configuration requested it by its address, which is its tag */
@@ -1076,7 +1076,7 @@ struct ntk_machine {
 const struct ntk_machine *ntk_machine_find(const char *instance_type);
 /* Any machine of the family with this device_name in its device tree, such as "Trainium2". */
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
-/* The usual name of the devices' memory: "DRAM", or "HBM" (also for an unknown machine). */
+/* The usual name of the devices' memory: "DRAM", or "HBM" (the default for an unknown machine). */
 const char *ntk_machine_memory_type(const struct ntk_hardware *hardware);
 /* The LNC that tools show if the running processes do not specify one: from
  * NEURON_RT_VIRTUAL_CORE_SIZE, NEURON_LOGICAL_NC_CONFIG, or the family's default; 1 for an unknown

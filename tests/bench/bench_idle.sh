@@ -1,6 +1,6 @@
 #!/bin/bash
 # bench_idle - the cost of observing the idle time of a job, in percent of the CPU time of a job that computes on one
-# CPU: for the command with its program in the kernel, also for a Python job with deep stacks, and for the thread of
+# CPU: for the command with its program in the kernel, including for a Python job with deep stacks, and for the thread of
 # neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor

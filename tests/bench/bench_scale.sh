@@ -79,7 +79,7 @@ awk -v n="$nodes" -v i=$interval -v r="$((rounds - 1))" -v b="$began" -v f="$fir
     exit x > 0 || up < n }' || fail "scrapes failed"
 stop
 
-# The same by remote write, also with native histograms.
+# The same by remote write, and with native histograms.
 for form in $(size "classic native" native); do
     printf 'global: { scrape_interval: 1h }\n' >$form.yml
     options=(--web.enable-remote-write-receiver)

@@ -36,7 +36,7 @@ stand_in dpkg-query 'name=${*: -1}; case $name in libreadline8 | chromium-headle
 stand_in apt-get '[ "$1" = update ] || { echo "$@" >>'"$scratch"'/got; : >'"$scratch"'/tree/readline; }'
 stand_in apt-cache 'case $2 in libreadline8 | chromium*) echo "  Candidate: (none)" ;; *) echo "  Candidate: 1" ;; esac'
 stand_in id 'echo 0'
-stops 'this system has no package chromium-headless-shell; install what provides it and set NTK_NO_INSTALL=1' test
+stops 'this system has no package chromium-headless-shell; install an equivalent and set NTK_NO_INSTALL=1' test
 stand_in apt-cache 'case $2 in libreadline8) echo "  Candidate: (none)" ;; *) echo "  Candidate: 1" ;; esac'
 PATH=$scratch/bin tree/dev test >out 2>&1 || true
 greps 'libreadline8t64' <got || fail "libreadline8t64 is not installed: $(cat out)"

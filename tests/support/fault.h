@@ -3,7 +3,7 @@
  * fault - an operation with a failing k-th allocation or file call, for all k.
  *
  * The test program's own malloc(), open(), read(), write(), mmap(), fsync(), rename() ... replace
- * those of the C library, also for the libraries that it loads. So faults reach every thread of the
+ * those of the C library, even in the libraries that it loads. So faults reach every thread of the
  * process, and leaks show as unreturned objects. Calls within the C library do not fail. For every
  * system call of one thread, or a kill, see syscall_fault.h.
  *

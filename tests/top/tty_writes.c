@@ -2,7 +2,7 @@
 /*
  * tty_writes - counters for frames.py in the file that NTK_TEST_WRITES names, eight bytes each in
  * native order: calls of write(2) on a terminal, including those of curses; frames that were drawn;
- * and checks of scene_source.c. write() replaces that of the C library, also in shared libraries.
+ * and checks of scene_source.c. write() replaces that of the C library, even in shared libraries.
  */
 #include <fcntl.h>
 #include <stdbool.h>

@@ -295,7 +295,7 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
         cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(
             ntk_top_table_text(table, "%s", ntk_exit_text(counter->exit, counter->was_open, how)));
         cells[NTK_TOP_ERRORS_CAUSES] =
-            ntk_top_cell_text(counter->was_open ? "ended without closing its runtime" : "");
+            ntk_top_cell_text(counter->was_open ? "exited without closing its runtime" : "");
     } else if (counter->runtime_key) {
         cells[NTK_TOP_ERRORS_CAUSES] =
             ntk_top_cell_text(causes_of(model, table, counter->runtime_key));

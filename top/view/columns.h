@@ -9,7 +9,7 @@
 #include "top/base/table.h"
 
 #define NTK_TOP_FIGURE_PID "PID", "process id", NTK_TOP_AS_ID, 7
-#define NTK_TOP_FIGURE_TAG "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT
+#define NTK_TOP_FIGURE_TAG "TAG", "NEURON_PROCESS_TAG, or the process id", NTK_TOP_AS_TEXT
 #define NTK_TOP_FIGURE_COMMAND "COMMAND", "command of the process", NTK_TOP_AS_TEXT, 16
 #define NTK_TOP_FIGURE_RATE "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7
 #define NTK_TOP_FIGURE_ERROR_RATE "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6

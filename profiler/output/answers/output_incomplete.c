@@ -13,9 +13,8 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
 
     return !derives ? "the missing records are not estimated"
            : lacks == NTK_LACK_EVENTS
-               ? "the missing changes are derived where their origin is known"
-               : "of the missing records, only semaphore changes are derived, where their origin "
-                 "is known";
+               ? "missing changes with a known origin are derived"
+               : "of the missing records, only semaphore changes with a known origin are derived";
 }
 
 void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out)

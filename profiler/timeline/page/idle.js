@@ -18,7 +18,7 @@ const cell = (seconds) => ({ value: seconds, text: time(seconds) });
 const shareOf = (row) => bar(row.percent / 100, `${row.percent.toFixed(1)}%`, 'of the idle time');
 
 function causes(process) {
-  return table([['Cause', true], ['Of the idle time'], ['Time'], ['Gaps'], ['Longest in a gap'], ['Meaning', true]], process.causes.map((row) => ({
+  return table([['Cause', true], ['Share of idle time'], ['Time'], ['Gaps'], ['Longest in a gap'], ['Meaning', true]], process.causes.map((row) => ({
     cells: [row.cause, shareOf(row), cell(row.seconds), { value: row.gaps, text: whole(row.gaps) }, cell(row.longest_seconds), row.meaning ?? ''],
   })));
 }
@@ -26,7 +26,7 @@ function causes(process) {
 const thread = (one) => (one ? `${one.name ?? 'thread'} (${one.tid})` : '');
 
 function rows(process) {
-  return table([['Of the idle time'], ['Time'], ['Cause', true], ['Thread', true], ['Function', true], ['Call', true], ['File or holder', true]], process.rows.map((row) => ({
+  return table([['Share of idle time'], ['Time'], ['Cause', true], ['Thread', true], ['Function', true], ['Call', true], ['File or holder', true]], process.rows.map((row) => ({
     cells: [shareOf(row), cell(row.seconds), row.cause, thread(row.thread), row.function ? `${row.function}${row.module ? ` (${row.module})` : ''}` : '', row.syscall ?? '',
       row.object ?? (row.held_by ? `held by ${thread(row.held_by)}` : '')],
   })), { most: 100 });

@@ -18,7 +18,7 @@ export function windowText() {
   const from = Math.max(0, state.from);
   const until = Math.min(all, to());
   if (until - from >= all * 0.999) return `all ${duration(all)} shown`;
-  return `zoomed to ${span(from + begin, until + begin)} of ${duration(all)}, 0 shows all`;
+  return `zoomed to ${span(from + begin, until + begin)} of ${duration(all)}; press 0 to show all`;
 }
 
 function fill() {

@@ -25,7 +25,7 @@ function tensors(box) {
 function queues(box) {
   const dma = analysis(box, 'memory', 'dma');
   if (!dma) return;
-  box.append(make('h3', {}, 'DMA queues'), table([['Queue', true], ['Core', true], ['Class', true], ['Packets'], ['Bytes'], [`Share of bytes in packets below ${bytes(4096)}`], ['Rate'], ['Share of what its engines can move']], dma.queues.map((one) => ({
+  box.append(make('h3', {}, 'DMA queues'), table([['Queue', true], ['Core', true], ['Class', true], ['Packets'], ['Bytes'], [`Share of bytes in packets below ${bytes(4096)}`], ['Rate'], ['Share of engine capacity']], dma.queues.map((one) => ({
     cells: [one.queue, String(one.core), one.class, { value: one.packet_count, text: whole(one.packet_count) }, { value: one.bytes, text: bytes(one.bytes) },
       one.bytes ? bar(1 - one.bytes_by_size.from_4096 / one.bytes) : '', one.bytes_per_second ? { value: one.bytes_per_second, text: `${count(one.bytes_per_second)}B/s` } : '',
       one.efficiency_ratio === null || one.efficiency_ratio === undefined ? '' : bar(one.efficiency_ratio)],

@@ -173,7 +173,7 @@ function facts(point) {
     `${rate(point.rate)} ${point.flops_per_byte > 0 ? `at ${point.flops_per_byte.toFixed(1)} FLOPs per byte` : 'without device memory traffic'}`,
     `${count(point.flops)}FLOP and ${bytes(point.hbm_bytes)} in ${duration(point.time_ns * 1000)}`,
     `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? '; its transfers continue after it' : ''}`,
-    point.roofline_ratio === null ? '' : `${part(point.roofline_ratio)} of what its roof allows`,
+    point.roofline_ratio === null ? '' : `${part(point.roofline_ratio)} of the attainable rate`,
   ].filter(Boolean).map((text) => make('div', {}, text)));
 }
 
@@ -207,7 +207,7 @@ function plot(frame, runs, points) {
   const height = frame.clientHeight;
   const scales = scalesOf(runs, points, width, height);
   const main = runs[runs.length - 1].roofline.total;
-  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${part(main.roofline_ratio ?? 0)} of what the roof allows` });
+  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${part(main.roofline_ratio ?? 0)} of the attainable rate` });
   const placed = points.map((point) => ({ ...point, x: scales.x(point.flops_per_byte), y: scales.y(point.rate) }));
   // At the side, points are spread by their rate: those of similar height are far from each other.
   const sidePoints = placed.filter((point) => !(point.flops_per_byte > 0)).sort((a, b) => a.y - b.y);
@@ -245,7 +245,7 @@ function rowsTable(rows, hasRuns) {
   return table([['Name', true], ['Kind', true], ...(hasRuns ? [['Run', true]] : []), ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['Minimum'], ['Share of roofline']], rows.map((one) => ({
     cells: [one.name, one.kind === 'all' ? '' : one.kind, ...(hasRuns ? [one.run] : []), { value: one.time_ns, text: duration(one.time_ns * 1000) }, { value: one.flops, text: count(one.flops) }, { value: one.hbm_bytes, text: bytes(one.hbm_bytes) },
       { value: one.flops_per_byte ?? -1, text: one.flops_per_byte === null ? '' : one.flops_per_byte.toFixed(1) }, one.bound,
-      { value: one.least_ns, text: one.least_ns ? duration(one.least_ns * 1000) : '' }, one.roofline_ratio === null ? (one.is_hidden ? 'hidden' : '') : bar(one.roofline_ratio, undefined, 'of what its roof allows in this time')],
+      { value: one.least_ns, text: one.least_ns ? duration(one.least_ns * 1000) : '' }, one.roofline_ratio === null ? (one.is_hidden ? 'hidden' : '') : bar(one.roofline_ratio, undefined, 'of the attainable work in this time')],
   })));
 }
 

@@ -35,7 +35,7 @@ export function section(buffer, at, form, count) {
 // Map from track to section.
 export function decode(buffer) {
   const view = new DataView(buffer);
-  if (buffer.byteLength < HEAD || view.getUint32(0, true) !== MAGIC || view.getUint16(4, true) !== 1) throw new Error('not a tile of version 1');
+  if (buffer.byteLength < HEAD || view.getUint32(0, true) !== MAGIC || view.getUint16(4, true) !== 1) throw new Error('not a version 1 tile');
   const tracks = new Map();
   let at = HEAD;
   for (let left = view.getUint32(16, true); left > 0; left--) {

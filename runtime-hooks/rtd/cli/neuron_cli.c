@@ -28,8 +28,8 @@ static char commands_help[COMMANDS_MAX * 100] = "Commands:";
 
 static const struct ntk_opt option_rows[] = {
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
-      "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
+      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS "
+      "or " NTK_RPC_ENDPOINT_DEFAULT ")" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print results as JSON" },
     { 0, "wait", "SECONDS", NTK_OPT_U64, &arg_wait_s,
       "wait up to SECONDS for a response (default 120)", .is_above_zero = true },

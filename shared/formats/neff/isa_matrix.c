@@ -121,7 +121,7 @@ static int check_blocks(const struct ntk_isa_op_info *info, const char *what,
     unsigned width = mx_width(tile);
 
     if (width == 0) {
-        return BAD("%s: %s has dtype %s: expected float8e4, float8e5 or uint16 with four e2m1",
+        return BAD("%s: %s has dtype %s: expected float8e4, float8e5 or uint16 (four e2m1 values)",
                    info->name, what, ntk_dtype_name(tile->dtype));
     }
     if (row(tile) % width != 0 || tile->partition_count % MX_ROWS != 0) {

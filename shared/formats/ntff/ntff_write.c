@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_write - writes a capture file of version 6 from records as they arrive.
+ * ntff_write - writes a version 6 capture file from records as they arrive.
  *
  * The header message precedes the records and contains their number, so records are kept in one
  * spool per kind and core until the end: in memory up to NTK_NTFF_SPOOL_BYTES, then in a file

@@ -42,7 +42,7 @@ for recipe in jobs_by_waste rising_ecc held_idle; do
     in_duckdb twins "$recipe" | plain | grep -v '^twin|' | diff "answers/$recipe" - >differs.log || fail "$recipe mixes clusters: see differs.log"
 done
 
-# A host with a number as its name has the same type in every table, also in those that have no other hosts.
+# A host with a number as its name has the same type in every table, including in those that have no other hosts.
 export_days node-1 numbers --host 17
 export_days node-2 numbers --tables 'machine,process,*_hour'
 in_duckdb numbers jobs_by_waste >numbers.log || fail "DuckDB rejects a number as the name of a host"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # lives - a process that closes the runtime and starts it again remains one process: every sum of its executions is
-# the same, also when agents with --db are killed and restarted at any moment of its lives.
+# the same, even when agents with --db are killed and restarted at any moment of its lives.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl python3
 

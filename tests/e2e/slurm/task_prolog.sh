@@ -38,7 +38,7 @@ tells 0 '' '' SLURM_STEP_GPUS=0,2 NEURON_RT_VISIBLE_CORES=4-5 NEURON_SLURM_TASK_
 # Devices that Slurm has bound to the task belong to the task alone.
 tells 0 2,3 '' SLURM_STEP_GPUS=1 SLURM_STEP_TASKS_PER_NODE=2 SLURM_LOCALID=1 SLURMD_TRES_BIND=gpu:per_task:1
 tells 0 2,3 '' SLURM_STEP_GPUS=0,1 SLURM_STEP_TASKS_PER_NODE=2 SLURM_LOCALID=1 SLURMD_TRES_BIND=gpu:none
-# Blocks of devices, also in the job-mapping folder.
+# Blocks of devices, including in the job-mapping folder.
 tells 0 8,9,10,11,12,13,14,15 '' SLURM_STEP_GPUS=1 NEURON_SLURM_DEVICES=4
 NEURON_SLURM_DEVICES=4 NEURON_SLURM_FOLDER=$scratch/jobs SLURM_JOB_ID=7 SLURM_JOB_GPUS=1 sh "${prolog/task-/}"
 [ "$(ls jobs | paste -sd' ')" = "4 5 6 7" ] || fail "unexpected devices of a block: $(ls jobs)"

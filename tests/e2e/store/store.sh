@@ -34,7 +34,7 @@ kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"
 
-# A view and a query return the same values for a file, also for unwatched time.
+# A view and a query return the same values for a file, including those for unwatched time.
 neuron-bench exec memcpy.neff --count 77 >bench.txt
 neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!

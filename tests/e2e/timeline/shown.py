@@ -135,11 +135,11 @@ def check_window(page):
     page.run('showAll();')
     equal('all', page.text('#shown'), 'all 1.001 ms shown')
     page.run('show(72.1e6, (98e6 - 72.1e6) / state.width);')
-    equal('a part', page.text('#shown'), 'zoomed to 72.1–98 us of 1.001 ms, 0 shows all')
+    equal('a part', page.text('#shown'), 'zoomed to 72.1–98 us of 1.001 ms; press 0 to show all')
     page.browser.evaluate("document.querySelector('#canvas').focus()")
     page.browser.key('0')
     page.browser.wait_for("document.querySelector('#shown').textContent === 'all 1.001 ms shown'")
-    equal('reference of shares', page.text('#corner'), 'busy, of the time shown')
+    equal('reference of shares', page.text('#corner'), 'busy share of the time shown')
 
 
 def check_colours(page):

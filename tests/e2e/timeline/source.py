@@ -47,7 +47,7 @@ def check(browser, address, lines, loops, iterations):
     browser.wait_for("/match(es)?$/.test(document.querySelector('#found').textContent)")
     browser.wait_for(f"document.querySelector('#found').textContent === '{first['instruction_count']} matches'")
     browser.wait_for(f"document.querySelector('.line.chosen .number')?.textContent === '{number}'")
-    # Selecting an instruction shows its line, also in the details, and its iteration.
+    # Selecting an instruction shows its line, including in the details, and its iteration.
     text("document.querySelector('#canvas').focus()")
     browser.key('n')
     browser.wait_for("document.querySelector('.pane-slice')?.textContent.includes('Iteration')")

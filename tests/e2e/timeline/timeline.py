@@ -317,7 +317,7 @@ def check_markers(page):
 
 
 def check_link(page):
-    """The address restores the view, also in another visit."""
+    """The address restores the view, even in a later visit."""
     browser = page.browser
     browser.evaluate("(async () => (await import('/link.js')).write())()")
     view = "[state.from, to(), state.selected?.track, state.selected?.slice, state.range?.from, state.markers, [...state.folded], document.querySelector('#search').value]"

@@ -377,7 +377,7 @@ static void a_core_reset_starts_a_new_clock_period(void **state)
     assert_string_equal(reason_of(trace, 9800, 0),
                         "the core was reset, and several executions start at that time");
     assert_string_equal(reason_of(trace, 8000000, 0),
-                        "no execution in the trace starts at its time");
+                        "the trace contains no execution that starts at its time");
     char *json = json_of(trace);
     assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* 0 is a time like any other */
     free(json);

@@ -206,7 +206,7 @@ static void mx_tiles_with_incomplete_blocks_are_rejected(void **state)
     bad.operand[NTK_ISA_SRC0].dtype = NTK_DTYPE_FLOAT8E3;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
                   "nc_matmul_mx: source 0 has dtype float8e3: expected float8e4, float8e5 or "
-                  "uint16 with four e2m1");
+                  "uint16 (four e2m1 values)");
     bad = instr;
     bad.operand[NTK_ISA_SRC2].space = NTK_ISA_SPACE_PSUM;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: source 2 is not in SBUF");
