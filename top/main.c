@@ -270,7 +270,7 @@ static int check_arguments(void)
     }
     if (host_list.count > 1 && arg_csv) {
         return ntk_opt_usage_error(&program,
-                                   "--csv supports one machine only; use --json for many");
+                                   "--csv supports only one machine; use --json for several");
     }
     if (arg_has_view && arg_view == NTK_TOP_VIEW_HOSTS && host_list.count < 2) {
         return ntk_opt_usage_error(&program,

@@ -38,7 +38,7 @@ const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, con
     if (!run->source->ops->is_here) {
         SAY(run, "only applications on this machine can be %s", what);
     } else if (run->is_in_past) {
-        SAY(run, "past applications cannot be %s: press space to return to now", what);
+        SAY(run, "past applications cannot be %s: press space to return to the present", what);
     } else if (!runtime && !(snapshot && snapshot->runtime_count == 1)) {
         SAY(run, "no application selected: choose its row (p) or tab (a, d, 1-9) first");
     } else {

@@ -6,7 +6,7 @@
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-/* from NC-v3 on, two FP8 products take the time of one 16-bit product */
+/* on NC-v3 and later, two FP8 products take the time of one 16-bit product */
 #define FP8_FAST_GENERATION 3
 
 /* Returns the adjusted operations per four of that element type; 0 if unknown. */

@@ -41,8 +41,8 @@ static void fill_core(struct summary_filler *f, size_t core, unsigned number)
     }
 }
 
-/* Fills metrics of throttling. From 2.32 on, the only physical core of a logical core has its own
- * number. The names for the two cores of a pair are unknown, so they keep their positions. */
+/* Fills metrics of throttling. In 2.32 and later, the only physical core of a logical core has its
+ * own number. The names for the two cores of a pair are unknown, so they keep their positions. */
 void summary_fill_throttling(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

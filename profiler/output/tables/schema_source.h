@@ -11,7 +11,7 @@
 
 #define LEVEL_IDS                                                            \
     ALWAYS(ntk_level_row, id, "id", I64, "",                                 \
-           "id on this level, with the subgraph in bits 48 to 63"),          \
+           "id at this level, with the subgraph in bits 48 to 63"),          \
         ALWAYS(ntk_level_row, raw_bir_id, "raw_bir_id", I64, "",             \
                "raw_bir_id of the first row; 0: none"),                      \
         ALWAYS(ntk_level_row, raw_penguin_id, "raw_penguin_id", I64, "",     \
@@ -41,8 +41,7 @@
                "bytes written to the state buffer"),                                            \
         ALWAYS(ntk_level_row, weight_bytes, "load_weight_bytes", I64, "B",                      \
                "bytes read by LDWEIGHTS")
-#define LEVEL_FLOW \
-    NEVER("modular_flow_invocation_idx", I64, "", "number of the call of a shared function")
+#define LEVEL_FLOW NEVER("modular_flow_invocation_idx", I64, "", "call number of a shared function")
 
 static const struct ntk_column bir_instruction[] = {
     LEVEL_IDS,  ALWAYS(ntk_level_row, name, "bir_name", TEXT, "", "name in the back end"),
@@ -136,9 +135,9 @@ static const struct ntk_column framework_node[] = {
     NODE_TIME(NTK_NTFF_ENGINE_VECTOR, "vector"),
     MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "bytes read by LDWEIGHTS"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
-          "sum of the partitions that each instruction on the scalar engine uses"),
+          "number of partitions used, summed over the instructions of the scalar engine"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
-          "sum of the partitions that each instruction on the vector engine uses"),
+          "number of partitions used, summed over the instructions of the vector engine"),
     /* This column is not in the vendor's schema. */
     ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING),
 };

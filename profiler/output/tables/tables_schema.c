@@ -285,7 +285,7 @@ static const struct ntk_column metadata[] = {
     MAYBE(ntk_metadata_row, gpsimd_ghz, "gpsimd_engine_clock_freq", F64, "GHz", "clock"),
     NEVER("gpsimd_engine_num_channels", I64, "", "lanes"),
     MAYBE(ntk_metadata_row, base_ghz, "neuroncore_clock_freq", F64, "GHz",
-          "clock of the cycle counts"),
+          "clock frequency of the cycle counts"),
     ALWAYS(ntk_metadata_row, ticks_per_ns, "ticks_per_nanosec", I64, "",
            "clock ticks of the capture file per nanosecond"),
     MAYBE(ntk_metadata_row, instance_type, "instance_type", TEXT, "", "machine"),
@@ -307,7 +307,7 @@ static const struct ntk_column metadata[] = {
     ALWAYS(ntk_metadata_row, profile_name, "profile_name", TEXT, "", "name of the profile"),
     NEVER("explorer_build_time", TEXT, "", "build time of this program"),
     ALWAYS(ntk_metadata_row, is_simulation, "is_simulation", BOOL, "",
-           "whether the capture was not recorded on a device"),
+           "true if the capture was recorded without a device"),
 };
 
 static const struct ntk_column neff_header[] = {

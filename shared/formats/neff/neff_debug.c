@@ -398,8 +398,8 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
     ntk_vec_clear(&r->files);
     ntk_vec_clear(&r->kernels);
     if (!member->bytes) {
-        return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "%s does not fit in the free memory", member->name);
+        return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s does not fit in free memory",
+                           member->name);
     }
     while (ret == 0 && ntk_protobuf_next(member->bytes, member->bytes_count, &position, &field)) {
         if (field.number == FIELD_FILE || field.number == FIELD_KERNEL) {

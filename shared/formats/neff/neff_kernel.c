@@ -172,7 +172,7 @@ static void read_nodes(struct tree_reader *r, struct place at);
 static void read_children(struct tree_reader *r, struct place at)
 {
     if (r->depth == NTK_NEFF_KERNEL_DEPTH_MAX) {
-        (void)ntk_json_scan_fail(&r->scan, "nodes are nested more than 64 deep");
+        (void)ntk_json_scan_fail(&r->scan, "nodes are nested more than 64 levels deep");
         return;
     }
     r->depth++;
@@ -350,7 +350,7 @@ static int read_tree(struct tree_reader *r, const struct ntk_neff *neff,
 
     if (!member || !member->bytes) {
         (void)ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET,
-                          member ? "%s does not fit in the free memory"
+                          member ? "%s does not fit in free memory"
                                  : "%s refers to the missing member '%s'",
                           member ? entry->member : list_name, entry->member);
         return warn(ctx, err.text);

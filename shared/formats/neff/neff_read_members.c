@@ -275,7 +275,7 @@ static int fetch(struct look *look)
     if (ret == 0 && look->refused) {
         (void)ntk_err_set(look->r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
                           look->is_refused_by_us ? "%s exceeds " NTK_NEFF_MEMORY_TEXT
-                                                 : "%s does not fit in the free memory",
+                                                 : "%s does not fit in free memory",
                           look->refused);
         ret = -ENOMEM;
     }

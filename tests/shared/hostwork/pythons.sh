@@ -1,6 +1,6 @@
 #!/bin/bash
 # pythons - frames of every installed CPython from 3.10 to 3.13, read from outside, without root and without BPF; in a
-# container only from 3.11 on.
+# container only in 3.11 and later.
 . "$(dirname "$0")/lib.sh"
 waits_in() { # COMMAND...: observes the job, a process of that command
     started "$@" "$python_job" sleep "$library"

@@ -383,7 +383,7 @@ static void debug_tree_nodes_nest_at_most_64_deep(void **state)
     setup(state);
     ntk_buf_reset(&text);
     put_nested(&text, 65);
-    damaged(*state, ntk_buf_text_get(&text), "nodes are nested more than 64 deep (at byte");
+    damaged(*state, ntk_buf_text_get(&text), "nodes are nested more than 64 levels deep (at byte");
     ntk_buf_reset(&text);
     teardown(state);
     setup(state);
