@@ -197,7 +197,8 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
 
         if (!ntk_map_get_number(&now, entry->number) && place[0]) {
             ntk_log_warn(MODULE,
-                         "the ranks at %s are back to normal, or the new pace has become normal",
+                         "the ranks at %s are back to their usual pace, or the new pace now "
+                         "counts as usual",
                          place);
         }
     }

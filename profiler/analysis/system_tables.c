@@ -452,7 +452,7 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
 {
     const struct ntk_system_execution *found = NULL;
 
-    *out_reason = "the trace contains no execution that starts at its time";
+    *out_reason = "the trace contains no execution that starts at the time of the capture";
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
 
@@ -461,7 +461,8 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
             continue;
         }
         if (found && found->nc == execution->nc && found->clock_life != execution->clock_life) {
-            *out_reason = "the core was reset, and several executions start at that time";
+            *out_reason =
+                "the core was reset, and several executions start at the time of the capture";
             return NULL;
         }
         if (!found || (!is_window(found, captured) && is_window(execution, captured))) {

@@ -116,8 +116,8 @@ static size_t plain_count(const char *text, size_t bytes)
         memcpy(&word, text + count, sizeof word);
         uint64_t quote = word ^ ones * '"';
         uint64_t slash = word ^ ones * '\\';
-        /* The highest bit of a byte is set if the byte is below 0x20, 0x7f or above, or one of those
-         * two characters. Other bytes neither borrow nor carry. */
+        /* The highest bit of a byte is set if the byte is below 0x20, at least 0x7f, or one of
+         * these two characters. Other bytes neither borrow nor carry. */
         uint64_t other =
             (word - ones * 0x20) | word | (word + ones) | (quote - ones) | (slash - ones);
 

@@ -374,10 +374,11 @@ static void a_core_reset_starts_a_new_clock_period(void **state)
     assert_null(reason_of(trace, 0, 1));
     assert_null(reason_of(trace, 4999500, 3));
     assert_null(reason_of(trace, 7000000, 5));
-    assert_string_equal(reason_of(trace, 9800, 0),
-                        "the core was reset, and several executions start at that time");
+    assert_string_equal(
+        reason_of(trace, 9800, 0),
+        "the core was reset, and several executions start at the time of the capture");
     assert_string_equal(reason_of(trace, 8000000, 0),
-                        "the trace contains no execution that starts at its time");
+                        "the trace contains no execution that starts at the time of the capture");
     char *json = json_of(trace);
     assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* 0 is a time like any other */
     free(json);
