@@ -40,7 +40,7 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
         } else {
             ntk_buf_add_format(
                 out,
-                "%u ranks observed, none is slow (the largest wait is %.1f%% of an interval)\n",
+                "%u ranks observed; none is slow (the largest wait is %.1f%% of an interval)\n",
                 verdict->seen, 100 * verdict->share);
         }
         return;

@@ -29,10 +29,11 @@ int ntk_cloudwatch_namespace_check(const char *name, struct ntk_err *err)
         }
     }
     if (is_blank || *name == ':' || strlen(name) > NAMESPACE_BYTES_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "invalid namespace: expected 1 to %u characters, not only blanks, not "
-                           "beginning with ':'",
-                           NAMESPACE_BYTES_MAX);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "invalid namespace: expected 1 to %u characters that are not all blanks and do not "
+            "begin with ':'",
+            NAMESPACE_BYTES_MAX);
     }
     return 0;
 }

@@ -62,7 +62,7 @@ static const struct ntk_opt options[] = {
       "'joined', it contains run, host or link, optionally for one rank, such as "
       "link=2,rank3.host=0 (0: takes no time)" },
     { 0, "engine", NTK_OPT_LIST, NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
-      "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
+      "with the 'bubbles' analysis: show only gaps of these engines, such as tensor,vector",
       .word_get = engine_name },
     { 0, "limit", "N", NTK_OPT_U64, &arg_limit,
       "with the 'bubbles' analysis: list the N longest gaps (default 20); with --json, N per "
@@ -82,7 +82,7 @@ static const struct ntk_opt_program program_options = {
              "[-d] FOLDER [OPTION]... [NAME]...\n"
              "--list",
     .summary = "Answers questions about a capture, or about host activity. Runs the "
-               "analyses named NAME, by default all.",
+               "analyses named NAME (default: all).",
     .options = options,
     .epilogue = "Shares are relative to the execution. Figures that the files do not contain are\n"
                 "omitted, never estimated.",

@@ -187,10 +187,11 @@ static int check(const char *path, const struct ntk_side *side)
         ret = ntk_err_no_memory(&err);
     }
     if (ret == 0 && comparison.is_unrelated) { /* another program may be shorter */
-        ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "%s is of a different program: it shares %zu of %zu layers and regions "
-                          "with the captures; save a new baseline",
-                          path, comparison.own_common_count, comparison.own_before_count);
+        ret = ntk_err_set(
+            &err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s belongs to a different program: it shares %zu of %zu layers and regions "
+            "with the captures; save a new baseline",
+            path, comparison.own_common_count, comparison.own_before_count);
     }
     if (ret == 0) {
         ret = ntk_baseline_check(&comparison, arg_limits.items, arg_limits.count, &result, &err);

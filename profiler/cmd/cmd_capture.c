@@ -76,7 +76,7 @@ static const struct ntk_opt options[] = {
       "record profile (core activity, default) or systrace (host activity, as JSON)",
       .choices = "profile systrace" },
     { 0, "exec-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
-      "execute in mode sync (default), async (queue executions, but run the recorded "
+      "execute in this mode: sync (default), async (queue executions, but run the recorded "
       "one alone) or async-wait (queue each and wait for it)",
       .choices = "sync async async-wait" },
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,

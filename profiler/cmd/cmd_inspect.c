@@ -56,7 +56,8 @@ static const struct ntk_opt options[] = {
       "(session), one file per core",
       .choices = "model session" },
     { 0, "format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
-      "write files in the layout own (default) or vendor (that of the vendor's runtime); only for "
+      "write files in this layout: own (default) or vendor (that of the vendor's runtime); only "
+      "for "
       "runtimes of this toolkit",
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },

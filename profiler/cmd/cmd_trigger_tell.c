@@ -77,7 +77,7 @@ static int tell_one(const struct ntk_trigger_asking *asking, struct ntk_trigger_
         if (target->status == 0) {
             target->status = ntk_err_set(
                 &target->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                "process %u (%s): recorded no execution from %llu on before the timeout",
+                "process %u (%s): recorded no execution numbered %llu or higher before the timeout",
                 target->pid, target->command, (unsigned long long)asking->first);
         }
         (void)ntk_profile_fail(&target->err);

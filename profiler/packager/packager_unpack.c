@@ -26,7 +26,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-packager unpack",
     .usage = "[-o FOLDER] FILE",
     .summary = "Writes the members of a NEFF to a folder, its payload as neff.tgz, and its header "
-               "as neff.header, for create.",
+               "as neff.header. neuron-packager create reads this layout.",
     .options = options,
 };
 

@@ -63,7 +63,7 @@ says err 'of a different program'
 [ ! -e mixed.json ] || complain 'a baseline of two programs'
 neuron-packager example mlp -o mlp.neff 2>err && neuron-profile capture -n mlp.neff -s mlp.ntff >/dev/null 2>err || complain "the capture of another program failed"
 baseline 1 check kept.json mlp.ntff --limit total=100000%
-says err 'kept.json is of a different program: it shares 0 of '
+says err 'kept.json belongs to a different program: it shares 0 of '
 [ ! -s printed ] || complain 'a verdict about another program'
 sed 's/trn2.3xlarge/trn1.2xlarge/' kept.json >other.json
 baseline 1 check other.json "${fast[@]}" attention

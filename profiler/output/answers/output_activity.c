@@ -39,10 +39,10 @@ void ntk_output_activity_text(const struct ntk_trace *trace,
     ntk_buf_add_format(
         out, "One character is %.3f us: blank is idle; . : + * and # are increasingly busy\n",
         (double)activity->total_ps / 1e6 / (double)width);
-    ntk_buf_add_text(out,
-                     "The last column is the share of the execution, for one core (in the summary: "
-                     "for all cores together). A queue is busy while "
-                     "any of its DMA engines is busy\n");
+    ntk_buf_add_text(
+        out, "The last column is the busy share of the execution, for one core (in the summary: "
+             "for all cores together). A queue is busy while "
+             "any of its DMA engines is busy\n");
     ntk_buf_add_format(out, "%-*s |0", 4 + NAME_WIDTH, "");
     snprintf(head, sizeof head, "%.3f us|", (double)activity->total_ps / 1e6);
     ntk_buf_add_fill(out, ' ', width > strlen(head) ? width - strlen(head) : 0);

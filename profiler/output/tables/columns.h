@@ -16,8 +16,9 @@
     {                                                                                          \
         name, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), unit, meaning \
     }
-#define NTK_CORE_INDEX_MEANING \
-    "core of the capture, from 0: 0 is the lowest of the numbers that text output and --core use"
+#define NTK_CORE_INDEX_MEANING                                                                     \
+    "core of the capture, counted from 0 in the order of the numbers that text output and --core " \
+    "use"
 
 #define NEVER(name, kind, unit, meaning)                            \
     {                                                               \

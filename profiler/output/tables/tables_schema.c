@@ -115,7 +115,7 @@ static const struct ntk_column dma_usage[] = {
     ALWAYS(ntk_rate_row, bytes_per_second, "current_throughput", F64, "B/s",
            "rate from this time on"),
     ALWAYS(ntk_rate_row, total_bytes, "total_transfer_bytes", I64, "B",
-           "bytes of all packets that started up to this time"),
+           "bytes of all packets that have started by this time"),
     CORE_INDEX(ntk_rate_row),
 };
 

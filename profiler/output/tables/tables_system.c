@@ -99,9 +99,10 @@ static const struct ntk_column out_of_memory[] = {
     MAYBE(ntk_oom_row, total_bytes, "total_bytes", I64, "B",
           "bytes in use in this memory when the allocation failed"),
     MAYBE(ntk_oom_row, capacity_bytes, "capacity", I64, "B", "capacity of the memory"),
-    ALWAYS(ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
-           "whether enough bytes are free according to the trace, so that memory is fragmented or "
-           "another process holds it"),
+    ALWAYS(
+        ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
+        "true if enough bytes are free according to the trace, so memory is fragmented or another "
+        "process holds it"),
     ALWAYS(ntk_oom_row, by_usage, "by_usage", JSON, "",
            "memory by usage, largest first: usage, bytes, peak_bytes"),
     ALWAYS(ntk_oom_row, largest, "largest", JSON, "",

@@ -82,7 +82,7 @@ function render(box) {
   }
   box.append(flames(root, zoomed, {
     colour,
-    textOf: (path, node) => `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${((node.sum / root.sum) * 100).toFixed(1)}% of what is shown, ${whole(node.count)} instructions`,
+    textOf: (path, node) => `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${((node.sum / root.sum) * 100).toFixed(1)}% of the time shown, ${whole(node.count)} instructions`,
     zoom: (names) => { zoomed = names; refresh('flame'); },
   }));
 }
