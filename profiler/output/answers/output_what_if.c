@@ -145,7 +145,7 @@ static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
                                (double)(what_if->as_is.total_ps - row->largest_total_ps) / 1e6,
                                (double)(what_if->as_is.total_ps - row->least_total_ps) / 1e6);
         } else {
-            ntk_buf_add_text(out, ": --what-if shows bounds of the gain");
+            ntk_buf_add_text(out, ": --what-if shows bounds on the gain");
         }
         ntk_buf_add_char(out, '\n');
     }

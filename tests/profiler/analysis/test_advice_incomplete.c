@@ -180,7 +180,7 @@ static void advice_for_lost_records_depends_on_where_they_were_lost(void **state
     const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
 
     assert_non_null(strstr(what, "free disk space if records are truncated"));
-    assert_non_null(strstr(what, "dropped semaphore changes are derived where"));
+    assert_non_null(strstr(what, "dropped semaphore changes with a known origin are derived"));
 }
 
 /* Single changes are derived from their makers, whole kinds are not. */
