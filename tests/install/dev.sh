@@ -15,7 +15,7 @@ stops() {
     [ "$code" = 1 ] && [ "$(wc -l <out)" = 1 ] && greps -Fx "dev: $words" <out || fail "expected exit code 1 and '$words', found $code: $(cat out)"
 }
 
-stops "this system has neither dpkg nor rpm; install what Debian calls clang cmake g++ gcc jq $(
+stops "this system has neither dpkg nor rpm; install the equivalents of the Debian packages clang cmake g++ gcc jq $(
     cd tree && awk '$1 == "build" { $1 = ""; print }' cmake/packages.txt | xargs -n1 | sort -u | tail -n +6 | tr '\n' ' ')and set NTK_NO_INSTALL=1" build
 
 # Fedora with all but three packages.

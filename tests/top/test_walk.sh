@@ -74,7 +74,7 @@ answer "What failed last?" "l" ' error  *[0-9]*  *wrong '
 back Escape
 answer "Which are my processes?" "u" 'o>Overview<.* mine' ' serving '
 back u
-answer "What about other hosts?" "H" 'one machine: name others with --connect or --hosts'
+answer "What about other hosts?" "H" 'only one machine is shown: use --connect or --hosts'
 back "" # the next key removes the message
 answer "Who holds cores but is idle?" "" ' holder .* idle [1-9]'
 tmx send-keys -t top q

@@ -88,7 +88,7 @@ echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. =
 neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks Instruction"
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
 neuron-profile query --tables instruction | greps '^Always NULL (.*: .*spill_save_bytes, spill_reload_bytes' || fail "--tables instruction does not list the columns without data"
-neuron-profile query --tables instruction | greps '^pcore_idx .*0 is the lowest of the numbers that text output' || fail "pcore_idx is not explained"
+neuron-profile query --tables instruction | greps '^pcore_idx .*in the order of the numbers that text output' || fail "pcore_idx is not explained"
 neuron-profile query --tables OpcodeSummary | greps '^instruction_time_ns .* including EVENT_SEMAPHORE' || fail "OpcodeSummary does not mention that it counts EVENT_SEMAPHORE"
 neuron-profile query --tables KernelIterationVariables | greps 'Always NULL' && fail "a table with all columns lists empty ones"
 neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json lacks SystemProfileEvents"
