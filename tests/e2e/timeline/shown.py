@@ -265,7 +265,7 @@ def check_flame(page, path):
     page.picture('flame')
     assert shown[0].startswith('all engines: ') and len(shown) > 10, shown[:3]
     for title in shown[1:]:
-        key, share = title.split(': ')[0] if title.count(': ') == 1 else title.rsplit(': ', 1)[0], float(title.split('% of what')[0].rsplit(' ', 1)[1])
+        key, share = title.split(': ')[0] if title.count(': ') == 1 else title.rsplit(': ', 1)[0], float(title.split('% of the time shown')[0].rsplit(' ', 1)[1])
         assert key in sums, f'{key} is not a stack of the export'
         near(f'share of {key}', share, 100 * sums[key] / whole, 0.06)
     browser.evaluate("[...document.querySelectorAll('.pane-flame [role=radio]')][0].click()")
