@@ -36,6 +36,7 @@ runs() {
     wait_for is_counted "$1" "$2" 3
 }
 is_empty() { [ "$(find "$1" -name '[0-9]*-[0-9]*' | wc -l)" = 0 ] && echo yes; }
+watched 1001
 runs 1001 first
 runs 1001 second
 wait_for is_empty /dev/shm/neuron-1001

@@ -25,6 +25,7 @@ agent() { # NAME OPTION...: root's agent; sets $agent
     agent=$!
     log=$1.err
     wait_for eval 'page >/dev/null && echo yes'
+    watched 1001 1002
 }
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' "$log")/metrics"; }
 count() { page | sed -n 's/^neuron_monitor_output_items_total{output="otlp traces",result="'"$1"'"} //p'; }
@@ -89,8 +90,7 @@ kill $last && wait $last 2>/dev/null || true
 collector receiver.py own
 setpriv --reuid 1002 --regid 1002 --clear-groups env -u NEURON_HOOKS_DIR OTEL_METRICS_EXPORTER=none neuron-monitor --period 300ms --quiet --no-imds --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 2>own.err &
 agent=$!
-runs() { [ -e /dev/shm/neuron-1002/.reader.lock ] && echo yes; }
-wait_for runs
+watched 1002
 job 1001 theirs --cores 0 --count 5
 job 1002 mine --cores 1 --count 5
 has_mine() { [ "$(of_tag own mine)" = 5 ] && echo yes; }
