@@ -50,10 +50,9 @@ if(TARGET PkgConfig::curl)
 endif()
 
 # The shared libarchive needs libxml2, which needs ICU, for formats that are not used. If a static libarchive exists,
-# the linker takes only the used functions from it; tar_write.c replaces the one function that would need libxml2. Not
-# in builds for tests, which make every allocation of the program fail: libarchive does not survive that.
+# the linker takes only the used functions from it; tar_write.c replaces the one function that would need libxml2.
 find_library(NTK_ARCHIVE_STATIC NAMES libarchive.a HINTS ${archive_LIBRARY_DIRS})
-if(CMAKE_BUILD_TYPE STREQUAL "Release" AND archive_FOUND AND NTK_ARCHIVE_STATIC AND NOT archive_LINK_LIBRARIES MATCHES "libarchive[.]a")
+if(archive_FOUND AND NTK_ARCHIVE_STATIC AND NOT archive_LINK_LIBRARIES MATCHES "libarchive[.]a")
     set(ntk_archive_needs ${NTK_ARCHIVE_STATIC} nettle lzma bz2 zstd z)
     include(CheckCSourceCompiles)
     set(CMAKE_REQUIRED_LIBRARIES -Wl,--as-needed ${ntk_archive_needs})
@@ -71,7 +70,6 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND archive_FOUND AND NTK_ARCHIVE_STATIC 
     unset(CMAKE_REQUIRED_LIBRARIES)
     if(NTK_ARCHIVE_STATIC_LINKS)
         set_target_properties(PkgConfig::archive PROPERTIES
-            INTERFACE_LINK_LIBRARIES "${ntk_archive_needs}" INTERFACE_LINK_OPTIONS -Wl,--exclude-libs,libarchive.a
-            INTERFACE_COMPILE_DEFINITIONS NTK_ARCHIVE_IS_STATIC)
+            INTERFACE_LINK_LIBRARIES "${ntk_archive_needs}" INTERFACE_LINK_OPTIONS -Wl,--exclude-libs,libarchive.a)
     endif()
 endif()

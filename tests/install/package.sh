@@ -5,7 +5,7 @@ build=$1
 needs dpkg-shlibdeps readelf
 
 names=(tools=neuron-tools soft_runtime=neuron-soft-runtime rtd=neuron-rtd dev=neuron-toolkit-dev)
-(cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip -B "$scratch/packages" >cpack.log 2>&1) ||
+(cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -D CPACK_DEBIAN_COMPRESSION_TYPE=none -B "$scratch/packages" >cpack.log 2>&1) ||
     fail "see cpack.log"
 deb_of() { echo packages/"$1"_*.deb; }
 for name in "${names[@]}"; do
@@ -50,7 +50,7 @@ for name in "${names[@]}"; do
         fail "${name#*=}: packages of its libraries (<) and its dependencies (>) differ: $differences"
 done
 ! needed_by alone/tools | greps -E 'blas|grpc|absl' || fail "neuron-tools needs OpenBLAS or gRPC"
-# Builds for tests use the shared libarchive, which brings ICU (cmake/ntk_packages.cmake).
+# The shared libarchive brings ICU (cmake/ntk_packages.cmake).
 is_static=$(sed -n 's/^NTK_ARCHIVE_STATIC_LINKS:INTERNAL=//p' "$build/CMakeCache.txt")
 # Everything that is installed with it on a bare machine, if apt knows packages.
 : >status

@@ -15,7 +15,7 @@ foreach(line IN LISTS missing)
     message(STATUS "missing package: \${line}")
 endforeach()
 TEXT
-PKG_CONFIG_PATH=$scratch/old cmake -S project -B build >cmake.log 2>&1 || fail "see cmake.log"
+PKG_CONFIG_LIBDIR=$scratch/old cmake -S project -B build >cmake.log 2>&1 || fail "see cmake.log"
 grep -qFx -- '-- missing package: sqlite3 (pkg-config sqlite3, version 3.37 or later, but this is 1.5)' cmake.log ||
     fail "an old SQLite is not named"
 grep -qFx -- '-- missing package: curl (pkg-config libcurl, version 7.70 or later, but this is 1.5)' cmake.log ||
