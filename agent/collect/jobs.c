@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/aside.h"
+#include "shared/base/bits.h"
 #include "shared/base/log.h"
 #include "shared/base/order.h"
 #include "shared/base/str.h"
@@ -42,7 +43,7 @@ struct job {
     /* For each text, the first entry that has it */
     const struct ntk_job_entry *texts[NTK_JOB_TEXTS];
     uint64_t since_ns;
-    uint64_t cores[NTK_SNAPSHOT_JOB_CORES_MAX / 64];
+    uint64_t cores[NTK_BITS_WORDS(NTK_SNAPSHOT_JOB_CORES_MAX)];
     uint64_t devices;
 };
 
@@ -302,7 +303,7 @@ static struct job *get_job(struct ntk_jobs_folder *folder, const struct ntk_job_
 static void add_cores(struct job *job, uint32_t first, uint32_t count)
 {
     for (uint32_t core = first; core < first + count && core < NTK_SNAPSHOT_JOB_CORES_MAX; core++) {
-        job->cores[core / 64] |= UINT64_C(1) << core % 64;
+        ntk_bits_add(job->cores, core);
     }
 }
 
@@ -357,16 +358,12 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
 static uint32_t *list_bits(struct ntk_snapshot *snapshot, const uint64_t *bits, size_t words,
                            size_t *out_count)
 {
-    size_t count = 0;
-
-    for (size_t i = 0; i < words; i++) {
-        count += (size_t)__builtin_popcountll(bits[i]);
-    }
+    size_t count = ntk_bits_count(bits, words);
     uint32_t *numbers = ntk_snapshot_alloc(snapshot, count, sizeof *numbers);
     *out_count = numbers ? count : 0;
     count = 0;
     for (size_t i = 0; numbers && i < words * 64; i++) {
-        if (bits[i / 64] >> i % 64 & 1) {
+        if (ntk_bits_has(bits, i)) {
             numbers[count++] = (uint32_t)i;
         }
     }

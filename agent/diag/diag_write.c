@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/diag/diag.h"
+#include "shared/base/bits.h"
 #include "shared/base/json.h"
 #include "shared/base/text_table.h"
 #include "shared/base/units.h"
@@ -81,7 +82,7 @@ static struct line line_make(const struct ntk_diag *diag, size_t at)
         line.is_many_reasons =
             line.is_many_reasons || strcmp(result->reason, line.first->reason) != 0;
         if (result->core >= 0 && result->core < 128) {
-            line.cores[result->core / 64] |= UINT64_C(1) << (result->core % 64);
+            ntk_bits_add(line.cores, (size_t)result->core);
         }
         if (result->device >= 0 && result->device < 64) {
             line.devices |= UINT64_C(1) << result->device;
@@ -111,10 +112,10 @@ static void ranges_format(char *buf, size_t buf_bytes, const uint64_t *bits, uns
     for (unsigned i = 0; i < count && used < buf_bytes; i++) {
         unsigned last = i;
 
-        if (!(bits[i / 64] >> (i % 64) & 1)) {
+        if (!ntk_bits_has(bits, i)) {
             continue;
         }
-        while (last + 1 < count && bits[(last + 1) / 64] >> ((last + 1) % 64) & 1) {
+        while (last + 1 < count && ntk_bits_has(bits, last + 1)) {
             last++;
         }
         used += (size_t)snprintf(buf + used, buf_bytes - used, last > i ? "%s%u-%u" : "%s%u",
@@ -129,7 +130,7 @@ static void where_format(char *buf, size_t buf_bytes, const struct line *line)
     bool is_one;
 
     if (line->first->core >= 0) {
-        is_one = __builtin_popcountll(line->cores[0]) + __builtin_popcountll(line->cores[1]) == 1;
+        is_one = ntk_bits_count(line->cores, NTK_BITS_WORDS(128)) == 1;
         ranges_format(ranges, sizeof ranges, line->cores, 128);
         (void)snprintf(buf, buf_bytes, is_one ? "core %s" : "cores %s", ranges);
     } else if (line->first->device >= 0) {

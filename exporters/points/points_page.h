@@ -23,6 +23,7 @@
 
 #include "exporters/labels/labels.h"
 #include "exporters/transport/output_counts.h"
+#include "shared/base/bits.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/metrics/percentile.h"
@@ -192,9 +193,9 @@ struct ntk_points_trouble { /* a problem of ranks */
 
 /* A batch job; an unknown text is "". */
 struct ntk_points_job {
-    char texts[NTK_JOB_TEXTS][NTK_POINTS_JOB_BYTES]; /* same as in struct ntk_job */
-    uint64_t cores[NTK_POINTS_CORES_MAX / 64];       /* bits of logical cores */
-    uint64_t devices;                                /* bits of devices */
+    char texts[NTK_JOB_TEXTS][NTK_POINTS_JOB_BYTES];      /* same as in struct ntk_job */
+    uint64_t cores[NTK_BITS_WORDS(NTK_POINTS_CORES_MAX)]; /* bits of logical cores */
+    uint64_t devices;                                     /* bits of devices */
 };
 
 struct ntk_points_process { /* figures of this process */

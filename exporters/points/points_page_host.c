@@ -204,7 +204,7 @@ static void update_jobs(struct ntk_points_page *page, const struct ntk_jobs *job
         }
         for (size_t k = 0; k < from->core_count; k++) {
             if (from->cores[k] < NTK_POINTS_CORES_MAX) {
-                job->cores[from->cores[k] / 64] |= UINT64_C(1) << from->cores[k] % 64;
+                ntk_bits_add(job->cores, from->cores[k]);
             }
         }
         for (size_t k = 0; k < from->device_count; k++) {

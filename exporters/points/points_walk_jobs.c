@@ -46,7 +46,7 @@ static void job_point(const struct points_visit *v, uint32_t index, bool is_core
 
     for (size_t i = 0; i < v->page->job_count; i++) {
         const struct ntk_points_job *job = &v->page->jobs[i];
-        bool has = is_core ? job->cores[index / 64] >> index % 64 & 1 : job->devices >> index & 1;
+        bool has = is_core ? ntk_bits_has(job->cores, index) : job->devices >> index & 1;
         for (size_t k = 0; k < NTK_JOB_TEXTS && has; k++) {
             add_job_text(&texts[k], job->texts[k]);
         }
@@ -71,7 +71,7 @@ static void job_point(const struct points_visit *v, uint32_t index, bool is_core
 
 static void job_info(const struct points_visit *v)
 {
-    uint64_t any[NTK_POINTS_CORES_MAX / 64] = { 0 };
+    uint64_t any[NTK_BITS_WORDS(NTK_POINTS_CORES_MAX)] = { 0 };
 
     for (size_t i = 0; i < v->page->job_count; i++) {
         for (size_t k = 0; k < sizeof any / sizeof *any; k++) {
@@ -79,7 +79,7 @@ static void job_info(const struct points_visit *v)
         }
     }
     for (uint32_t core = 0; core < NTK_POINTS_CORES_MAX; core++) {
-        if (any[core / 64] >> core % 64 & 1) {
+        if (ntk_bits_has(any, core)) {
             job_point(v, core, true);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/bits.h"
 #include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 
@@ -72,21 +73,18 @@ static void add_instructions(const struct ntk_program *program, const struct ntk
 
 static void count_dma_engines(const struct ntk_trace *trace, struct ntk_ceilings *ceilings)
 {
-    static const uint64_t one = 1;
-    uint64_t seen[(UINT16_MAX + 1) / 64] = { 0 };
+    uint64_t seen[NTK_BITS_WORDS(UINT16_MAX + 1)] = { 0 };
 
     ceilings->dma_engines_known = !trace->is_cut.packets;
     for (size_t c = 0; c < trace->core_count; c++) {
         ntk_trace_each_packet(&trace->cores[c], packet) {
             if (packet->bytes_count > SEMAPHORE_BYTES &&
                 packet->dma_class != NTK_TRACE_DMA_INSTRUCTION) {
-                seen[packet->engine / 64] |= one << packet->engine % 64;
+                ntk_bits_add(seen, packet->engine);
             }
         }
     }
-    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
-        ceilings->dma_engine_count += (unsigned)__builtin_popcountll(seen[i]);
-    }
+    ceilings->dma_engine_count += (unsigned)ntk_bits_count(seen, sizeof seen / sizeof *seen);
     if (!ceilings->dma_engines_known || ceilings->dma_engine_count == 0) {
         ceilings->dma_engines_known = false;
         ceilings->dma_engine_count = (unsigned)ceilings->ran_count * trace->chip.core_dma_engines;

@@ -7,6 +7,7 @@
 
 #include "runtime-hooks/cnrt/cnrt_public.h"
 #include "shared/abi/event_abi.h"
+#include "shared/base/bits.h"
 #include "shared/base/vec.h"
 
 #define DEPTH 65536U /* limit on waiting tasks per queue; beyond it the caller waits */
@@ -31,10 +32,10 @@ static struct ntk_vec list = NTK_VEC_INIT(struct cnrt_queue *);
  * list. */
 static uint16_t number_free(void)
 {
-    uint64_t taken[NTK_EXEC_QUEUES / 64 + 1] = { 1 };
+    uint64_t taken[NTK_BITS_WORDS(NTK_EXEC_QUEUES + 1)] = { 1 };
 
     ntk_vec_each(struct cnrt_queue *, queue, &list) {
-        taken[(*queue)->number / 64] |= UINT64_C(1) << (*queue)->number % 64;
+        ntk_bits_add(taken, (*queue)->number);
     }
     for (unsigned i = 0; i < sizeof taken / sizeof *taken; i++) {
         if (~taken[i]) {

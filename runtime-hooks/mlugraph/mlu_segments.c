@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/bits.h"
 #include "shared/base/order.h"
 
 #define NONE UINT32_MAX
@@ -134,7 +135,7 @@ static void change_size(struct device *d, const struct part *part, uint32_t cut,
 
 static bool is_alive(const struct part *part, uint32_t cut, uint32_t place)
 {
-    return part->alive[(size_t)cut * part->words + place / 64] >> (place % 64) & 1;
+    return ntk_bits_has(part->alive + (size_t)cut * part->words, place);
 }
 
 /* Removes an operator from the set of a cut, with all operators that depend on it; returns their
@@ -149,7 +150,7 @@ static uint32_t remove_from(struct device *d, struct part *part, uint32_t cut, u
         return 0;
     }
     d->stack[depth++] = part->members[first];
-    alive[first / 64] &= ~(UINT64_C(1) << (first % 64));
+    ntk_bits_remove(alive, first);
     while (depth > 0) {
         uint32_t gone = d->stack[--depth];
 
@@ -157,16 +158,16 @@ static uint32_t remove_from(struct device *d, struct part *part, uint32_t cut, u
         for (uint32_t c = d->consumers.first[gone]; c < d->consumers.first[gone + 1]; c++) {
             uint32_t place = d->place_in[d->consumers.at[c]];
 
-            if (place >= cut && alive[place / 64] >> (place % 64) & 1) {
-                alive[place / 64] &= ~(UINT64_C(1) << (place % 64));
+            if (place >= cut && ntk_bits_has(alive, place)) {
+                ntk_bits_remove(alive, place);
                 d->stack[depth++] = d->consumers.at[c];
             }
         }
         for (uint32_t p = d->producers.first[gone]; p < d->producers.first[gone + 1]; p++) {
             uint32_t place = d->place_in[d->producers.at[p]];
 
-            if (place < cut && alive[place / 64] >> (place % 64) & 1) {
-                alive[place / 64] &= ~(UINT64_C(1) << (place % 64));
+            if (place < cut && ntk_bits_has(alive, place)) {
+                ntk_bits_remove(alive, place);
                 d->stack[depth++] = d->producers.at[p];
             }
         }
@@ -225,7 +226,7 @@ static void shrink_set(struct device *d, struct part *part, uint32_t cut, const 
     }
     for (uint32_t i = 0; i < place_count; i++) {
         if (members == before) { /* all members are removed: nothing to propagate */
-            alive[places[i] / 64] &= ~(UINT64_C(1) << (places[i] % 64));
+            ntk_bits_remove(alive, places[i]);
         } else {
             part->sizes[cut] -= remove_from(d, part, cut, places[i]);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aggregate_histogram - turns cumulative histograms into the difference of one period. */
 #include "shared/collect/aggregate_state.h"
+#include "shared/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,17 +32,7 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
 
 static size_t line_count(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS])
 {
-    size_t count = 0;
-
-    for (size_t w = 0; w < NTK_HISTOGRAM_LINE_WORDS; w++) {
-        count += (size_t)__builtin_popcountll(lines[w]);
-    }
-    return count;
-}
-
-static bool has_line(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS], uint32_t line)
-{
-    return lines[line / 64] >> line % 64 & 1;
+    return ntk_bits_count(lines, NTK_HISTOGRAM_LINE_WORDS);
 }
 
 static bool is_same_line(const uint64_t *a, const uint64_t *b)
@@ -84,15 +75,15 @@ static int set_lines(struct baseline *base, const uint64_t lines[NTK_HISTOGRAM_L
         return -ENOMEM;
     }
     for (uint32_t line = 0; line < NTK_HISTOGRAM_LINES; line++) {
-        bool was_kept = has_line(base->lines, line);
+        bool was_kept = ntk_bits_has(base->lines, line);
 
-        if (was_kept && has_line(lines, line)) {
+        if (was_kept && ntk_bits_has(lines, line)) {
             memcpy(to, from, LINE_BYTES);
         }
         if (was_kept) {
             from += NTK_HISTOGRAM_LINE_BUCKETS;
         }
-        if (has_line(lines, line)) {
+        if (ntk_bits_has(lines, line)) {
             to += NTK_HISTOGRAM_LINE_BUCKETS;
         }
     }
@@ -114,7 +105,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
     for (size_t i = 0; i < count; i++) {
         if (entries[i].bucket < NTK_HISTOGRAM_BUCKETS) {
             uint32_t its = entries[i].bucket / NTK_HISTOGRAM_LINE_BUCKETS;
-            lines[its / 64] |= UINT64_C(1) << its % 64;
+            ntk_bits_add(lines, its);
         }
     }
     if (set_lines(&fresh, lines) < 0) {
@@ -204,9 +195,9 @@ int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct ba
     period->count = 0;
     period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
     for (uint32_t line = 0; line < NTK_HISTOGRAM_LINES; line++) {
-        bool is_kept = has_line(base->lines, line);
+        bool is_kept = ntk_bits_has(base->lines, line);
 
-        if (has_line(read->lines, line)) {
+        if (ntk_bits_has(read->lines, line)) {
             add_line(period, line, &read->bucket[line * NTK_HISTOGRAM_LINE_BUCKETS],
                      is_kept ? before : NULL);
         }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "shared/base/bits.h"
 #include "shared/base/str.h"
 #include "shared/store/store_sql.h"
 
@@ -19,8 +20,8 @@ struct open_job {
         };
         char texts[NTK_JOB_TEXTS][TEXT_BYTES]; /* the texts as a list */
     };
-    uint64_t cores[CORES_MAX / 64]; /* bit mask of cores with open rows */
-    bool is_seen;                   /* is in the current snapshot */
+    uint64_t cores[NTK_BITS_WORDS(CORES_MAX)]; /* bit mask of cores with open rows */
+    bool is_seen;                              /* is in the current snapshot */
 };
 
 #define LAST_SAMPLE                                                      \
@@ -80,7 +81,7 @@ static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
     while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         sqlite3_int64 core = (int64_t)ntk_store_sql_u64(statement, "core");
         if (core >= 0 && core < (sqlite3_int64)CORES_MAX) {
-            open->cores[core / 64] |= UINT64_C(1) << core % 64;
+            ntk_bits_add(open->cores, (size_t)core);
         }
     }
     sqlite3_finalize(statement);
@@ -200,20 +201,20 @@ static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *jo
 static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job *job, uint32_t lnc,
                        uint64_t began_ns, uint64_t now_ns, uint64_t *row_count, struct ntk_err *err)
 {
-    uint64_t cores[CORES_MAX / 64] = { 0 };
+    uint64_t cores[NTK_BITS_WORDS(CORES_MAX)] = { 0 };
     int ret = 0;
 
     for (size_t i = 0; i < job->core_count; i++) {
         for (uint64_t k = 0; k < lnc; k++) {
             uint64_t core = (uint64_t)job->cores[i] * lnc + k;
             if (core < CORES_MAX) {
-                cores[core / 64] |= UINT64_C(1) << core % 64;
+                ntk_bits_add(cores, core);
             }
         }
     }
     for (uint64_t core = 0; core < CORES_MAX && ret == 0; core++) {
-        bool is_held = cores[core / 64] >> core % 64 & 1;
-        bool was_held = open->cores[core / 64] >> core % 64 & 1;
+        bool is_held = ntk_bits_has(cores, core);
+        bool was_held = ntk_bits_has(open->cores, core);
         const struct number numbers[] = { { "job_key", (uint64_t)open->key },
                                           { "core", core },
                                           { "time_ns", is_held ? began_ns : now_ns } };

@@ -11,6 +11,7 @@
 #include "profiler/output/export_to.h"
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/traces/rank_files.h"
+#include "shared/base/bits.h"
 #include "shared/base/json.h"
 
 /* Readers recognise collectives by this prefix. */
@@ -205,7 +206,7 @@ static void put_span(const struct ntk_rank_files *files, const struct ntk_rank_s
 static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, struct writer *w)
 {
     const struct ntk_system_trace *named = NULL;
-    uint64_t has_stream[1024 / 64 * 2] = { 0 };
+    uint64_t has_stream[NTK_BITS_WORDS(2048)] = { 0 };
     char text[64];
 
     put_name(w, "process_name", 0, 0, "NeuronCore");
@@ -218,8 +219,8 @@ static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, 
         }
         if (span->kind == NTK_RANK_RUN || span->kind == NTK_RANK_COLLECTIVE) {
             uint64_t stream = (uint64_t)stream_of(span);
-            if (stream < sizeof has_stream * 8 && !(has_stream[stream / 64] >> stream % 64 & 1)) {
-                has_stream[stream / 64] |= UINT64_C(1) << stream % 64;
+            if (stream < sizeof has_stream * 8 && !ntk_bits_has(has_stream, stream)) {
+                ntk_bits_add(has_stream, stream);
                 if (span->kind == NTK_RANK_RUN) {
                     (void)snprintf(text, sizeof text, "executions on core %u",
                                    span->span->device_core);
