@@ -95,7 +95,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
         code = ntk_profile_fail(&err);
     } else if (is_of_another(side, profile.ntff)) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s is from a different program than the earlier captures: only "
+                    "%s and the earlier captures are from different programs: only "
                     "executions of the same program can be compared",
                     path);
         code = ntk_profile_fail(&err);

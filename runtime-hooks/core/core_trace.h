@@ -45,7 +45,7 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_CC,        /* span: a collective operation */
     NTK_CORE_TRACE_BARRIER,   /* span: a core waits for other cores */
     NTK_CORE_TRACE_NUMERICAL, /* an execution wrote a NaN */
-    NTK_CORE_TRACE_SWITCH,    /* the core runs a different model than before */
+    NTK_CORE_TRACE_SWITCH,    /* the core switches to another model */
     NTK_CORE_TRACE_SYNC,      /* host and device clock at the same moment */
     /* Host events. */
     NTK_CORE_TRACE_LOAD,

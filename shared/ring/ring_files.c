@@ -296,7 +296,7 @@ void ntk_ring_files_take(struct ring_folder *folder, const char *name, void *ctx
     }
     if (folder->has_one_owner && status.st_uid != folder->owner) {
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
-                          "%s belongs to a different user than its folder", path);
+                          "%s and its folder belong to different users", path);
         refuse(registry, folder, &file, &err);
         return;
     }

@@ -300,7 +300,7 @@ head -1 printed | grep -E '^BEFORE was recorded on [a-z0-9.]+, AFTER on trn2.3xl
 grep -q '^Too few executions to tell a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast
-grep -q 'from a different program' err || complain "two programs count as one"
+grep -q 'from different programs' err || complain "two programs count as one"
 diff_ 1 hooks fast
 diff_ 1 /nonexistent fast
 diff_ 2 fast

@@ -59,7 +59,7 @@ baseline 1 check kept.json "${fast[@]}" attention --limit engines/Tenser=5%
 says err 'engines/Tenser'
 baseline 1 check kept.json "${fast[@]}" attention none.ntff
 baseline 1 save mixed.json attention attention-slow
-says err 'from a different program'
+says err 'from different programs'
 [ ! -e mixed.json ] || complain 'a baseline of two programs'
 neuron-packager example mlp -o mlp.neff 2>err && neuron-profile capture -n mlp.neff -s mlp.ntff >/dev/null 2>err || complain "the capture of another program failed"
 baseline 1 check kept.json mlp.ntff --limit total=100000%

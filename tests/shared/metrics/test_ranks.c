@@ -283,7 +283,7 @@ static void inconsistent_rank_rows_produce_a_bounded_verdict(void **state)
     struct fixture *f = *state;
 
     rank_of(f, 0)->rank_count = UINT32_MAX; /* ignored */
-    rank_of(f, 1)->rank_count = 2;          /* a different size than the others report */
+    rank_of(f, 1)->rank_count = 2;          /* not the size that the others report */
     rank_of(f, 2)->rank = 9;                /* not a rank of its communicator */
     rank_of(f, 3)->state_ns = UINT64_MAX;
     rank_of(f, 3)->longest_ns = UINT64_MAX;

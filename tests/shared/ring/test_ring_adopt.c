@@ -85,7 +85,7 @@ static void a_rejected_segment_mapping_remains_owned_by_the_caller(void **state)
 
     assert_int_equal(ntk_ring_segment_adopt(mapping, sizeof *header - 1, &segment, &err), -EBADMSG);
     assert_int_equal(ntk_ring_segment_adopt(mapping, SIZE_MAX, &segment, &err), -EBADMSG);
-    /* The header claims a different size than the mapping has. */
+    /* The size that the header claims differs from that of the mapping. */
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count - page, &segment, &err), -EBADMSG);
     header->segment_bytes = bytes_count - page;
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count, &segment, &err), -EBADMSG);

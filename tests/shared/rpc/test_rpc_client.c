@@ -49,7 +49,7 @@ static bool forgotten(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* A different message than the client expects: its field 1 is not a message there. */
+/* Not the message that the client expects: its field 1 is not a message there. */
 static bool mistaken(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     Nrt__CreateEgRequest reply = NRT__CREATE_EG_REQUEST__INIT;
