@@ -541,7 +541,7 @@ int ntk_rows_system_warnings(const struct ntk_export *export, ntk_row_put *put, 
         if (trace->lost && ret == 0) {
             char message[128];
             (void)snprintf(message, sizeof message,
-                           "%" PRIu64 " events were overwritten before they could be written",
+                           "%" PRIu64 " events were overwritten before they could be saved",
                            trace->lost);
             struct ntk_warning_row row = { .message = message, .category = "Lost events" };
             ret = put(ctx, &row);
