@@ -591,7 +591,7 @@ void ntk_core_soft_forget(struct ntk_core_soft *soft)
 
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
 {
-    /* The files, also those of earlier versions. */
+    /* The files, including those of earlier versions. */
     static const char *const names[] = { NTK_SOFT_STATE_NAME, NEW_STATE_NAME, "soft.state",
                                          NTK_SOFT_LOCK_NAME };
     char path[NTK_PATH_BYTES + 32];
