@@ -59,7 +59,7 @@ static const struct ntk_opt_program program = {
              "inspect --pid PID [OPTION]...\n"
              "trigger --pid PID | --job NAME [OPTION]...\n"
              "idle --pid PID | --job NAME [OPTION]...",
-    .summary = "Records and analyzes NeuronCore activity during NEFF execution.",
+    .summary = "Records and analyses NeuronCore activity during NEFF execution.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "capture       execute a NEFF once and record its core in a file (NTFF)\n"

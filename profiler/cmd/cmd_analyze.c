@@ -51,7 +51,7 @@ static const struct ntk_opt options[] = {
       "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
       "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "analyze host activity, from the inspection folders in and below FOLDER" },
+      "analyse host activity, from the inspection folders in and below FOLDER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
@@ -365,7 +365,7 @@ static int run_folder(char *const *names, int name_count)
         count = is_whole ? traces_open(&paths, traces, &code) : 0;
         if (is_whole && count == 0 && code == 0) {
             ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET,
-                        "%s: no trace of host activity, only captures: analyze one with -s",
+                        "%s: no trace of host activity, only captures: analyse one with -s",
                         arg_folder);
             code = ntk_profile_fail(&err);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What opening and analyzing the folder of an inspection costs, by the vendor's runtime and by
+ * What opening and analysing the folder of an inspection costs, by the vendor's runtime and by
  * ours: time per million records, and memory, which must not depend on the number of records. The
  * folders are written here: four rings of executions with their device spans, allocations and
  * copies; four ranks of ours with collectives. NTK_BENCH_RECORDS sets the number of records of each

@@ -221,7 +221,7 @@ ends 1 neuron-profile view -d captures --output-format summary-json
 jq -e '.sessions[0] | has("begin_ns") or has("event_count") or (.captures | map(select(.file == "cut.ntff"))[0] | has("packet_count")) | not' printed >/dev/null ||
     complain "JSON of a folder without a trace has figures of one"
 analyze 1 -d captures memory
-says err 'captures: no trace of host activity, only captures: analyze one with -s'
+says err 'captures: no trace of host activity, only captures: analyse one with -s'
 # A file that does not exist is not the name of an analysis.
 analyze 1 absent.ntff idle
 says err "cannot open 'absent.ntff'"

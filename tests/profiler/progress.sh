@@ -23,12 +23,12 @@ shows() {
     awk -F = 'NR > 1 && $1 != step && share < 90 { exit 1 } { step = $1; share = $2 } END { exit share < 90 }' bars ||
         complain "$*: a step ends early: $(cat bars)"
 }
-capture=$'reading records\nanalyzing\nmeasuring'
+capture=$'reading records\nanalysing\nmeasuring'
 shows "$capture"$'\n'"$capture" neuron-profile diff big.ntff big.ntff --json
 ends 0 neuron-profile baseline save one.base big.ntff
 shows "$capture" neuron-profile baseline check one.base big.ntff --json
-shows $'reading records\nanalyzing\nestimating' neuron-profile analyze -s big.ntff --json
-shows $'reading records\nanalyzing\nestimating' neuron-profile analyze -s big.ntff --what-if dma=2 what-if
-shows $'reading records\nbuilding the timeline\nanalyzing\nwriting the page' neuron-profile view -s big.ntff --output-format html --output-file -
+shows $'reading records\nanalysing\nestimating' neuron-profile analyze -s big.ntff --json
+shows $'reading records\nanalysing\nestimating' neuron-profile analyze -s big.ntff --what-if dma=2 what-if
+shows $'reading records\nbuilding the timeline\nanalysing\nwriting the page' neuron-profile view -s big.ntff --output-format html --output-file -
 shows $'reading records\nreading table DmaPacket' neuron-profile query -s big.ntff --json 'SELECT queue_idx, sum(transfer_bytes) FROM DmaPacket GROUP BY 1'
 shows $'reading records\nreading table DmaPacket' neuron-profile query -s big.ntff --json 'SELECT start_ts FROM DmaPacket ORDER BY 1 LIMIT 1'

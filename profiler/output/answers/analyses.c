@@ -366,7 +366,7 @@ int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
 {
     struct ntk_progress progress;
 
-    ntk_progress_begin(&progress, "analyzing");
+    ntk_progress_begin(&progress, "analysing");
     int ret = create(trace, uses, &progress, out_analyses);
     ntk_progress_end(&progress);
     return ret;

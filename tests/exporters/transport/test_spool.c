@@ -322,7 +322,10 @@ static void sync_all(struct fixture *f)
     assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
 }
 
-/* Synced messages survive, including those removed since the sync; all others are gone or damaged. */
+/*
+ * Synced messages survive, including those removed since the sync; all others are gone or
+ * damaged.
+ */
 static void synced_messages_survive_a_power_failure(void **state)
 {
     struct fixture *f = *state;
