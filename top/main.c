@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -224,23 +223,18 @@ static void start_model(struct ntk_top_run *run)
 /*
  * Configures malloc. A snapshot is freed and the next one allocated: memory returned to the kernel
  * in between would be mapped again page by page. Snapshots of the past stay; their memory comes in
- * large pages where the kernel has some, because with 120 processes the faults took a tenth of the
- * CPU time.
+ * large pages where those are cheap, because with 120 processes the faults took a tenth of the CPU
+ * time.
  */
 static void prepare_heap(void)
 {
-    const size_t page_bytes = 2 << 20;
     char *rooms[HEAP_ROOMS];
 
     (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_ROOMS * HEAP_ROOM_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, 2 * HEAP_ROOM_BYTES);
     for (size_t i = 0; i < HEAP_ROOMS; i++) {
         rooms[i] = arg_batch ? NULL : malloc(HEAP_ROOM_BYTES);
-        if (rooms[i]) {
-            char *begin = rooms[i] + (page_bytes - (uintptr_t)rooms[i] % page_bytes);
-
-            (void)madvise(begin, HEAP_ROOM_BYTES - page_bytes, MADV_HUGEPAGE);
-        }
+        ntk_memory_is_large(rooms[i], HEAP_ROOM_BYTES);
     }
     for (size_t i = 0; i < HEAP_ROOMS; i++) {
         free(rooms[i]);

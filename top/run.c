@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 #include "top/base/format.h"
 #include "top/model/model_graphs.h"
 #include "top/model/model_watch.h"
@@ -167,6 +168,7 @@ static void keep(struct ntk_top_run *run, const struct ntk_snapshot *snapshot)
         ntk_top_past_drop(&run->past);
     }
     ntk_top_past_add(&run->past, snapshot);
+    ntk_memory_expect(ntk_snapshot_bytes(snapshot)); /* of the next one */
 }
 
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)

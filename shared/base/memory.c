@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -176,6 +177,23 @@ void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
     if (bytes && first < end && !reports_free_blocks()) {
         (void)madvise((char *)bytes + (first - (uintptr_t)bytes), end - first, MADV_HUGEPAGE);
     }
+}
+
+void ntk_memory_expect(size_t bytes_count)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *room = malloc(bytes_count);
+    uintptr_t first = ((uintptr_t)room + page - 1) & ~(page - 1);
+
+    if (room && first - (uintptr_t)room < bytes_count) {
+        (void)madvise(room + (first - (uintptr_t)room), bytes_count - (first - (uintptr_t)room),
+                      MADV_POPULATE_WRITE);
+    }
+    free(room);
+#else
+    (void)bytes_count;
+#endif
 }
 
 #define PLENTY_BYTES ((uint64_t)4 << 30)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "tests/support/unit.h"
 
 #define ARRAY_BYTES ((size_t)64 << 20)
+#define HEAP_BYTES ((size_t)100 << 10) /* malloc maps longer arrays separately */
+#define FEW_FAULTS 4
 #define NEEDED_BYTES ((uint64_t)5 << 30) /* with less, freed memory is returned */
 
 /* Sanitizers replace the allocator. */
@@ -86,6 +89,45 @@ static void a_large_array_keeps_its_content_after_a_memory_hint(void **state)
     ntk_memory_is_large(NULL, ARRAY_BYTES);
 }
 
+/* Returns the page faults of filling a new array, after a hint of its size if is_expected. */
+static long faults_of_filling(bool is_expected, char **out_bytes)
+{
+    struct rusage before;
+    struct rusage after;
+    char *bytes;
+
+    if (is_expected) {
+        ntk_memory_expect(HEAP_BYTES);
+    }
+    (void)getrusage(RUSAGE_SELF, &before);
+    bytes = malloc(HEAP_BYTES);
+    assert_non_null(bytes);
+    memset(bytes, 'a', HEAP_BYTES);
+    (void)getrusage(RUSAGE_SELF, &after);
+    *out_bytes = bytes; /* the next array must not get this memory */
+    return after.ru_minflt - before.ru_minflt;
+}
+
+static void expected_memory_is_filled_without_page_faults(void **state)
+{
+    char *first;
+    char *second;
+    long usual = faults_of_filling(false, &first);
+    long left = faults_of_filling(true, &second);
+
+    (void)state;
+    free(first);
+    free(second);
+    if (HAS_OWN_ALLOCATOR || usual <= FEW_FAULTS) {
+        skip(); /* or the kernel maps many pages per fault */
+    }
+#ifdef MADV_POPULATE_WRITE
+    assert_true(left <= FEW_FAULTS);
+#else
+    (void)left;
+#endif
+}
+
 static void available_memory_is_reported(void **state)
 {
     (void)state;
@@ -97,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retained_memory_is_reused),
         cmocka_unit_test(a_large_array_keeps_its_content_after_a_memory_hint),
+        cmocka_unit_test(expected_memory_is_filled_without_page_faults),
         cmocka_unit_test(available_memory_is_reported),
     };
 
