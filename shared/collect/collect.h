@@ -73,7 +73,8 @@ struct ntk_collector_options {
      * NTK_COLLECT_HEALTH_NS. If it is longer than the time between two polls, only polls check. */
     uint64_t health_ns;
     /* Minimum time between two reads of the cores' fault indicators on a machine with many cores
-     * (64 cores have more than a thousand files); 0: read with each check. */
+     * (64 cores have more than a thousand files); 0: read with each check. If it is set, polls of
+     * this machine that are close together also read only half of the devices each. */
     uint64_t many_cores_ns;
     /*
      * Returns the stored totals of a process that is older than the collector and seen for the

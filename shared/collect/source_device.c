@@ -16,6 +16,9 @@
 /* On a machine with many cores, cores that observed processes use are read only in one of this
  * number of checks, because failures on them appear at once in the segments of these processes. */
 #define LOOKS_AT_WORK 6
+/* If samples are closer together and cores are read less often, a sample reads only half of the
+ * devices of a machine with many cores; so the values of a device are at most two samples old. */
+#define CLOSE_NS (1500 * NTK_NS_PER_MS)
 
 struct source_device {
     struct ntk_device_source *device;
@@ -40,6 +43,7 @@ struct source_device {
     uint64_t core_looks;                 /* number of checks of cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX readings */
     size_t filled_count;                 /* readings with cores from an earlier read */
+    bool has_devices;                    /* the readings have what the last sample read */
     const char *hooks_dir;               /* NULL: the default folder */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
     struct ntk_holders holders;
@@ -58,6 +62,7 @@ static int refresh(struct source_device *source, struct ntk_aggregate *aggregate
         return ret;
     }
     if (ret > 0 || is_new) {
+        source->has_devices = false;
         source->is_software = ntk_device_source_is_software(source->device);
     }
     if (is_new) {
@@ -83,12 +88,18 @@ static void judge(struct source_device *source, struct ntk_aggregate *aggregate,
                         ntk_aggregate_now(aggregate));
 }
 
+static bool has_many_cores(const struct source_device *source)
+{
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
+
+    return tree->device_count * tree->cores_per_device >= MANY_CORES;
+}
+
 static void skip_cores_at_work(struct source_device *source, const struct ntk_aggregate *aggregate)
 {
     const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
     uint8_t skipped[NTK_DEVICES_MAX] = { 0 };
-    bool is_whole = source->core_looks++ % LOOKS_AT_WORK == 0 ||
-                    tree->device_count * tree->cores_per_device < MANY_CORES;
+    bool is_whole = source->core_looks++ % LOOKS_AT_WORK == 0 || !has_many_cores(source);
 
     for (size_t i = 0; !is_whole && i < tree->device_count && i < NTK_DEVICES_MAX; i++) {
         skipped[i] =
@@ -105,9 +116,7 @@ static bool are_cores_due(struct source_device *source, struct ntk_aggregate *ag
     if (ntk_aggregate_has_process(aggregate)) {
         source->worked_ns = monotonic_ns;
     }
-    const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
-    bool is_due = source->cores_ns == 0 ||
-                  tree->device_count * tree->cores_per_device < MANY_CORES ||
+    bool is_due = source->cores_ns == 0 || !has_many_cores(source) ||
                   (monotonic_ns - source->worked_ns < IDLE_AFTER_NS &&
                    monotonic_ns - source->cores_ns >= source->many_cores_ns) ||
                   monotonic_ns - source->cores_ns >= IDLE_CORES_NS;
@@ -169,6 +178,7 @@ static int source_device_drain(void *state, struct ntk_aggregate *aggregate, uin
     }
     size_t count = read_tree(source, read);
 
+    source->has_devices = false;
     if (read & NTK_DEVICE_READ_FAULTS) {
         look_for_work(source, count, monotonic_ns);
     }
@@ -204,11 +214,16 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
     if (tree->origin != NTK_DEVICE_ORIGIN_SOFTWARE && ntk_aggregate_wants_device_cores(aggregate)) {
         read |= NTK_DEVICE_READ_CORES;
     }
+    if (source->has_devices && source->many_cores_ns > 0 && has_many_cores(source) &&
+        monotonic_ns - source->looked_ns < CLOSE_NS) {
+        read |= NTK_DEVICE_READ_HALF;
+    }
     source->looked_ns = monotonic_ns;
     source->whole_ns = monotonic_ns;
     source->is_hurried = false;
     read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     count = read_tree(source, read);
+    source->has_devices = true;
     if (read & NTK_DEVICE_READ_FAULTS) {
         look_for_work(source, count, monotonic_ns);
     }

@@ -127,6 +127,9 @@ enum ntk_device_read {
     /* Not a part: no earlier read has filled the cores of these readings, so that they, the largest
      * part, need not be cleared. */
     NTK_DEVICE_CORES_ARE_EMPTY = 1u << 6,
+    /* Not a part: of READ_DEVICE, reads only every second device. The readings of the others keep
+     * the values of the last read, which must have been READ_DEVICE of the same tree. */
+    NTK_DEVICE_READ_HALF = 1u << 7,
 };
 
 /* The parts that fill the cores of a reading. */

@@ -16,7 +16,8 @@
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
-#define WALKS_MAX 8 /* of a tree that changes during each walk */
+#define TEXT_CHECKS 5 /* number of checks of which one reads the texts of the signature */
+#define WALKS_MAX 8   /* of a tree that changes during each walk */
 
 static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, enum leaf_kind kind)
 {
@@ -28,7 +29,9 @@ static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, en
     return NULL;
 }
 
-static bool take_signature(struct ntk_sysfs *sysfs, struct signature *out)
+/* Without the texts, it has those of the walk: the driver makes new folders when it is loaded, so
+ * only a tree that is written in place has other texts in the same folders. */
+static bool take_signature(struct ntk_sysfs *sysfs, bool with_texts, struct signature *out)
 {
     char path[SYSFS_PATH_BYTES + 64];
     struct stat status;
@@ -51,10 +54,15 @@ static bool take_signature(struct ntk_sysfs *sysfs, struct signature *out)
         }
         out->first = status.st_ino;
         out->first_changed = status.st_mtim;
-        name = find_leaf(sysfs, 0, LEAF_NAME);
+        name = with_texts ? find_leaf(sysfs, 0, LEAF_NAME) : NULL;
         if (name) {
             sysfs_read_text(sysfs, name, out->name, sizeof out->name);
         }
+    }
+    if (!with_texts) {
+        memcpy(out->version, sysfs->signature.version, sizeof out->version);
+        memcpy(out->name, sysfs->signature.name, sizeof out->name);
+        return true;
     }
     ntk_sysfs_read_root_text(sysfs->root, "module/neuron/version", out->version,
                              sizeof out->version);
@@ -77,9 +85,10 @@ static bool is_same_tree(const struct signature *a, const struct signature *b)
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs)
 {
     struct signature now;
+    bool with_texts = ++sysfs->checks % TEXT_CHECKS == 0;
 
-    return sysfs->young || !take_signature(sysfs, &now) || !is_same_tree(&now, &sysfs->signature) ||
-           strcmp(now.name, sysfs->signature.name) != 0;
+    return sysfs->young || !take_signature(sysfs, with_texts, &now) ||
+           !is_same_tree(&now, &sysfs->signature) || strcmp(now.name, sysfs->signature.name) != 0;
 }
 
 NTK_ORDER(compare_devices, struct ntk_device_info, NTK_UP(index));
@@ -138,14 +147,14 @@ static int walk_tree(struct ntk_sysfs *sysfs)
     struct signature before;
     int ret = list_devices(sysfs);
 
-    if (ret == 0 && !take_signature(sysfs, &before)) {
+    if (ret == 0 && !take_signature(sysfs, true, &before)) {
         ret = -EAGAIN;
     }
     if (ret == 0) {
         ret = sysfs_walk_devices(sysfs);
     }
-    if (ret == 0 &&
-        (!take_signature(sysfs, &sysfs->signature) || !is_same_tree(&before, &sysfs->signature))) {
+    if (ret == 0 && (!take_signature(sysfs, true, &sysfs->signature) ||
+                     !is_same_tree(&before, &sysfs->signature))) {
         ret = -EAGAIN;
     }
     return ret;

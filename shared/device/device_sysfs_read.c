@@ -301,6 +301,12 @@ static bool tells_health(enum leaf_kind kind)
            kind == LEAF_SRAM_ECC_UNCORRECTED || kind == LEAF_UNHEALTHY || kind == LEAF_HEARTBEAT;
 }
 
+/* Returns true if this read leaves the values of a device itself as they are. */
+static bool is_kept(const struct ntk_sysfs *sysfs, unsigned int read, size_t device)
+{
+    return read & NTK_DEVICE_READ_HALF && (device + sysfs->reads) % 2 == 0;
+}
+
 void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_MAX])
 {
     memcpy(sysfs->skipped, skipped, sizeof sysfs->skipped);
@@ -309,15 +315,17 @@ void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_M
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity)
 {
-    size_t cleared_bytes = read & NTK_DEVICE_CORES_ARE_EMPTY
-                               ? offsetof(struct ntk_device_reading, cores)
-                               : sizeof *readings;
     size_t leaf_count =
         read & NTK_DEVICE_READ_OF_CORES ? sysfs->leaves.count : sysfs->device_leaf_count;
 
     sysfs->checks_links = ++sysfs->reads % LINK_READS == 0;
     for (size_t i = 0; i < capacity && i < sysfs->device_count; i++) {
-        memset(&readings[i], 0, cleared_bytes);
+        if (!is_kept(sysfs, read, i)) {
+            memset(&readings[i], 0, offsetof(struct ntk_device_reading, cores));
+        }
+        if (!(read & NTK_DEVICE_CORES_ARE_EMPTY)) {
+            memset(readings[i].cores, 0, sizeof readings[i].cores);
+        }
         readings[i].index = sysfs->devices[i].index;
         readings[i].skipped_cores = read & NTK_DEVICE_READ_FAULTS ? sysfs->skipped[i] : 0;
     }
@@ -327,7 +335,8 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
         unsigned int group =
             NTK_DEVICE_READ_DEVICE | (tells_health(leaf->kind) ? NTK_DEVICE_READ_HEALTH : 0);
 
-        if (leaf->device >= capacity) {
+        if (leaf->device >= capacity ||
+            (leaf->kind < LEAF_CORE_ARCH && is_kept(sysfs, read, leaf->device))) {
             continue;
         }
         value = leaf->kind > LEAF_CORE_ARCH

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of the device tree: trees of both layouts, and hostile ones, in a scratch folder. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -379,6 +380,68 @@ static void counters_are_read_again_for_each_sample(void **state)
     put(f, 0, "stats/hardware/mem_ecc_uncorrected", "10");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
     assert_false(reading.mem_ecc_uncorrected.present);
+}
+
+static void half_of_the_devices_are_read_and_the_others_keep_their_values(void **state)
+{
+    const unsigned int parts = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
+    struct fixture *f = *state;
+    struct ntk_device_reading readings[2];
+
+    put_device(f, 0, false);
+    put_device(f, 1, false);
+    open_root(f);
+    ntk_device_source_read(f->source, parts, readings, 2);
+    for (int i = 1; i <= 6; i++) {
+        char text[32];
+        unsigned int fresh;
+
+        snprintf(text, sizeof text, "%d\n", 100 + i);
+        for (unsigned int device = 0; device < 2; device++) {
+            put(f, device, "stats/hardware/mem_ecc_uncorrected", text);
+            put(f, device, "neuron_core1/stats/status/hw_dma_abort_error/total", text);
+        }
+        ntk_device_source_read(f->source, parts | NTK_DEVICE_READ_HALF, readings, 2);
+        fresh = readings[1].mem_ecc_uncorrected.value == 100u + (unsigned int)i;
+        assert_int_equal(readings[fresh].mem_ecc_uncorrected.value, 100 + i);
+        assert_int_equal(readings[!fresh].mem_ecc_uncorrected.value, i == 1 ? 2 : 100 + i - 1);
+        for (unsigned int device = 0; device < 2; device++) {
+            assert_int_equal(readings[device].index, device);
+            assert_true(readings[device].has_power);
+            assert_string_equal(readings[device].unhealthy_components, "hbm,sram");
+            assert_int_equal(readings[device].cores[1].status[NTK_STATUS_HW_DMA_ABORT].value,
+                             100 + i);
+        }
+    }
+}
+
+static void texts_written_in_place_are_detected_within_five_refreshes(void **state)
+{
+    static const char *const names[] = { "module/neuron/version",
+                                         DEVICES "/neuron0/info/architecture/device_name" };
+    struct fixture *f = *state;
+    char folder[1024];
+    const struct timespec loaded[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+    put_at(f->root, "module/neuron/version", "2.30.2.0\n");
+    put_device(f, 0, false);
+    snprintf(folder, sizeof folder, "%s/" DEVICES, f->root);
+    assert_int_equal(utimensat(AT_FDCWD, folder, loaded, 0), 0); /* not while it is built */
+    open_root(f);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int changes = 0;
+
+        for (int refresh = 0; refresh < 5; refresh++) {
+            assert_int_equal(ntk_device_source_refresh(f->source, NULL), 0);
+        }
+        put_at(f->root, names[i], "another\n");
+        for (int refresh = 0; refresh < 5; refresh++) {
+            changes += ntk_device_source_refresh(f->source, NULL);
+        }
+        assert_int_equal(changes, 1);
+    }
+    assert_string_equal(ntk_device_source_tree(f->source)->driver_version, "another");
+    assert_string_equal(ntk_device_source_tree(f->source)->devices[0].name, "another");
 }
 
 static void values_from_missing_and_malformed_files_are_absent(void **state)
@@ -770,6 +833,8 @@ int main(void)
         TEST(the_new_device_tree_layout_has_the_same_values),
         TEST(fault_indicators_are_read_separately),
         TEST(counters_are_read_again_for_each_sample),
+        TEST(half_of_the_devices_are_read_and_the_others_keep_their_values),
+        TEST(texts_written_in_place_are_detected_within_five_refreshes),
         TEST(fault_files_are_opened_only_once),
         TEST(fault_files_are_reopened_if_descriptors_are_scarce),
         TEST(values_from_missing_and_malformed_files_are_absent),
