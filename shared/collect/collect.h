@@ -64,6 +64,7 @@ struct ntk_collector_options {
     bool no_events;     /* do not read the rings at all */
     bool no_latency;    /* do not read histograms, the largest part of a busy machine's data */
     bool no_usage;      /* do not read CPU time and memory of processes in /proc */
+    bool no_self;       /* do not read CPU time and memory of this process */
     bool command_lines; /* read the command lines of processes, which may contain secrets */
     /* Rules for single executions, loads and collectives that go into the snapshots; borrowed
      * during ntk_collector_create(). NULL: none, which costs nothing. */

@@ -32,6 +32,7 @@ struct source_proc {
     size_t process_files;
     bool command_lines;
     bool no_usage;
+    bool no_self;
     /* Cache of the last user in this round, because the next process often has the same user. */
     bool has_user;
     uid_t user_id;
@@ -222,7 +223,9 @@ static void sample_host(struct source_proc *source, struct ntk_aggregate *aggreg
     if (read_host_file(source, &source->stat, "stat", cpu_error, sizeof cpu_error) >= 0) {
         read_cpus(source, &reading);
     }
-    read_self(&reading);
+    if (!source->no_self) {
+        read_self(&reading);
+    }
     reading.cpu_error = cpu_error;
     reading.memory_error = memory_error;
     ntk_aggregate_system(aggregate, &reading);
@@ -491,6 +494,7 @@ int ntk_source_proc_open(const struct ntk_collector_options *options,
     }
     source->command_lines = options->command_lines;
     source->no_usage = options->no_usage;
+    source->no_self = options->no_self;
     source->stat = -1;
     source->meminfo = -1;
     ntk_str_copy(source->root, sizeof source->root, options->proc_root);

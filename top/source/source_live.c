@@ -145,6 +145,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
                                              .no_events = true,
                                              .no_latency = true,
                                              .no_usage = true,
+                                             .no_self = true,
                                              .command_lines = true,
                                              .health_ns = HEALTH_NS,
                                              .many_cores_ns = MANY_CORES_NS };

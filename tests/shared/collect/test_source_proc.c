@@ -256,6 +256,21 @@ static void process_usage_is_read_only_while_requested(void **state)
     assert_string_not_equal(sample(f)->runtimes[0].cpu_error, "");
 }
 
+static void the_usage_of_this_process_is_not_read_if_unwanted(void **state)
+{
+    struct fixture *f = *state;
+
+    sample(f);
+    assert_true(f->snapshot->system.has & NTK_SYSTEM_HAS_SELF);
+    f->source.ops->destroy(f->source.state);
+    f->options.no_self = true;
+    assert_int_equal(ntk_source_proc_open(&f->options, &f->source, NULL), 0);
+    sample(f);
+    sample(f);
+    assert_false(f->snapshot->system.has & NTK_SYSTEM_HAS_SELF);
+    assert_int_equal(f->snapshot->system.self_memory_bytes, 0);
+}
+
 /* A process that had exited before it was seen has no folder with an owner. */
 static void the_user_of_an_exited_process_is_reported(void **state)
 {
@@ -320,6 +335,7 @@ int main(void)
         TEST(command_arguments_are_shown_only_on_request),
         TEST(the_cpu_time_of_a_process_counts_from_its_first_sample),
         TEST(process_usage_is_read_only_while_requested),
+        TEST(the_usage_of_this_process_is_not_read_if_unwanted),
         TEST(the_user_of_an_exited_process_is_reported),
         TEST(a_user_without_a_name_is_shown_by_number),
         TEST(a_reused_pid_yields_no_figures),
