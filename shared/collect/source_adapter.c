@@ -11,10 +11,14 @@
 /* Time limit for a read. Each read queries the adapter, which may hang; then its ports are
  * absent. */
 #define WAIT_NS NTK_NS_PER_SECOND
+/* Interval of reads while the machine has no ports: waking the thread costs more than all other
+ * work of a poll on an idle machine. */
+#define NONE_NS (5 * NTK_NS_PER_SECOND)
 
 struct source_adapter {
     struct ntk_aside *aside; /* NULL: no thread could be created, so the calling thread reads */
     char *root;
+    uint64_t none_ns; /* time of the last read if it found no ports; 0: it found some */
     size_t count;
     struct ntk_adapter_port ports[NTK_ADAPTER_PORTS_MAX];
 };
@@ -48,14 +52,17 @@ static int source_adapter_sample(void *state, struct ntk_aggregate *aggregate, u
 {
     struct source_adapter *source = state;
 
-    (void)now_ns;
     (void)err;
+    if (source->none_ns > 0 && now_ns - source->none_ns < NONE_NS) {
+        return 0;
+    }
     if (source->aside && !ntk_aside_ask(source->aside, WAIT_NS)) {
         return 0;
     }
     if (!source->aside) {
         read_ports(source);
     }
+    source->none_ns = source->count == 0 ? now_ns : 0;
     ntk_aggregate_set_ports(aggregate, source->ports, source->count);
     return 0;
 }
