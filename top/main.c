@@ -25,7 +25,7 @@
 
 /* Pause between the two samples of the first frame on a terminal, which the second frame corrects.
  * Frames for scripts cover a whole period each. */
-#define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
+#define FIRST_DELAY_NS (75 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
 #define HEAP_ROOM_BYTES (16 << 20)
 #define HEAP_ROOMS 4

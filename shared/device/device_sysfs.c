@@ -16,7 +16,7 @@
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
-#define TEXT_CHECKS 5 /* number of checks of which one reads the texts of the signature */
+#define TEXT_CHECKS 5 /* every fifth check reads the texts of the signature */
 #define WALKS_MAX 8   /* of a tree that changes during each walk */
 
 static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, enum leaf_kind kind)

@@ -85,7 +85,7 @@ struct ntk_sysfs {
     size_t open_count;
     size_t open_max; /* maximum number of leaves that stay open */
     unsigned int reads;
-    unsigned int checks; /* checks whether the tree has changed */
+    unsigned int checks;              /* checks whether the tree has changed */
     uint8_t skipped[NTK_DEVICES_MAX]; /* see ntk_device_source_skip() */
     bool checks_links; /* this read checks whether open leaves are still in the tree */
     struct signature signature;

@@ -6,14 +6,14 @@
 # are htop and btop: without them (or tmux, or the software machine) the bench is skipped. docs/decisions/terminal.md
 # describes what was tried to lower the cost, and the drawback of each step.
 #
-# Parts of 0.28 % of a CPU, 120 applications (perf record --call-graph dwarf -e task-clock, in the first minute):
-#   snapshots  83 %  segments 30, devices 17 (12 of them 130 pread of counters), building 18, host files 3; and 15 are
-#                    the kernel that clears new memory, because 0.43 MB per second stay for going back, until they
-#                    fill 64 MiB
-#   model       6 %
-#   drawing     5 %  18 % before neuron-top compared frames itself, instead of curses
+# Parts of 0.21 % of a CPU, 120 applications (perf record --call-graph dwarf -e task-clock, in the first minute):
+#   snapshots  72 %  segments 46, devices 15 (10 of them 64 pread of counters), building 8, host files 2
+#   past        8 %  new memory: 0.43 MB per second stay for going back, until they fill 64 MiB. It was a quarter in
+#                    large pages of a guest that reports free memory to its host
+#   model       8 %
+#   drawing     7 %
 #   waiting     3 %
-# A refresh takes 5.9 million instructions (callgrind). Earlier versions took 11.9 million, but only a third more CPU
+# A refresh took 5.9 million instructions (callgrind). Even earlier versions took 11.9 million, but only a third more CPU
 # time: a refresh mostly waits for memory, because other programs use the caches between two refreshes. Its cost depends
 # on the number of cache lines that it touches. So the next segments are prefetched, and tables are read up to the last
 # used entry.

@@ -692,7 +692,7 @@ static void health_is_read_only_by_polls_if_they_are_frequent(void **state)
     assert_true(ntk_collector_health_changed(f->collector));
 }
 
-/* Method: polls about every second, as of neuron-top; then polls every three seconds. */
+/* Method: polls about every second, like those of neuron-top, then polls every three seconds. */
 static void close_polls_of_a_large_machine_read_a_device_every_second_time(void **state)
 {
     struct fixture *f = *state;
