@@ -317,9 +317,13 @@ static void print_zsh_subcommand(const struct ntk_opt_program *program)
            "fi\n");
 }
 
+/* The script is a file in $fpath, which is the body of a function of its name, or it is sourced. */
 static void print_zsh(const struct ntk_opt_program *program)
 {
-    printf("#compdef %s\n", program->name);
+    printf("#compdef %s\n"
+           "compdef _%s %s\n"
+           "_%s() {\n",
+           program->name, program->name, program->name, program->name);
     if (program->commands) {
         print_zsh_subcommand(program);
     }
@@ -337,7 +341,10 @@ static void print_zsh(const struct ntk_opt_program *program)
         print_commands(program, " ");
         printf(")'");
     }
-    printf(" \\\n  '*:file:_files'\n");
+    printf(" \\\n  '*:file:_files'\n"
+           "}\n"
+           "[[ ${funcstack[1]-} != _%s ]] || _%s \"$@\"\n",
+           program->name, program->name);
 }
 
 /* ---- fish ---- */

@@ -178,6 +178,13 @@ ZSH
     typed "neuron-monitor query --kind first_seen,en" '^% neuron-monitor query --kind first_seen,end,* *$'
     typed "neuron-monitor query --kind=first_seen,en" '^% neuron-monitor query --kind=first_seen,end,* *$'
     typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'
+    # Sourced, as in a user's .zshrc.
+    tmx send-keys -t zsh C-c C-l
+    tmx send-keys -t zsh -l 'compdef -d neuron-ls neuron-bench; fpath=(${fpath:1}); source <(neuron-ls --completion zsh); source <(neuron-bench --completion zsh); echo sourced=$?'
+    tmx send-keys -t zsh Enter
+    wait_for zsh_shows '^sourced=0$'
+    typed "neuron-ls --output-format j" '^% neuron-ls --output-format json *$'
+    typed "neuron-bench exec --fill=z" '^% neuron-bench exec --fill=zeros *$'
 else
     echo "zsh or tmux is not installed: the completion of zsh was not tried"
 fi
