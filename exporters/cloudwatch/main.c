@@ -64,7 +64,7 @@ static const struct ntk_opt option_rows[] = {
       "write to TARGET: - for stdout (default), a file, tcp://HOST:PORT, udp://HOST:PORT, "
       "or 'agent'" },
     { 0, "log-group", "NAME", NTK_OPT_TEXT, &arg_log_group,
-      "set the log group that the agent uses for the lines" },
+      "set the log group to which the agent sends the lines" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
     { 0 },

@@ -60,7 +60,8 @@ static int check_index(const struct ntk_isa_op_info *info, const struct ntk_isa_
     }
     if (index->space != NTK_ISA_SPACE_SBUF ||
         (index->dtype != NTK_DTYPE_INT32 && index->dtype != NTK_DTYPE_UINT32)) {
-        return BAD("%s: the index of the %s must be 32-bit integers in SBUF", info->name, what);
+        return BAD("%s: the index of the %s must consist of 32-bit integers in SBUF", info->name,
+                   what);
     }
     return 0;
 }

@@ -145,7 +145,7 @@ static int check_mask(const struct ntk_isa_op_info *info, const struct ntk_isa_o
 {
     return mask->partition_count == 1 && row(mask) == QUADRANT && mask->dtype == NTK_DTYPE_UINT8
                ? 0
-               : BAD("%s: %s must be 32 elements of uint8 in one partition", info->name, what);
+               : BAD("%s: %s must have 32 elements of uint8 in one partition", info->name, what);
 }
 
 /* Checks a row that is cut into blocks, one for each index. */
@@ -192,7 +192,7 @@ static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_i
                    info->name, src->partition_count, dst->partition_count);
     }
     if (!is_index(places) || !ntk_isa_same_shape(places, dst)) {
-        return BAD("%s: the second destination must be indices in the shape of the destination",
+        return BAD("%s: the second destination must contain indices and have the first one's shape",
                    info->name);
     }
     if (n < 1 || n > TOPK_MAX || n > GROUP * row(src)) {
@@ -301,11 +301,11 @@ static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa
         return check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
     case NTK_ISA_OP_RNG:
         return ntk_dtype_is_float(dst->dtype) || ntk_dtype_bytes(dst->dtype) > 4
-                   ? BAD("%s: the destination must be integers of up to 32 bits", info->name)
+                   ? BAD("%s: the destination must contain integers of up to 32 bits", info->name)
                    : 0;
     case NTK_ISA_OP_RAND2:
         if (!ntk_dtype_is_float(dst->dtype)) {
-            return BAD("%s: the destination must be floats", info->name);
+            return BAD("%s: the destination must contain floats", info->name);
         }
         ret = check_column(info, instr, NTK_ISA_SRC0, "source 0", err);
         return ret < 0 ? ret : check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
@@ -316,7 +316,7 @@ static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa
     default: /* the state */
         return state->dtype == NTK_DTYPE_UINT32 && row(state) == STATE_WORDS
                    ? 0
-                   : BAD("%s: a state must be 6 elements of uint32 per partition", info->name);
+                   : BAD("%s: a state must have 6 elements of uint32 per partition", info->name);
     }
 }
 
@@ -350,7 +350,7 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
     case NTK_ISA_OP_MATCH_VALUE_LOAD:
         return row(&instr->operand[NTK_ISA_SRC0]) == TOP
                    ? 0
-                   : BAD("%s: source 0 must be 8 values per partition", info->name);
+                   : BAD("%s: source 0 must have 8 values per partition", info->name);
     case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
         return check_partition_reduce(info, instr, err);
     case NTK_ISA_OP_LOCAL_GATHER:

@@ -55,13 +55,13 @@ static void selections_and_related_operations_are_checked(void **state)
             "nc_n_gather: source 1 must be 16-bit or 32-bit indices in as many partitions as the "
             "destination");
     REFUSED(NTK_ISA_OP_NC_STREAM_SHUFFLE, DVE, instr.operand[NTK_ISA_SRC1].dim[0].count = 31,
-            "nc_stream_shuffle: source 1 must be 32 elements of uint8 in one partition");
+            "nc_stream_shuffle: source 1 must have 32 elements of uint8 in one partition");
     REFUSED(NTK_ISA_OP_BN_STATS, DVE, instr.operand[NTK_ISA_DST].dim[0].count = 5,
             "bn_stats: the shapes or dtypes of the operands are inconsistent");
     REFUSED(NTK_ISA_OP_RNG, DVE, instr.operand[NTK_ISA_DST].dtype = NTK_DTYPE_FLOAT32,
-            "rng: the destination must be integers of up to 32 bits");
+            "rng: the destination must contain integers of up to 32 bits");
     REFUSED(NTK_ISA_OP_RAND_GET_STATE, POOL, instr.operand[NTK_ISA_DST].dim[0].count = 7,
-            "rand_get_state: a state must be 6 elements of uint32 per partition");
+            "rand_get_state: a state must have 6 elements of uint32 per partition");
     REFUSED(NTK_ISA_OP_SELECT_REDUCE, DVE,
             instr.operand[NTK_ISA_DST2] = (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
             instr.reduce_op = NTK_ISA_ALU_ADD,
