@@ -38,8 +38,8 @@ static bool takes_list(const struct ntk_opt *option)
     return has_words(option) && strcmp(option->arg_name, NTK_OPT_LIST) == 0;
 }
 
-/* Prints the words of a value, each after a blank. */
-static void print_choices(const struct ntk_opt *option)
+/* Prints the words of a value, each between a blank and a suffix. */
+static void print_choices(const struct ntk_opt *option, const char *suffix)
 {
     const char *words = option->choices ? option->choices : "";
     const char *word;
@@ -47,11 +47,11 @@ static void print_choices(const struct ntk_opt *option)
     for (words += strspn(words, " "); *words; words += strspn(words, " ")) {
         size_t bytes = strcspn(words, " ");
 
-        printf(" %.*s", (int)bytes, words);
+        printf(" %.*s%s", (int)bytes, words, suffix);
         words += bytes;
     }
     for (size_t i = 0; option->word_get && (word = option->word_get(i)); i++) {
-        printf(" %s", word);
+        printf(" %s%s", word, suffix);
     }
 }
 
@@ -112,7 +112,7 @@ static void print_lines(const struct ntk_opt_program *program, const char *separ
             if (option->short_name) {
                 printf(",%s-%c", mark, option->short_name);
             }
-            print_choices(option);
+            print_choices(option, "");
         }
     }
 }
@@ -257,11 +257,11 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     }
     if (takes_list(option)) {
         printf("_sequence compadd -");
-        print_choices(option);
+        print_choices(option, "");
         putchar('\'');
     } else if (has_words(option)) {
         putchar('(');
-        print_choices(option);
+        print_choices(option, "");
         printf(")'");
     } else {
         printf("_files'");
@@ -441,7 +441,9 @@ static void print_fish(const struct ntk_opt_program *program)
             if (takes_list(option)) {
                 printf("(__%s_list", name);
             }
-            print_choices(option);
+            /* An empty description instead of the option's, which would be repeated for each
+             * word. */
+            print_choices(option, takes_list(option) ? "" : "\\t\\'\\'");
             printf("%s'", takes_list(option) ? ")" : "");
         }
         printf("%s -d '", option->arg_name && !ntk_opt_takes_optional(option) ? " -r" : "");

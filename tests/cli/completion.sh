@@ -120,6 +120,8 @@ if command -v fish >/dev/null; then
     [ "$(fished neuron-ls --output-format "" | sort | tr '\n' ' ')" = 'json text ' ] || fail "fish: neuron-ls --output-format <tab>"
     [ "$(fished neuron-top --csv=d)" = --csv=devices ] || fail "fish: neuron-top --csv=d<tab>"
     [ "$(fished neuron-top --view en)" = engines ] || fail "fish: neuron-top --view en<tab>"
+    offer=$(fish --no-config -c 'source fish/_neuron-top; complete -C "neuron-top --view en"')
+    [ "$offer" = engines ] || fail "fish: a value with the description of its option: $offer"
     [ "$(fished neuron-bench ex)" = exec ] || fail "fish: neuron-bench ex<tab>: $(fished neuron-bench ex)"
     [ "$(fished neuron-monitor query lat)" = latency ] || fail "fish: neuron-monitor query lat<tab>: $(fished neuron-monitor query lat)"
     [ -z "$(fished neuron-monitor query latency lat)" ] || fail "fish: a second question"
