@@ -49,7 +49,7 @@ static int check_columns(const struct ntk_isa_op_info *info, uint64_t stationary
     }
     if (moving > NTK_ISA_MOVING_MAX || moving != row(dst)) {
         return BAD("%s: the %llu columns of source 1 and the %llu columns of the destination must "
-                   "be equal, at most %d",
+                   "be equal and at most %d",
                    info->name, (unsigned long long)moving, (unsigned long long)row(dst),
                    NTK_ISA_MOVING_MAX);
     }
@@ -87,7 +87,7 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
     }
     if (src0->partition_count > limit || row(dst) != src0->partition_count) {
         return BAD("%s: the %u partitions of source 0 and the %llu columns of the destination must "
-                   "be equal, at most %u",
+                   "be equal and at most %u",
                    info->name, src0->partition_count, (unsigned long long)row(dst), limit);
     }
     return 0;

@@ -48,7 +48,7 @@ static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa
              ->operand[ntk_isa_is_there(&instr->operand[NTK_ISA_DST]) ? NTK_ISA_DST : NTK_ISA_SRC0];
 
     if (ntk_isa_is_there(&instr->operand[role]) && !ntk_isa_is_column(&instr->operand[role], of)) {
-        return BAD("%s: %s must be one value per partition", info->name, what);
+        return BAD("%s: %s must have one value per partition", info->name, what);
     }
     return 0;
 }
@@ -97,7 +97,7 @@ static int check_partition_reduce(const struct ntk_isa_op_info *info,
     const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
 
     if (dst->partition_count != 1 || row(dst) != row(src)) {
-        return BAD("%s: the destination must be one partition with the shape of the source",
+        return BAD("%s: the destination must have one partition and the shape of the source",
                    info->name);
     }
     if (!ntk_isa_alu_reduces(instr->op0)) {
@@ -312,7 +312,7 @@ static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa
     case NTK_ISA_OP_SET_RNG_SEED:
         return is_word(src) && row(src) == 1
                    ? 0
-                   : BAD("%s: source 0 must be one 32-bit integer per partition", info->name);
+                   : BAD("%s: source 0 must have one 32-bit integer per partition", info->name);
     default: /* the state */
         return state->dtype == NTK_DTYPE_UINT32 && row(state) == STATE_WORDS
                    ? 0

@@ -39,16 +39,16 @@ static int check_columns(const struct ntk_isa_op_info *info, const struct ntk_is
     const struct ntk_isa_operand *dst2 = &instr->operand[NTK_ISA_DST2];
 
     if (ntk_isa_is_there(src1) && !ntk_isa_is_column(src1, dst)) {
-        return BAD("%s: source 1 must be one value per partition", info->name);
+        return BAD("%s: source 1 must have one value per partition", info->name);
     }
     if (ntk_isa_is_there(src2) && !ntk_isa_is_column(src2, dst)) {
-        return BAD("%s: source 2 must be one value per partition", info->name);
+        return BAD("%s: source 2 must have one value per partition", info->name);
     }
     if (!ntk_isa_is_there(dst2)) {
         return 0;
     }
     if (!ntk_isa_is_column(dst2, dst)) {
-        return BAD("%s: the second destination must be one value per partition", info->name);
+        return BAD("%s: the second destination must have one value per partition", info->name);
     }
     if (instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
         instr->reduce_cmd != NTK_ISA_REDUCE_RESET_REDUCE) {
@@ -137,7 +137,7 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
             return BAD("%s: source 1 and the destination differ in shape", info->name);
         }
         if (ntk_isa_is_there(src2) && !ntk_isa_is_column(src2, dst)) {
-            return BAD("%s: source 2 must be one value per partition", info->name);
+            return BAD("%s: source 2 must have one value per partition", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_NONE || instr->op1 == NTK_ISA_ALU_NONE) {
             return BAD("%s: requires two operators", info->name);

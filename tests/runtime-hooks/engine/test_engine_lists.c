@@ -47,7 +47,7 @@ static void dve_transpose_transposes_squares_of_32(void **state)
         bad.operand[NTK_ISA_DST] = tile(D, 20, 33, NTK_DTYPE_FLOAT32);
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
                       "dve_transpose: the 33 partitions of source 0 and the 33 columns of the "
-                      "destination must be equal, at most 32");
+                      "destination must be equal and at most 32");
     }
 }
 
