@@ -22,7 +22,7 @@ uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
     return ntk_path_is_engine(step->kind) &&
                    ntk_program_fact(input->program, step->core,
                                     ntk_path_instruction(input->program->trace, step))
-                       ->is_transfer
+                       ->code->is_transfer
                ? step->instruction
                : NTK_NO_INDEX;
 }

@@ -12,7 +12,7 @@ static int64_t let_go_ps(const struct ntk_program *program, size_t core_index,
     int64_t start_ps = core->instructions[item].start_ps;
 
     if (event == NTK_NO_INDEX ||
-        !ntk_program_fact(program, core_index, &core->instructions[item])->waits_inside) {
+        !ntk_program_fact(program, core_index, &core->instructions[item])->code->waits_inside) {
         return start_ps;
     }
     int64_t change_ps = ntk_change_at(core, dependencies, event)->time_ps;
@@ -52,7 +52,7 @@ void ntk_cause_get(const struct ntk_program *program, size_t core_index,
             let_go_ps(program, by_core, &dependencies->all[by_core], release->by) < before_ps;
     }
     cause.is_unknown =
-        fact->has_sync && fact->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;
+        fact->code->has_sync && fact->code->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;
     if (!cause.is_released && cause.free_ps > cause.own_ps) {
         cause.own_ps = cause.free_ps; /* earlier work is still executing */
     }

@@ -35,11 +35,12 @@ const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf
 static void add_type(struct ntk_ceilings *ceilings, const struct ntk_slot_fact *fact,
                      uint64_t times)
 {
-    unsigned quarters = (unsigned)(fact->adjusted_flops * PLAIN_QUARTERS / fact->useful_flops);
+    unsigned quarters =
+        (unsigned)(fact->code->adjusted_flops * PLAIN_QUARTERS / fact->code->useful_flops);
     size_t i = 0;
 
-    while (i < ceilings->type_count &&
-           (ceilings->types[i].dtype != fact->dtype || ceilings->types[i].quarters != quarters)) {
+    while (i < ceilings->type_count && (ceilings->types[i].dtype != fact->code->dtype ||
+                                        ceilings->types[i].quarters != quarters)) {
         i++;
     }
     if (i == NTK_CEILING_TYPES_MAX) {
@@ -47,9 +48,9 @@ static void add_type(struct ntk_ceilings *ceilings, const struct ntk_slot_fact *
     }
     if (i == ceilings->type_count) {
         ceilings->types[ceilings->type_count++] =
-            (struct ntk_ceiling_type){ .dtype = fact->dtype, .quarters = quarters };
+            (struct ntk_ceiling_type){ .dtype = fact->code->dtype, .quarters = quarters };
     }
-    ceilings->types[i].flops += times * fact->useful_flops;
+    ceilings->types[i].flops += times * fact->code->useful_flops;
 }
 
 NTK_ORDER(compare_types, struct ntk_ceiling_type, NTK_DOWN(flops) NTK_UP(dtype) NTK_UP(quarters));
@@ -64,7 +65,7 @@ static void add_instructions(const struct ntk_program *program, const struct ntk
         const struct ntk_slot_fact *fact = ntk_program_fact(program, row->core, &of);
 
         ran[row->core] = ran[row->core] || ntk_fact_is_work(fact, row->opcode);
-        if (fact->useful_flops) {
+        if (fact->code->useful_flops) {
             add_type(ceilings, fact, row->count);
         }
     }

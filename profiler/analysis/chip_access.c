@@ -8,14 +8,11 @@
 
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
-#include "profiler/trace/executed.h"
-#include "shared/base/memory.h"
 #include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
 #define PARTITIONS 128
-#define AHEAD 16 /* slots of an engine, which run in this order */
 
 struct learning {
     bool is_unknown[256]; /* indexed by opcode: true if a slot with it is not decoded */
@@ -210,19 +207,19 @@ static void note_unknown(struct learning *l, const struct ntk_trace_instruction 
     l->is_unknown[instruction->opcode] = true;
 }
 
-static void learn(struct learning *l, const struct ntk_program *program, size_t core_index,
+static void learn(struct learning *l, const struct ntk_program *program,
                   const struct ntk_trace_instruction *instruction, struct ntk_chip_slot *slot)
 {
     const struct ntk_trace *trace = program->trace;
     const uint8_t *bytes = ntk_ntff_slot_get(l->core->ntff, instruction->engine, instruction->slot);
-    const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, instruction);
+    const struct ntk_slot_fact *fact =
+        ntk_program_fact(program, l->accesses->core_index, instruction);
     struct ntk_isa_instr open;
 
-    slot->has_run = true;
     slot->first = (uint32_t)l->accesses->list.count;
-    if (fact->is_runtime) {
+    if (fact->code->is_runtime) {
         slot->known_views = NTK_CHIP_VIEWS_ALL;
-    } else if (fact->is_open && !fact->is_transfer &&
+    } else if (fact->code->is_open && !fact->code->is_transfer &&
                !ntk_open_slot_has_operands(l->core, instruction)) {
         /* The instruction waits, jumps or signals. Decoding it again would take longer than all
          * other work here. */
@@ -313,26 +310,23 @@ int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_
                           .most = { [NTK_CHIP_SBUF] = NTK_ISA_SBUF_PARTITION_BYTES_MAX,
                                     [NTK_CHIP_PSUM] =
                                         (int64_t)NTK_CHIP_BANKS * NTK_ISA_PSUM_BANK_BYTES } };
-    struct ntk_executed executed = { .core = core };
 
     if (trace->has_chip) {
         l.most[NTK_CHIP_SBUF] = (int64_t)trace->chip.sbuf_partition_bytes;
     }
-    *accesses = (struct ntk_chip_accesses){ .known_views = NTK_CHIP_VIEWS_ALL };
+    *accesses = (struct ntk_chip_accesses){ .known_views = NTK_CHIP_VIEWS_ALL,
+                                            .program = program,
+                                            .core_index = core_index };
     ntk_vec_init(&accesses->list, sizeof(struct ntk_chip_access));
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
-        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
-        accesses->slots[e] = calloc(slots + 1, sizeof *accesses->slots[e]);
-        l.failed = accesses->slots[e] ? l.failed : -ENOMEM;
-        ntk_memory_is_large(accesses->slots[e], (slots + 1) * sizeof *accesses->slots[e]);
-    }
-    while (l.failed == 0 && ntk_executed_next(&executed)) {
-        __builtin_prefetch(ntk_program_fact(program, core_index, &executed.instruction) + AHEAD);
-        struct ntk_chip_slot *slot =
-            &accesses->slots[executed.instruction.engine][executed.instruction.slot];
-        if (!slot->has_run) {
-            learn(&l, program, core_index, &executed.instruction, slot);
+    accesses->slots = calloc(program->code_count + 1, sizeof *accesses->slots);
+    l.failed = accesses->slots ? 0 : -ENOMEM;
+    for (size_t i = 0; i < program->code_count && l.failed == 0; i++) {
+        const struct ntk_slot_code *code = ntk_program_code(program, i);
+        struct ntk_trace_instruction first = { .engine = code->engine,
+                                               .opcode = code->opcode,
+                                               .slot = code->slot };
+        if (code->core_index == core_index) {
+            learn(&l, program, &first, &accesses->slots[i]);
         }
     }
     l.failed = l.failed == 0 ? cut_all(accesses) : l.failed;
@@ -380,9 +374,7 @@ int ntk_chip_find_unknown(const struct ntk_program *program, struct ntk_chip_unk
 
 void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses)
 {
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        free(accesses->slots[e]);
-    }
+    free(accesses->slots);
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         free(accesses->cells[s].lows);
     }

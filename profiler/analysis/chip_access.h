@@ -39,7 +39,6 @@ struct ntk_chip_access {
 };
 
 struct ntk_chip_slot {
-    bool has_run;
     uint8_t known_views;   /* bits of known views */
     uint32_t first, count; /* range in the list of accesses; sources before destinations */
 };
@@ -73,7 +72,9 @@ struct ntk_chip_accesses {
     bool has_trigger;      /* a vendor's trigger with prepared transfers, which stay unknown */
     bool has_lost_trigger; /* a trigger with a destination that the NEFF does not describe */
     struct ntk_chip_unknown unknown; /* instructions with unknown accessed bytes */
-    struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
+    const struct ntk_program *program;
+    size_t core_index;
+    struct ntk_chip_slot *slots; /* by number of the code */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -85,7 +86,8 @@ static inline const struct ntk_chip_slot *
 ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
                  const struct ntk_trace_instruction *instruction)
 {
-    return &accesses->slots[instruction->engine][instruction->slot];
+    return &accesses->slots[ntk_program_fact(accesses->program, accesses->core_index, instruction)
+                                ->code->number];
 }
 
 /* Returns true if the ranges of all executed instructions are known. Prepared transfers need the

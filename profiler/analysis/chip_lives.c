@@ -76,7 +76,7 @@ static int follow(struct lives *lives, const struct ntk_program *program, size_t
         uint32_t layer = NTK_LAYER_NONE;
 
         if (slot->count) { /* the facts of others are not needed */
-            layer = ntk_program_fact(program, core_index, instruction)->layer;
+            layer = ntk_program_fact(program, core_index, instruction)->code->layer;
         }
         for (uint32_t a = 0; a < slot->count; a++) {
             apply(lives, slot->first + a, layer, (uint32_t)(instruction - core->instructions),

@@ -163,7 +163,7 @@ static void follow(struct uses *uses)
         const struct ntk_slot_fact *fact =
             ntk_program_fact(uses->program, uses->core_index, instruction);
 
-        if (fact->is_transfer && !fact->is_open) {
+        if (fact->code->is_transfer && !fact->code->is_open) {
             continue;
         }
         for (uint32_t a = slot->first; a < slot->first + slot->count; a++) {

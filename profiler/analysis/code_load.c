@@ -124,21 +124,21 @@ void ntk_code_load_find(const struct ntk_program *program, size_t core_index,
         struct load *load = &loads[one->engine];
         struct ring ring;
 
-        if (!fact->is_runtime || fact->is_open) {
+        if (!fact->code->is_runtime || fact->code->is_open) {
             continue;
         }
         if (one->opcode == NTK_NTFF_OPCODE_WRITE) {
             *load = (struct load){ i, descriptors_of(core, one) };
             continue;
         }
-        if (fact->wait != NTK_WAIT_SET || load->packet_count == 0) {
+        if (fact->code->wait != NTK_WAIT_SET || load->packet_count == 0) {
             continue;
         }
         if (waits++ == WAITS_MAX) {
             return;
         }
         int64_t from_ps = core->instructions[load->by].start_ps;
-        uint32_t event = find_change(core, fact->wait_number, from_ps, one->start_ps);
+        uint32_t event = find_change(core, fact->code->wait_number, from_ps, one->start_ps);
         if (event != UINT32_MAX &&
             find_ring(core, load->packet_count, from_ps, core->events[event].time_ps, &ring)) {
             const char *name = ntk_queue_name_get(core->ntff, ring.engine, ring.queue);

@@ -114,7 +114,7 @@ static void add_writes(struct finding *f, size_t core_index)
                                      .item = (uint32_t)(one - from->instructions),
                                      .core = (uint16_t)core_index };
         struct ntk_isa_instr open;
-        if (!ntk_program_fact(f->program, core_index, one)->signals_core) {
+        if (!ntk_program_fact(f->program, core_index, one)->code->signals_core) {
             continue;
         }
         if (ntk_open_slot_decode(from, one, &open)) {
@@ -133,8 +133,8 @@ static void find_own(struct finding *f)
 {
     ntk_trace_each_instruction(f->core, one) {
         const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, one);
-        if (fact->done_number < NUMBERS && !fact->done_is_event) {
-            f->is_own[fact->done_number] = true;
+        if (fact->code->done_number < NUMBERS && !fact->code->done_is_event) {
+            f->is_own[fact->code->done_number] = true;
         }
     }
     for (uint16_t n = 0; n < NUMBERS; n++) {

@@ -74,13 +74,13 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
 static void add_work(struct ntk_cost_row *row, const struct ntk_slot_fact *fact, uint64_t count,
                      uint64_t useful_peak_flops)
 {
-    row->flops += count * fact->flops;
-    row->transpose_flops += count * (fact->is_transpose ? fact->flops : 0);
+    row->flops += count * fact->code->flops;
+    row->transpose_flops += count * (fact->code->is_transpose ? fact->code->flops : 0);
     row->useful_peak_flops += count * useful_peak_flops;
-    row->useful_flops += count * fact->useful_flops;
-    row->weighted_flops += count * (fact->useful_flops ? fact->adjusted_flops : 0);
-    row->read_bytes += count * fact->read_bytes;
-    row->write_bytes += count * fact->write_bytes;
+    row->useful_flops += count * fact->code->useful_flops;
+    row->weighted_flops += count * (fact->code->useful_flops ? fact->code->adjusted_flops : 0);
+    row->read_bytes += count * fact->code->read_bytes;
+    row->write_bytes += count * fact->code->write_bytes;
 }
 
 static void add_slot(struct sums *sums, size_t core, unsigned engine, size_t slot,
@@ -95,15 +95,15 @@ static void add_slot(struct sums *sums, size_t core, unsigned engine, size_t slo
     if (row->count == 0) {
         return;
     }
-    bool has_peak = ntk_fact_peak_flops(program->trace, fact, &peak_flops);
+    bool has_peak = ntk_code_peak_flops(program->trace, fact->code, &peak_flops);
     bool is_matmul = row->opcode == NTK_NTFF_OPCODE_MATMUL;
-    uint64_t useful = fact->is_transpose ? 0 : peak_flops;
+    uint64_t useful = fact->code->is_transpose ? 0 : peak_flops;
     row->core = core;
-    table->flops_known = table->flops_known && ((fact->has_flops && has_peak) || !is_matmul);
+    table->flops_known = table->flops_known && ((fact->code->has_flops && has_peak) || !is_matmul);
     table->weights_known =
-        table->weights_known && ((fact->has_flops && fact->has_adjusted) || !is_matmul);
-    table->bytes_known = table->bytes_known && (fact->has_bytes || !fact->is_transfer);
-    add_work(&sums->layers.rows[fact->layer], fact, row->count, useful);
+        table->weights_known && ((fact->code->has_flops && fact->code->has_adjusted) || !is_matmul);
+    table->bytes_known = table->bytes_known && (fact->code->has_bytes || !fact->code->is_transfer);
+    add_work(&sums->layers.rows[fact->code->layer], fact, row->count, useful);
     add_work(&sums->operations.rows[(size_t)row->engine * OPCODES + row->opcode], fact, row->count,
              useful);
     add_work(row, fact, row->count, useful);
@@ -210,7 +210,7 @@ int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_
     }
     while (ret == 0 && ntk_walk_next(&walk, &span)) {
         size_t core = (size_t)(span.core - trace->cores);
-        uint32_t layer = ntk_program_fact(program, core, span.instruction)->layer;
+        uint32_t layer = ntk_program_fact(program, core, span.instruction)->code->layer;
 
         add(&sums.layers, layer, span.instruction, layer);
         add(&sums.operations, operation_at(span.instruction), span.instruction, layer);

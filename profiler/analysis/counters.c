@@ -9,7 +9,6 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/pending.h"
 #include "profiler/analysis/steps.h"
-#include "profiler/trace/executed.h"
 #include "shared/formats/neff/isa.h"
 
 #define BANK(n)                                                     \
@@ -112,15 +111,14 @@ static int put_chip(const struct ntk_program *program, size_t core, struct targe
 static bool mfu_is_known(const struct ntk_program *program, size_t core)
 {
     const struct ntk_trace *trace = program->trace;
-    struct ntk_executed executed = { .core = &trace->cores[core] };
     bool is_known =
         trace->has_chip && trace->chip.core_flops_per_second > 0 && !trace->is_cut.instructions;
     uint64_t flops;
 
-    while (is_known && ntk_executed_next(&executed)) {
-        is_known = executed.instruction.opcode != NTK_NTFF_OPCODE_MATMUL ||
-                   ntk_fact_peak_flops(
-                       trace, ntk_program_fact(program, core, &executed.instruction), &flops);
+    for (size_t i = 0; i < program->code_count && is_known; i++) {
+        const struct ntk_slot_code *code = ntk_program_code(program, i);
+        is_known = code->core_index != core || code->opcode != NTK_NTFF_OPCODE_MATMUL ||
+                   ntk_code_peak_flops(trace, code, &flops);
     }
     return is_known;
 }
@@ -142,7 +140,7 @@ static int put_mfu(const struct ntk_program *program, size_t core, struct target
             continue;
         }
         fact = ntk_program_fact(program, core, instruction);
-        if (!fact->is_transpose && ntk_fact_peak_flops(trace, fact, &flops)) {
+        if (!fact->code->is_transpose && ntk_code_peak_flops(trace, fact->code, &flops)) {
             ret = ntk_steps_add_amount(&steps, instruction->start_ps, instruction->end_ps,
                                        100 * (double)flops / trace->chip.core_flops_per_second);
         }
@@ -175,10 +173,10 @@ static int put_hbm(const struct ntk_counters *counters, size_t core, struct targ
         const struct ntk_transfer *transfer = &of->items[t];
         const struct ntk_slot_fact *fact = ntk_transfer_fact(transfers, core, transfer);
         ret = ntk_steps_add_amount(&steps[0], transfer->start_ps, transfer->end_ps,
-                                   (double)fact->read_bytes);
+                                   (double)fact->code->read_bytes);
         ret = ret ? ret
                   : ntk_steps_add_amount(&steps[1], transfer->start_ps, transfer->end_ps,
-                                         (double)fact->write_bytes);
+                                         (double)fact->code->write_bytes);
         if (t % NTK_TRACE_LOOKS == 0) {
             ntk_transfers_give_back(transfers, core);
         }

@@ -72,7 +72,7 @@ static struct ntk_path_step *step(struct walk *walk, enum ntk_path_kind kind, ui
                                    .layer = NTK_LAYER_RUNTIME,
                                    .core = (uint16_t)walk->core_index };
     if (item != NTK_NO_INDEX) {
-        new->layer = fact_of(walk, item)->layer;
+        new->layer = fact_of(walk, item)->code->layer;
         const struct ntk_release *release = &walk->dependencies->releases[item];
         if (kind == NTK_PATH_WAIT && release->by_transfer) {
             new->queue =
@@ -152,7 +152,7 @@ static int64_t maker_ps(const struct walk *walk, uint32_t item)
 static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
     const struct ntk_trace_instruction *all = walk->core->instructions;
-    bool waits_inside = fact_of(walk, item)->waits_inside;
+    bool waits_inside = fact_of(walk, item)->code->waits_inside;
     struct ntk_cause cause;
 
     ntk_cause_get(walk->program, walk->core_index, walk->dependencies, item, walk->at_ps, &cause);

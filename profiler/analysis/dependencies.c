@@ -164,8 +164,8 @@ static bool loads_more(const struct ntk_release_search *index, size_t load, size
     const struct ntk_slot_fact *loaded = ntk_release_search_fact(index, load);
     const struct ntk_slot_fact *streamed = ntk_release_search_fact(index, product);
 
-    return loaded->has_onchip && streamed->has_onchip &&
-           loaded->sbuf_read_bytes / LOAD_COLUMNS >= streamed->sbuf_read_bytes;
+    return loaded->code->has_onchip && streamed->code->has_onchip &&
+           loaded->code->sbuf_read_bytes / LOAD_COLUMNS >= streamed->code->sbuf_read_bytes;
 }
 
 /* Updates the holder after an instruction was issued. */
@@ -274,7 +274,7 @@ const char *ntk_release_queue(const struct ntk_program *program, size_t core_ind
     if (release->by != NTK_NO_INDEX) {
         size_t by_core = ntk_release_core(core_index, release);
         queue = ntk_program_fact(program, by_core, &trace->cores[by_core].instructions[release->by])
-                    ->queue;
+                    ->code->queue;
     }
     if (!queue && change->is_semaphore) {
         queue = ntk_program_queue_of(core, change->number);

@@ -81,7 +81,7 @@ static void pass_engine(struct flow *flow, const uint64_t *counts, size_t slots,
     }
     for (size_t slot = 0; slot < slots;) {
         lost->there += counts[slot];
-        flow->is_open = counts[slot] ? facts[slot].is_open : flow->is_open;
+        flow->is_open = counts[slot] ? facts[slot].code->is_open : flow->is_open;
         if (flow->expected || counts[slot]) {
             pass_slot(flow, slot, counts[slot], lost);
         }
@@ -117,16 +117,18 @@ static void find_numbers(const struct ntk_program *program, size_t core_index,
     while (ntk_executed_next(&executed)) {
         const struct ntk_slot_fact *fact =
             ntk_program_fact(program, core_index, &executed.instruction);
-        if (fact->is_open) {
+        if (fact->code->is_open) {
             continue;
         }
-        use_number(fact->signal_number, fact->signals_event, numbers);
-        if (fact->has_sync && !fact->signals_event && fact->signal_number < NUMBERS) {
-            numbers[fact->signal_number].makers[executed.instruction.engine] += executed.times;
+        use_number(fact->code->signal_number, fact->code->signals_event, numbers);
+        if (fact->code->has_sync && !fact->code->signals_event &&
+            fact->code->signal_number < NUMBERS) {
+            numbers[fact->code->signal_number].makers[executed.instruction.engine] +=
+                executed.times;
         }
-        if (!fact->is_runtime) {
-            use_number(fact->wait_number, fact->wait >= NTK_WAIT_SET, numbers);
-            use_number(fact->done_number, fact->done_is_event, numbers);
+        if (!fact->code->is_runtime) {
+            use_number(fact->code->wait_number, fact->code->wait >= NTK_WAIT_SET, numbers);
+            use_number(fact->code->done_number, fact->code->done_is_event, numbers);
         }
     }
 }
@@ -240,12 +242,12 @@ static void find_needs(const struct ntk_program *program, size_t core_index, str
     while (ntk_executed_next(&executed)) {
         const struct ntk_slot_fact *fact =
             ntk_program_fact(program, core_index, &executed.instruction);
-        const struct ntk_moves *moves = fact->moves;
-        if (!moves || !moves->is_plain || !fact->queue) {
+        const struct ntk_moves *moves = fact->code->moves;
+        if (!moves || !moves->is_plain || !fact->code->queue) {
             continue;
         }
-        queue = fact->queue == name ? queue : queue_of(queues, fact->queue);
-        name = fact->queue;
+        queue = fact->code->queue == name ? queue : queue_of(queues, fact->code->queue);
+        name = fact->code->queue;
         if (queue) { /* packets have the bytes of one side */
             uint64_t source = moves->bytes[NTK_MOVES_SOURCE];
             uint64_t dest = moves->bytes[NTK_MOVES_DEST];

@@ -32,9 +32,9 @@ static struct pair *pair_of_instruction(struct finding *f, const struct ntk_trac
 {
     const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, one);
 
-    return fact->signals_event || fact->signal_number >= NUMBERS
+    return fact->code->signals_event || fact->code->signal_number >= NUMBERS
                ? NULL
-               : &f->pairs[one->engine][fact->signal_number];
+               : &f->pairs[one->engine][fact->code->signal_number];
 }
 
 static struct pair *pair_of_change(struct finding *f, const struct ntk_trace_event *event)

@@ -148,7 +148,7 @@ static struct key key_of(const struct flame *f, const struct ntk_trace_instructi
         key.file = function->file;
         key.line = kernel->line;
     }
-    key.is_runtime = !key.file && (fact->is_runtime || fact->compiler_pc < 0);
+    key.is_runtime = !key.file && (fact->code->is_runtime || fact->compiler_pc < 0);
     return key;
 }
 

@@ -195,7 +195,8 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     const struct ntk_release *release = &walk->dependencies->releases[item];
     struct ntk_idle_row key = plain(NTK_IDLE_UNKNOWN);
 
-    if (release->event == NTK_NO_INDEX && fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+    if (release->event == NTK_NO_INDEX && fact->code->has_sync &&
+        fact->code->wait == NTK_WAIT_NONE) {
         key.reason = NTK_IDLE_ISSUE;
     } else if (release->event != NTK_NO_INDEX) {
         int64_t released_ps =
@@ -220,12 +221,12 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
  * program. */
 static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
 {
-    struct ntk_idle_row key = plain(fact->is_runtime ? NTK_IDLE_RUNTIME : NTK_IDLE_ISSUE);
+    struct ntk_idle_row key = plain(fact->code->is_runtime ? NTK_IDLE_RUNTIME : NTK_IDLE_ISSUE);
     struct ntk_idle_row end = plain(NTK_IDLE_END);
     int64_t out_ps = walk->ran_out_ps < end_ps ? walk->ran_out_ps : end_ps;
     int64_t until_ps = walk->program_until_ps < end_ps ? walk->program_until_ps : end_ps;
 
-    if (fact->is_runtime && until_ps > out_ps && until_ps > walk->until_ps) {
+    if (fact->code->is_runtime && until_ps > out_ps && until_ps > walk->until_ps) {
         out_ps = out_ps > walk->until_ps ? out_ps : walk->until_ps;
         add(walk, &key, walk->until_ps, out_ps);
         add(walk, &end, out_ps, until_ps);
@@ -263,10 +264,10 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
     /* The WRITE by which the runtime replaces the compiler's trigger of a transfer waits for the
      * program. */
     walk->item = (uint32_t)(instruction - walk->core->instructions);
-    bool is_trigger = fact->is_runtime && fact->wait != NTK_WAIT_NONE &&
+    bool is_trigger = fact->code->is_runtime && fact->code->wait != NTK_WAIT_NONE &&
                       walk->until_ps >= walk->program_from_ps &&
                       instruction->start_ps <= walk->ran_out_ps;
-    if ((fact->is_runtime && !is_trigger) || fact->waits_inside) {
+    if ((fact->code->is_runtime && !is_trigger) || fact->code->waits_inside) {
         add_other(walk, fact, instruction->start_ps);
     } else {
         add_wait(walk, walk->item, fact, instruction->start_ps);
@@ -290,7 +291,7 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
         return;
     }
     walk->item = (uint32_t)(semaphore - walk->core->instructions);
-    if (fact->waits_inside && !fact->is_runtime) {
+    if (fact->code->waits_inside && !fact->code->is_runtime) {
         add_wait(walk, walk->item, fact, end_ps);
     } else {
         add_other(walk, fact, end_ps);
@@ -322,7 +323,7 @@ static int program_time_get(const struct ntk_program *program, struct program_ti
             engines[e] = INT64_MIN;
         }
         ntk_trace_each_instruction(&trace->cores[c], one) {
-            if (!ntk_program_fact(program, c, one)->is_runtime) {
+            if (!ntk_program_fact(program, c, one)->code->is_runtime) {
                 int64_t *until_ps = &engines[one->engine];
                 *until_ps = one->end_ps > *until_ps ? one->end_ps : *until_ps;
                 out->until_ps = one->end_ps > out->until_ps ? one->end_ps : out->until_ps;

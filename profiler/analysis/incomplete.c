@@ -11,7 +11,7 @@ static bool any_waits(const struct ntk_program *program)
         ntk_trace_each_instruction(&program->trace->cores[c], instruction) {
             const struct ntk_slot_fact *fact = ntk_program_fact(program, c, instruction);
 
-            if (fact->has_sync && fact->wait != NTK_WAIT_NONE) {
+            if (fact->code->has_sync && fact->code->wait != NTK_WAIT_NONE) {
                 return true;
             }
         }

@@ -86,7 +86,7 @@ void ntk_labels_destroy(struct ntk_labels *labels)
 
 bool ntk_labels_is_layer(const struct ntk_labels *labels, const struct ntk_slot_fact *fact)
 {
-    return labels->has_layers && fact->layer > NTK_LAYER_RUNTIME;
+    return labels->has_layers && fact->code->layer > NTK_LAYER_RUNTIME;
 }
 
 bool ntk_labels_is_kernel(const struct ntk_labels *labels, const struct ntk_slot_fact *fact)

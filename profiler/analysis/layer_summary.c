@@ -39,12 +39,12 @@ static void add(struct open_layer *open, const struct ntk_trace *trace,
     layer->engines[e].instruction_count++;
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
         uint64_t peak_flops = 0;
-        bool has_peak = ntk_fact_peak_flops(trace, fact, &peak_flops);
-        layer->has_flops = layer->has_flops && fact->has_flops && has_peak;
+        bool has_peak = ntk_code_peak_flops(trace, fact->code, &peak_flops);
+        layer->has_flops = layer->has_flops && fact->code->has_flops && has_peak;
         layer->peak_flops += peak_flops;
-        layer->useful_peak_flops += fact->is_transpose ? 0 : peak_flops;
-        layer->flops += fact->flops;
-        layer->transpose_flops += fact->is_transpose ? fact->flops : 0;
+        layer->useful_peak_flops += fact->code->is_transpose ? 0 : peak_flops;
+        layer->flops += fact->code->flops;
+        layer->transpose_flops += fact->code->is_transpose ? fact->code->flops : 0;
     }
     if (instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
         ntk_cover_add(&open->covers[e], instruction->start_ps, instruction->end_ps);
@@ -67,13 +67,13 @@ static void finish(struct open_layer *open)
 const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,
                            const struct ntk_slot_fact *fact)
 {
-    if (fact->layer > NTK_LAYER_RUNTIME) {
-        return program->layers[fact->layer];
+    if (fact->code->layer > NTK_LAYER_RUNTIME) {
+        return program->layers[fact->code->layer];
     }
-    if (fact->framework && fact->framework[0]) {
-        return fact->framework;
+    if (fact->hlo && fact->hlo->framework && fact->hlo->framework[0]) {
+        return fact->hlo->framework;
     }
-    return core->neff && !fact->is_open && fact->compiler_pc >= 1 ? NTK_LAYER_UNKNOWN : NULL;
+    return core->neff && !fact->code->is_open && fact->compiler_pc >= 1 ? NTK_LAYER_UNKNOWN : NULL;
 }
 
 /* Adds the rows of one core, which start at `first`; names map to 1 + their index. */

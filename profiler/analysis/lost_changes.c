@@ -88,20 +88,20 @@ static void pass_instructions(struct finding *f, bool is_counting)
         const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, one);
         const struct maker maker = { one->end_ps, one->engine };
 
-        if (fact->signals_event || fact->signal_number >= NUMBERS) {
+        if (fact->code->signals_event || fact->code->signal_number >= NUMBERS) {
             continue;
         }
-        if (fact->adds_one) {
-            add(f, &f->makers, fact->signal_number, is_counting ? NULL : &maker);
+        if (fact->code->adds_one) {
+            add(f, &f->makers, fact->code->signal_number, is_counting ? NULL : &maker);
         } else {
-            f->is_other[fact->signal_number] = true;
+            f->is_other[fact->code->signal_number] = true;
         }
     }
 }
 
 static bool is_of_number(const struct ntk_slot_fact *fact)
 {
-    return !fact->done_is_event && fact->done_number < NUMBERS;
+    return !fact->code->done_is_event && fact->code->done_number < NUMBERS;
 }
 
 /* Visits packets. Each ring increments the semaphore with the last packet that it has of a
@@ -127,7 +127,7 @@ static void pass_packets(struct finding *f, bool is_counting)
         }
         if (fact && is_of_number(fact) && !(rings[of - all->items] & ring)) {
             rings[of - all->items] |= ring;
-            add(f, &f->makers, fact->done_number, is_counting ? NULL : &maker);
+            add(f, &f->makers, fact->code->done_number, is_counting ? NULL : &maker);
         }
     }
 }
@@ -141,7 +141,7 @@ static void find_unknown_transfers(struct finding *f)
             ntk_transfer_fact(f->transfers, f->core_index, &of->items[t]);
         bool is_unknown = of->items[t].packet_count == 0 || f->program->dropped.bytes.lost;
         if (is_unknown && is_of_number(fact)) {
-            f->is_other[fact->done_number] = true;
+            f->is_other[fact->code->done_number] = true;
         }
     }
 }
@@ -172,12 +172,12 @@ static void pass_waiters(struct finding *f, bool is_counting)
         const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, one);
         int64_t *free_at_ps = &free_ps[one->engine];
         /* Descriptors of transfers are recorded late. */
-        bool waited = !fact->is_transfer && one->start_ps - WAITED_PS > *free_at_ps;
-        const struct waiter waiter = { one->start_ps, fact->wait_value, waited };
+        bool waited = !fact->code->is_transfer && one->start_ps - WAITED_PS > *free_at_ps;
+        const struct waiter waiter = { one->start_ps, fact->code->wait_value, waited };
 
-        if (fact->has_sync && fact->wait == NTK_WAIT_AT_LEAST && fact->wait_number < NUMBERS &&
-            !fact->waits_inside) {
-            add(f, &f->waiters, fact->wait_number, is_counting ? NULL : &waiter);
+        if (fact->code->has_sync && fact->code->wait == NTK_WAIT_AT_LEAST &&
+            fact->code->wait_number < NUMBERS && !fact->code->waits_inside) {
+            add(f, &f->waiters, fact->code->wait_number, is_counting ? NULL : &waiter);
         }
         *free_at_ps =
             *free_at_ps == INT64_MAX || one->end_ps > *free_at_ps ? one->end_ps : *free_at_ps;

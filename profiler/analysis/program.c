@@ -13,6 +13,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/slot_codes.h"
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "shared/base/map.h"
@@ -21,8 +22,11 @@
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
+static const struct ntk_slot_code no_code; /* of slots that did not run */
+
 struct filling {
     struct ntk_program *program;
+    struct ntk_slot_codes codes;
     struct ntk_vec layers;  /* elements are const char * */
     struct ntk_map numbers; /* maps a name to its number, as a pointer */
     bool has_names;
@@ -61,58 +65,58 @@ const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t sem
 /* Finds the end of a prepared transfer, which is signalled as described by its group in the
  * NEFF. */
 static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
-                        const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
+                        const struct ntk_isa_instr *open, struct ntk_slot_code *code)
 {
     uint32_t index = 0;
     const struct ntk_neff_dma_group *group = ntk_dma_group_next(core, engine, open, &index);
 
     if (group) {
-        fact->done_is_event = group->semaphore == NTK_NEFF_NONE;
-        uint32_t number = fact->done_is_event ? group->event : group->semaphore;
-        fact->done_number = number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
+        code->done_is_event = group->semaphore == NTK_NEFF_NONE;
+        uint32_t number = code->done_is_event ? group->event : group->semaphore;
+        code->done_number = number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
     }
-    for (; group && fact->is_open; group = ntk_dma_group_next(core, engine, open, &index)) {
-        fact->signals_core = fact->signals_core || group->remote_semaphore_count > 0;
+    for (; group && code->is_open; group = ntk_dma_group_next(core, engine, open, &index)) {
+        code->signals_core = code->signals_core || group->remote_semaphore_count > 0;
     }
 }
 
 static void fill_open(struct filling *f, const struct ntk_trace_core *core, unsigned engine,
-                      const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
+                      const struct ntk_isa_instr *open, struct ntk_slot_code *code)
 {
     bool is_event = (open->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0;
 
-    fact->is_open = true;
-    fact->has_sync = true;
+    code->is_open = true;
+    code->has_sync = true;
     if (open->wait_semaphore != NTK_ISA_NO_SEMAPHORE) {
-        fact->wait_number = open->wait_semaphore;
-        fact->wait_value = open->wait_value;
+        code->wait_number = open->wait_semaphore;
+        code->wait_value = open->wait_value;
         if (is_event) {
-            fact->wait = open->wait_value ? NTK_WAIT_SET : NTK_WAIT_CLEAR;
+            code->wait = open->wait_value ? NTK_WAIT_SET : NTK_WAIT_CLEAR;
         } else {
-            fact->wait = open->flags & NTK_ISA_FLAG_WAIT_EQUAL ? NTK_WAIT_EQUAL : NTK_WAIT_AT_LEAST;
+            code->wait = open->flags & NTK_ISA_FLAG_WAIT_EQUAL ? NTK_WAIT_EQUAL : NTK_WAIT_AT_LEAST;
         }
     }
     if (open->signal_semaphore != NTK_ISA_NO_SEMAPHORE) {
-        fact->signal_number = open->signal_semaphore;
-        fact->signals_event = (open->flags & NTK_ISA_FLAG_SIGNAL_EVENT) != 0;
+        code->signal_number = open->signal_semaphore;
+        code->signals_event = (open->flags & NTK_ISA_FLAG_SIGNAL_EVENT) != 0;
     }
-    fact->is_transfer = ntk_isa_ends_later(open->op) || open->op == NTK_ISA_OP_DMA_TRIGGER;
-    if (fact->is_transfer) {
-        fact->done_number = open->done_semaphore; /* a missing number is the same in both */
+    code->is_transfer = ntk_isa_ends_later(open->op) || open->op == NTK_ISA_OP_DMA_TRIGGER;
+    if (code->is_transfer) {
+        code->done_number = open->done_semaphore; /* a missing number is the same in both */
         if (open->op == NTK_ISA_OP_DMA_TRIGGER) {
-            trigger_end(core, engine, open, fact);
+            trigger_end(core, engine, open, code);
         }
         if (core->neff && open->queue < core->neff->queue_set_count) {
-            fact->queue = core->neff->queue_sets[open->queue].name;
+            code->queue = core->neff->queue_sets[open->queue].name;
         }
     }
     if (core->neff && open->name_id && open->name_id <= core->neff->engines[engine].name_count) {
-        fact->layer = layer_number(f, core->neff->engines[engine].names[open->name_id - 1]);
+        code->layer = layer_number(f, core->neff->engines[engine].names[open->name_id - 1]);
     }
 }
 
 /* Fills the fields from bytes: kind, number, kind, number, value. */
-static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct ntk_slot_fact *fact)
+static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct ntk_slot_code *code)
 {
     static const struct {
         bool is_known;
@@ -133,16 +137,16 @@ static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct n
     };
     uint8_t signal = wait[2];
 
-    fact->has_sync = waits[wait[0]].is_known && signals[signal];
-    fact->wait = waits[wait[0]].kind;
-    if (fact->wait != NTK_WAIT_NONE) {
-        fact->wait_number = wait[1];
-        fact->wait_value = (uint32_t)ntk_vendor_slot_u(value, 0, 4);
+    code->has_sync = waits[wait[0]].is_known && signals[signal];
+    code->wait = waits[wait[0]].kind;
+    if (code->wait != NTK_WAIT_NONE) {
+        code->wait_number = wait[1];
+        code->wait_value = (uint32_t)ntk_vendor_slot_u(value, 0, 4);
     }
     if (signal != 0 && signals[signal]) {
-        fact->signal_number = wait[3];
-        fact->signals_event = signal == NTK_VENDOR_SIGNAL_SET;
-        fact->adds_one = signal == NTK_VENDOR_SIGNAL_INC;
+        code->signal_number = wait[3];
+        code->signals_event = signal == NTK_VENDOR_SIGNAL_SET;
+        code->adds_one = signal == NTK_VENDOR_SIGNAL_INC;
     }
 }
 
@@ -167,59 +171,59 @@ static const char *generated_queue_of(const struct ntk_trace_core *core, unsigne
 /* Fills the facts of the WRITE that starts prepared transfers; each instance is a separate
  * queue. */
 static void fill_vendor_trigger(const struct ntk_trace_core *core, unsigned engine,
-                                const struct ntk_isa_instr *trigger, struct ntk_slot_fact *fact)
+                                const struct ntk_isa_instr *trigger, struct ntk_slot_code *code)
 {
     const struct ntk_neff_queue_set *set = &core->neff->queue_sets[trigger->queue];
 
-    fact->is_transfer = true;
-    fact->queue = trigger->imm[0] ? set->instances[trigger->imm[0] - 1] : set->name;
-    trigger_end(core, engine, trigger, fact);
+    code->is_transfer = true;
+    code->queue = trigger->imm[0] ? set->instances[trigger->imm[0] - 1] : set->name;
+    trigger_end(core, engine, trigger, code);
 }
 
 static void fill_vendor(const struct ntk_trace_core *core, unsigned engine, const uint8_t *slot,
-                        struct ntk_slot_fact *fact)
+                        struct ntk_slot_code *code)
 {
     const uint8_t *head = slot + NTK_VENDOR_SLOT_WAIT;
     const uint8_t *body = slot + NTK_VENDOR_SLOT_BODY;
 
     if (slot[0] == NTK_NTFF_OPCODE_EVENT_SEMAPHORE && !head[0] && !head[2]) {
-        fill_vendor_sync(body, body + 4, fact);
-        fact->waits_inside = true;
+        fill_vendor_sync(body, body + 4, code);
+        code->waits_inside = true;
     } else {
-        fill_vendor_sync(head, slot + NTK_VENDOR_SLOT_WAIT_VALUE, fact);
+        fill_vendor_sync(head, slot + NTK_VENDOR_SLOT_WAIT_VALUE, code);
     }
     if (slot[0] == NTK_NTFF_OPCODE_DMA_DIRECT2D) {
-        fact->is_transfer = true;
-        fact->done_number = slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE];
-        fact->queue = ntk_program_queue_of(core, fact->done_number);
-        fact->queue = fact->queue ? fact->queue : generated_queue_of(core, engine);
+        code->is_transfer = true;
+        code->done_number = slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE];
+        code->queue = ntk_program_queue_of(core, code->done_number);
+        code->queue = code->queue ? code->queue : generated_queue_of(core, engine);
     }
-    fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
-    fact->signals_core = ntk_core_signals_in(slot);
+    code->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
+    code->signals_core = ntk_core_signals_in(slot);
 }
 
 static void fill_onchip(const uint8_t *slot, enum ntk_metrics_version version,
-                        struct ntk_slot_fact *fact)
+                        struct ntk_slot_code *code)
 {
     struct ntk_vendor_work work;
 
     ntk_vendor_slot_work(slot, version, &work);
-    fact->has_onchip = work.is_known;
-    fact->is_psum_to_sbuf = work.is_psum_to_sbuf;
-    fact->sbuf_read_bytes = work.sbuf_read_bytes;
-    fact->sbuf_write_bytes = work.sbuf_write_bytes;
-    fact->psum_read_bytes = work.psum_read_bytes;
-    fact->psum_write_bytes = work.psum_write_bytes;
-    fact->psum_to_sbuf_bytes = work.psum_to_sbuf_bytes;
+    code->has_onchip = work.is_known;
+    code->is_psum_to_sbuf = work.is_psum_to_sbuf;
+    code->sbuf_read_bytes = work.sbuf_read_bytes;
+    code->sbuf_write_bytes = work.sbuf_write_bytes;
+    code->psum_read_bytes = work.psum_read_bytes;
+    code->psum_write_bytes = work.psum_write_bytes;
+    code->psum_to_sbuf_bytes = work.psum_to_sbuf_bytes;
 }
 
 static void add_bytes(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
                       void *ctx)
 {
-    struct ntk_slot_fact *fact = ctx;
+    struct ntk_slot_code *code = ctx;
 
     (void)var;
-    *(is_write ? &fact->write_bytes : &fact->read_bytes) += bytes_count;
+    *(is_write ? &code->write_bytes : &code->read_bytes) += bytes_count;
 }
 
 static void fill_name(const struct ntk_neff_debug *names, unsigned engine,
@@ -234,49 +238,77 @@ static void fill_name(const struct ntk_neff_debug *names, unsigned engine,
     if (fact->named && fact->named->hlo_count) {
         fact->hlo = ntk_neff_debug_hlo(names, names->hlo_ids[fact->named->hlo_first]);
     }
-    if (fact->hlo && fact->hlo->has_framework) {
-        fact->framework = ntk_neff_debug_framework(names, fact->hlo->framework_id);
-    }
 }
 
-static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
-                      const struct ntk_trace_instruction *instruction, struct ntk_slot_fact *fact)
+static void fill_code(struct filling *f, const struct ntk_trace_core *core,
+                      const struct ntk_trace_instruction *instruction, struct ntk_slot_code *code)
 {
     const struct ntk_trace *trace = f->program->trace;
     const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
     struct ntk_isa_instr open;
 
-    fact->wait_number = NTK_PROGRAM_NO_NUMBER;
-    fact->signal_number = NTK_PROGRAM_NO_NUMBER;
-    fact->done_number = NTK_PROGRAM_NO_NUMBER;
-    fact->compiler_pc =
-        (int32_t)ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot);
-    fact->is_runtime = fact->compiler_pc < 0;
-    fact->layer = fact->is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
+    code->wait_number = NTK_PROGRAM_NO_NUMBER;
+    code->signal_number = NTK_PROGRAM_NO_NUMBER;
+    code->done_number = NTK_PROGRAM_NO_NUMBER;
     if (ntk_open_slot_decode(core, instruction, &open)) {
-        fill_open(f, core, instruction->engine, &open, fact);
+        fill_open(f, core, instruction->engine, &open, code);
     } else if (slot && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
-        fill_vendor(core, instruction->engine, slot, fact);
-        fill_onchip(slot, trace->metrics, fact);
+        fill_vendor(core, instruction->engine, slot, code);
+        fill_onchip(slot, trace->metrics, code);
     }
-    if (!fact->is_open && ntk_dma_trigger_get(core, instruction, &open)) {
-        fill_vendor_trigger(core, instruction->engine, &open, fact);
+    if (!code->is_open && ntk_dma_trigger_get(core, instruction, &open)) {
+        fill_vendor_trigger(core, instruction->engine, &open, code);
     }
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
-        struct ntk_matmul matmul = { .is_transpose = fact->is_transpose };
-        fact->has_flops = ntk_matmul_get(trace, core, instruction, &matmul);
-        fact->is_transpose = matmul.is_transpose;
-        fact->elements = matmul.elements;
-        fact->flops = matmul.flops;
-        fact->has_adjusted = matmul.has_adjusted;
-        fact->adjusted_flops = matmul.adjusted_flops;
-        fact->useful_flops = matmul.is_transpose ? 0 : matmul.useful_flops;
-        fact->dtype = matmul.dtype;
+        struct ntk_matmul matmul = { .is_transpose = code->is_transpose };
+        code->has_flops = ntk_matmul_get(trace, core, instruction, &matmul);
+        code->is_transpose = matmul.is_transpose;
+        code->elements = matmul.elements;
+        code->flops = matmul.flops;
+        code->has_adjusted = matmul.has_adjusted;
+        code->adjusted_flops = matmul.adjusted_flops;
+        code->useful_flops = matmul.is_transpose ? 0 : matmul.useful_flops;
+        code->dtype = matmul.dtype;
     }
-    fact->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, fact);
-    if (fact->is_transfer && ntk_moves_create(trace, core, instruction, &fact->moves) < 0) {
+    code->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, code);
+    if (code->is_transfer && ntk_moves_create(trace, core, instruction, &code->moves) < 0) {
         f->failed = -ENOMEM;
     }
+}
+
+/* Returns the code of a slot, from an equal slot if possible; NULL if out of memory. A transfer
+ * also depends on its position in the compiler's program, and only that position shows if a WRITE
+ * starts a transfer. */
+static const struct ntk_slot_code *code_of(struct filling *f, size_t index,
+                                           const struct ntk_trace_instruction *instruction,
+                                           bool is_runtime)
+{
+    const struct ntk_trace_core *core = &f->program->trace->cores[index];
+    bool may_share = !ntk_hbm_traffic_is_dma(instruction->opcode) &&
+                     instruction->opcode != NTK_NTFF_OPCODE_WRITE;
+    size_t place = may_share ? ntk_slot_codes_place(core, index, instruction) : NTK_SLOT_CODES;
+    struct ntk_slot_code *code =
+        ntk_slot_codes_find(&f->codes, place, core, index, instruction, is_runtime);
+
+    if (code) {
+        return code;
+    }
+    code = ntk_slot_codes_add(f->program);
+    if (!code) {
+        return NULL;
+    }
+    code->core_index = (uint16_t)index;
+    code->engine = instruction->engine;
+    code->opcode = instruction->opcode;
+    code->is_runtime = is_runtime;
+    code->layer = is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
+    code->slot = instruction->slot;
+    fill_code(f, core, instruction, code);
+    f->program->has_core_signals = f->program->has_core_signals || code->signals_core;
+    if (!code->is_transfer) {
+        ntk_slot_codes_share(&f->codes, place, core, code);
+    }
+    return code;
 }
 
 bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
@@ -288,8 +320,8 @@ bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
         [NTK_NTFF_OPCODE_TENSOR_STORE] = true,
     };
 
-    return !fact->is_runtime &&
-           (fact->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
+    return !fact->code->is_runtime &&
+           (fact->code->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
 }
 
 /* Returns the number of slots of facts[index]. */
@@ -304,13 +336,9 @@ static size_t slot_count(const struct ntk_program *program, size_t index)
 
 static bool runs_transfers(const struct ntk_program *program)
 {
-    size_t lists = program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
-
-    for (size_t i = 0; i < lists; i++) {
-        for (size_t s = 0; s < slot_count(program, i); s++) {
-            if (program->facts[i][s].has_run && program->facts[i][s].is_transfer) {
-                return true;
-            }
+    for (size_t i = 0; i < program->code_count; i++) {
+        if (ntk_program_code(program, i)->is_transfer) {
+            return true;
         }
     }
     return false;
@@ -344,12 +372,18 @@ static void fill_slot(struct filling *f, size_t index,
     struct ntk_slot_fact *fact =
         &f->program->facts[index * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
 
-    if (!fact->has_run) {
-        fact->has_run = true;
-        fill_fact(f, &f->program->trace->cores[index], instruction, fact);
-        f->program->has_core_signals = f->program->has_core_signals || fact->signals_core;
-        fill_name(f->program->names[index], instruction->engine, fact);
+    if (fact->has_run) {
+        return;
     }
+    int32_t pc = (int32_t)ntk_ntff_compiler_pc(f->program->trace->cores[index].ntff,
+                                               instruction->engine, instruction->slot);
+    const struct ntk_slot_code *code = code_of(f, index, instruction, pc < 0);
+    if (!code) {
+        f->failed = -ENOMEM;
+        return;
+    }
+    *fact = (struct ntk_slot_fact){ .code = code, .compiler_pc = pc, .has_run = true };
+    fill_name(f->program->names[index], instruction->engine, fact);
 }
 
 static int fill_core(struct filling *f, size_t index)
@@ -372,6 +406,9 @@ static int fill_core(struct filling *f, size_t index)
             return -ENOMEM;
         }
         ntk_memory_is_large(facts[e], count * sizeof *facts[e]);
+        for (size_t s = 0; s < count; s++) {
+            facts[e][s].code = &no_code;
+        }
     }
     if (has_layer_names(core)) {
         ntk_trace_each_instruction(core, instruction) {
@@ -446,11 +483,9 @@ void ntk_program_destroy(struct ntk_program *program)
     }
     for (size_t i = 0; program->facts && i < program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
          i++) {
-        for (size_t s = 0; program->facts[i] && s < slot_count(program, i); s++) {
-            ntk_moves_destroy(program->facts[i][s].moves);
-        }
         free(program->facts[i]);
     }
+    ntk_slot_codes_free(program);
     ntk_neff_positions_destroy(program->positions);
     ntk_execution_borders_fini(&program->borders);
     for (size_t c = 0; program->names && c < program->trace->core_count; c++) {

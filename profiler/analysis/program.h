@@ -41,11 +41,16 @@ static inline unsigned ntk_program_number(bool is_event, unsigned number)
 #define NTK_LAYER_NONE 0U    /* instructions of the program without a name */
 #define NTK_LAYER_RUNTIME 1U /* instructions that the runtime added around the program */
 
-/* Facts about a slot. There are millions of slots, so the struct has no padding. */
-struct ntk_slot_fact {
-    bool has_run;  /* false: all members below are unknown */
-    bool has_sync; /* wait and signal below are known */
-    bool is_runtime;
+/* Facts that follow from the bytes of a slot. Instructions with the same bytes share them, because
+ * an unrolled kernel repeats a few of them millions of times. Each transfer has its own. */
+struct ntk_slot_code {
+    uint32_t number; /* index in the program, from 0 */
+    /* The first slot with these bytes, and where it is. */
+    uint32_t slot;
+    uint16_t core_index;
+    uint8_t engine, opcode;
+    bool is_runtime;      /* the runtime added it around the program */
+    bool has_sync;        /* wait and signal below are known */
     bool is_open;         /* in the open encoding */
     bool waits_inside;    /* it starts, then waits; false: it waits, then starts */
     bool signals_event;   /* signal_number is the number of an event */
@@ -56,16 +61,15 @@ struct ntk_slot_fact {
     bool has_flops;       /* a MATMUL with known work */
     bool is_transpose;    /* an operation of the tensor engine that only moves data */
     bool has_adjusted;    /* the weight of its element type is known */
-    bool has_bir_id;      /* the compiler stored a name, see neff_debug.h */
     bool has_bytes;       /* a transfer with known bytes */
     bool has_onchip;      /* an instruction in a vendor's program with known bytes on the chip */
     bool is_psum_to_sbuf; /* valid with has_onchip */
     uint8_t wait;         /* enum ntk_wait_kind */
+    uint8_t dtype;        /* type of a MATMUL: enum ntk_dtype, or a number of an unknown type */
     uint16_t wait_number;
     uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER if none */
     uint16_t done_number;   /* changed when the data has arrived */
     uint32_t wait_value;
-    int32_t compiler_pc; /* index in the compiler's program; -1 if the runtime inserted it */
     uint32_t layer;
     const char *queue;       /* queue of the transfer, as named in the NEFF; NULL if unknown */
     struct ntk_moves *moves; /* content of the transfer; NULL without description */
@@ -73,26 +77,32 @@ struct ntk_slot_fact {
     /* Operations of a MATMUL except a transpose: independent of the version, each product counts
      * once */
     uint64_t useful_flops;
-    uint8_t dtype; /* type of a MATMUL: enum ntk_dtype, or a number of an unknown type */
-    uint64_t bir_id;
-    const struct ntk_neff_debug_instruction *named; /* NULL if only its id is known */
-    const struct ntk_neff_hlo *hlo;                 /* first operation of XLA; NULL if none */
-    const char *framework;            /* name of the operation in the framework; NULL if none */
     uint64_t read_bytes, write_bytes; /* bytes in device memory */
     /* Valid with has_onchip, by the trace's version. */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
+/* Facts about a slot. There are millions of slots, so the struct is small. */
+struct ntk_slot_fact {
+    const struct ntk_slot_code *code; /* of a slot that has not run: nothing is known */
+    const struct ntk_neff_debug_instruction *named; /* NULL if only its id is known */
+    const struct ntk_neff_hlo *hlo;                 /* first operation of XLA; NULL if none */
+    uint64_t bir_id;
+    int32_t compiler_pc; /* index in the compiler's program; -1 if the runtime inserted it */
+    bool has_run;        /* false: all other members are unknown */
+    bool has_bir_id;     /* the compiler stored a name, see neff_debug.h */
+};
+
 /* Returns the operations for shares of the tensor peak, weighted by type (2.28: not weighted).
  * False if unknown, or not a MATMUL. */
-static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
-                                       const struct ntk_slot_fact *fact, uint64_t *out_flops)
+static inline bool ntk_code_peak_flops(const struct ntk_trace *trace,
+                                       const struct ntk_slot_code *code, uint64_t *out_flops)
 {
     bool is_weighted = trace->metrics != NTK_METRICS_2_28;
 
-    *out_flops = is_weighted ? fact->adjusted_flops : fact->flops;
-    return is_weighted ? fact->has_adjusted : fact->has_flops;
+    *out_flops = is_weighted ? code->adjusted_flops : code->flops;
+    return is_weighted ? code->has_adjusted : code->has_flops;
 }
 
 /* Returns true if it computes or moves data, and is neither program control nor preparation. */
@@ -119,6 +129,8 @@ struct ntk_program {
     bool has_layers; /* true if an executed instruction has a name */
     bool has_core_signals;         /* true if an instruction changes semaphores of other cores */
     struct ntk_slot_fact **facts;  /* facts[core * engines + engine][slot] */
+    size_t code_count;             /* distinct slots that ran; most of equal ones count once */
+    struct ntk_slot_code **codes;  /* in blocks, see ntk_program_code() */
     struct ntk_neff_debug **names; /* by core; NULL if missing or damaged in the NEFF */
     struct ntk_err names_err;      /* text is "" if no names are damaged */
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL if none are known */
@@ -135,6 +147,13 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
  * executions: for sums, in a third of the time and memory. */
 int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
+
+#define NTK_PROGRAM_CODES 1024 /* in a block */
+static inline const struct ntk_slot_code *ntk_program_code(const struct ntk_program *program,
+                                                           size_t number)
+{
+    return &program->codes[number / NTK_PROGRAM_CODES][number % NTK_PROGRAM_CODES];
+}
 
 static inline const struct ntk_slot_fact *
 ntk_program_fact(const struct ntk_program *program, size_t core,

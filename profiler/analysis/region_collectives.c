@@ -125,9 +125,9 @@ static int add_instruction(struct collectives *c, const struct ntk_trace_core *c
         ntk_program_fact(c->find->program, c->core_index, instruction);
     const struct ntk_neff_debug *names = c->find->program->names[c->core_index];
     struct open_run *open = &c->open[instruction->engine];
-    unsigned word =
-        fact->named ? c->of_name[fact->named - names->instructions] : c->of_layer[fact->layer];
-    uint64_t of = fact->named ? fact->bir_id : fact->layer;
+    unsigned word = fact->named ? c->of_name[fact->named - names->instructions]
+                                : c->of_layer[fact->code->layer];
+    uint64_t of = fact->named ? fact->bir_id : fact->code->layer;
     int ret = 0;
 
     if (ntk_region_is_sync(fact, instruction->opcode)) {

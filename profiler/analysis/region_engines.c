@@ -112,7 +112,8 @@ static int add_instruction(struct finder *finder, const struct ntk_trace_instruc
             : has_line     ? kind_of_line(fact->named, instruction->opcode)
             : fact->named && fact->named->has_penguin && !ntk_labels_is_layer(finder->labels, fact)
                 ? kind_of(KIND_OF_STATEMENT, fact->named->penguin_id, instruction->opcode)
-                : kind_of(KIND_OF_OPERATION, instruction->opcode, finder->layer_kinds[fact->layer]),
+                : kind_of(KIND_OF_OPERATION, instruction->opcode,
+                          finder->layer_kinds[fact->code->layer]),
         .start_ps = instruction->start_ps,
         .end_ps = instruction->end_ps,
         .first = (uint32_t)(instruction - finder->core->instructions),
@@ -188,8 +189,8 @@ static void label_of(const struct finder *finder, uint32_t index, char *buf, siz
     if (ntk_label_get(finder->labels, fact, buf, buf_bytes)[0]) {
         return;
     }
-    if (fact->layer > NTK_LAYER_RUNTIME) {
-        (void)ntk_region_plain_name(program->layers[fact->layer], buf, buf_bytes);
+    if (fact->code->layer > NTK_LAYER_RUNTIME) {
+        (void)ntk_region_plain_name(program->layers[fact->code->layer], buf, buf_bytes);
     } else {
         snprintf(buf, buf_bytes, "%s",
                  ntk_ntff_opcode_name(instruction->opcode, opcode, sizeof opcode));

@@ -286,8 +286,8 @@ int ntk_region_find_layers(struct ntk_region_find *find, size_t core_index)
     if (ret == 0) {
         ntk_trace_each_instruction(core, instruction) {
             const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, instruction);
-            if (fact->layer > NTK_LAYER_RUNTIME) {
-                ret = add_instruction(&layers, core, instruction, fact->layer);
+            if (fact->code->layer > NTK_LAYER_RUNTIME) {
+                ret = add_instruction(&layers, core, instruction, fact->code->layer);
             }
             if (ret < 0) {
                 break;

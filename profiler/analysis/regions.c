@@ -49,7 +49,7 @@ bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode)
     };
 
     /* A compiler marks ends of blocks with its own NOPs. */
-    return is_sync[opcode] || fact->is_runtime ||
+    return is_sync[opcode] || fact->code->is_runtime ||
            (opcode == NTK_NTFF_OPCODE_NOP && fact->has_bir_id);
 }
 

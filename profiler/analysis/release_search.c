@@ -34,18 +34,18 @@ static int signal_key(const struct ntk_release_search *index, size_t item)
 {
     const struct ntk_slot_fact *fact = ntk_release_search_fact(index, item);
 
-    return fact->signal_number == NTK_PROGRAM_NO_NUMBER
+    return fact->code->signal_number == NTK_PROGRAM_NO_NUMBER
                ? -1
-               : (int)ntk_program_number(fact->signals_event, fact->signal_number);
+               : (int)ntk_program_number(fact->code->signals_event, fact->code->signal_number);
 }
 
 static int transfer_key(const struct ntk_release_search *index, size_t item)
 {
     const struct ntk_slot_fact *fact = ntk_release_search_fact(index, item);
 
-    return fact->done_number == NTK_PROGRAM_NO_NUMBER
+    return fact->code->done_number == NTK_PROGRAM_NO_NUMBER
                ? -1
-               : (int)ntk_program_number(fact->done_is_event, fact->done_number);
+               : (int)ntk_program_number(fact->code->done_is_event, fact->code->done_number);
 }
 
 /* A list and its sort key. */
@@ -113,11 +113,11 @@ static int sort_by_number(const struct ntk_release_search *index, size_t item_co
 
 static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
 {
-    switch (fact->wait) {
+    switch (fact->code->wait) {
     case NTK_WAIT_AT_LEAST:
-        return value >= fact->wait_value;
+        return value >= fact->code->wait_value;
     case NTK_WAIT_EQUAL:
-        return value == fact->wait_value;
+        return value == fact->code->wait_value;
     case NTK_WAIT_SET:
         return value != 0;
     case NTK_WAIT_CLEAR:
@@ -204,9 +204,10 @@ static const struct ntk_trace_event *change_of(const struct ntk_release_search *
 static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_slot_fact *fact,
                              unsigned number, uint32_t at, int64_t from_ps)
 {
-    struct ntk_release_run *run = &index->runs[(number * 31 + fact->wait_value) % NTK_RELEASE_RUNS];
-    bool is_known = run->is_used && run->number == number && run->wait == fact->wait &&
-                    run->value == fact->wait_value && run->at <= at;
+    struct ntk_release_run *run =
+        &index->runs[(number * 31 + fact->code->wait_value) % NTK_RELEASE_RUNS];
+    bool is_known = run->is_used && run->number == number && run->wait == fact->code->wait &&
+                    run->value == fact->code->wait_value && run->at <= at;
     uint32_t least = is_known ? run->at : index->changes.first[number];
     uint32_t first = at;
 
@@ -219,9 +220,9 @@ static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_
         first = at - run->first > HIDDEN_MAX ? at - HIDDEN_MAX : run->first;
     }
     *run = (struct ntk_release_run){ .is_used = true,
-                                     .wait = fact->wait,
+                                     .wait = fact->code->wait,
                                      .number = (uint16_t)number,
-                                     .value = fact->wait_value,
+                                     .value = fact->code->wait_value,
                                      .first = first,
                                      .at = at };
     return first;
@@ -231,7 +232,7 @@ static uint32_t first_of_run(struct ntk_release_search *index, const struct ntk_
 static bool takes(const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *instruction,
                   const struct ntk_trace_event *change)
 {
-    return fact->wait == NTK_WAIT_SET && !fact->is_open && change->value == 0 &&
+    return fact->code->wait == NTK_WAIT_SET && !fact->code->is_open && change->value == 0 &&
            change->source == instruction->engine;
 }
 
@@ -256,13 +257,13 @@ static uint32_t find_change(struct ntk_release_search *index, const struct ntk_s
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
 {
-    bool is_event = fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR;
-    unsigned number = ntk_program_number(is_event, fact->wait_number);
+    bool is_event = fact->code->wait == NTK_WAIT_SET || fact->code->wait == NTK_WAIT_CLEAR;
+    unsigned number = ntk_program_number(is_event, fact->code->wait_number);
     const uint32_t *items = index->changes.items;
     uint32_t first = index->changes.first[number];
     int64_t from_ps = execution_start(index, instruction);
-    uint32_t at = changes_until(index, number,
-                                fact->waits_inside ? instruction->end_ps : instruction->start_ps);
+    uint32_t at = changes_until(
+        index, number, fact->code->waits_inside ? instruction->end_ps : instruction->start_ps);
     bool is_taken = false;
 
     while (at > first && !is_satisfied(fact, change_of(index, at - 1)->value) &&
@@ -382,7 +383,7 @@ void ntk_release_find(struct ntk_release_search *index, size_t waiter, size_t it
     const struct ntk_slot_fact *fact = ntk_release_search_fact(index, waiter);
     uint32_t ordinal = 0;
 
-    if (fact->wait == NTK_WAIT_NONE) {
+    if (fact->code->wait == NTK_WAIT_NONE) {
         return;
     }
     release->event = find_change(index, fact, &index->core->instructions[item], free_ps, &ordinal);

@@ -15,14 +15,14 @@
 
 static bool has_work(const struct ntk_slot_fact *fact)
 {
-    return fact->useful_flops || fact->read_bytes || fact->write_bytes;
+    return fact->code->useful_flops || fact->code->read_bytes || fact->code->write_bytes;
 }
 
 static void add_work(struct ntk_roofline_work *work, const struct ntk_slot_fact *fact)
 {
-    work->flops += fact->useful_flops;
-    work->weighted_flops += fact->useful_flops ? fact->adjusted_flops : 0;
-    work->bytes += fact->read_bytes + fact->write_bytes;
+    work->flops += fact->code->useful_flops;
+    work->weighted_flops += fact->code->useful_flops ? fact->code->adjusted_flops : 0;
+    work->bytes += fact->code->read_bytes + fact->code->write_bytes;
 }
 
 /* ---- regions ---- */

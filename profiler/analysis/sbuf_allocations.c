@@ -123,7 +123,7 @@ static void follow(struct tracking *t)
                              .writer = (uint32_t)(instruction - core->instructions),
                              .is_there = true };
         const struct ntk_transfer *transfer =
-            slot->count && ntk_program_fact(program, t->core_index, instruction)->is_transfer
+            slot->count && ntk_program_fact(program, t->core_index, instruction)->code->is_transfer
                 ? ntk_transfer_of_instruction(t->transfers, t->core_index, now.writer)
                 : NULL;
 

@@ -119,16 +119,16 @@ static void add(struct ntk_source_sums *to, const struct row *row)
     to->duration_ns = ntk_ps_sum(to->duration_ns, ntk_source_ns(row->duration_ps));
     to->duration_ps = ntk_ps_sum(to->duration_ps, row->duration_ps);
     to->wait_ns = ntk_ps_sum(to->wait_ns, row->wait_ns);
-    to->flops = fact->has_flops ? sum(to->flops, fact->flops) : to->flops;
-    if (fact->has_bytes) {
-        to->hbm_read_bytes = sum(to->hbm_read_bytes, fact->read_bytes);
-        to->hbm_write_bytes = sum(to->hbm_write_bytes, fact->write_bytes);
+    to->flops = fact->code->has_flops ? sum(to->flops, fact->code->flops) : to->flops;
+    if (fact->code->has_bytes) {
+        to->hbm_read_bytes = sum(to->hbm_read_bytes, fact->code->read_bytes);
+        to->hbm_write_bytes = sum(to->hbm_write_bytes, fact->code->write_bytes);
     }
-    if (fact->has_onchip) {
-        to->sbuf_read_bytes = sum(to->sbuf_read_bytes, fact->sbuf_read_bytes);
-        to->sbuf_write_bytes = sum(to->sbuf_write_bytes, fact->sbuf_write_bytes);
-        to->psum_read_bytes = sum(to->psum_read_bytes, fact->psum_read_bytes);
-        to->psum_write_bytes = sum(to->psum_write_bytes, fact->psum_write_bytes);
+    if (fact->code->has_onchip) {
+        to->sbuf_read_bytes = sum(to->sbuf_read_bytes, fact->code->sbuf_read_bytes);
+        to->sbuf_write_bytes = sum(to->sbuf_write_bytes, fact->code->sbuf_write_bytes);
+        to->psum_read_bytes = sum(to->psum_read_bytes, fact->code->psum_read_bytes);
+        to->psum_write_bytes = sum(to->psum_write_bytes, fact->code->psum_write_bytes);
     }
     if (row->instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
         ntk_cover_add(&to->active, row->instruction->start_ps, row->instruction->end_ps);
@@ -230,7 +230,8 @@ static void add_transfers(struct ntk_line_finder *f, const struct ntk_transfers 
             if (t % NTK_TRACE_LOOKS == 0) {
                 ntk_transfers_give_back(transfers, c);
             }
-            const struct ntk_moves *moves = ntk_transfer_fact(transfers, c, &of->items[t])->moves;
+            const struct ntk_moves *moves =
+                ntk_transfer_fact(transfers, c, &of->items[t])->code->moves;
             const struct ntk_trace_instruction *by = &core->instructions[of->items[t].instruction];
             if (!moves || of->items[t].packet_count == 0) {
                 continue;

@@ -41,12 +41,12 @@ static size_t condition_of(const struct ntk_program *program, size_t c, size_t i
     const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &all[i]);
     uint32_t before = of->releases[i].previous;
 
-    if (fact->is_open || !fact->is_transfer || fact->wait != NTK_WAIT_NONE ||
+    if (fact->code->is_open || !fact->code->is_transfer || fact->code->wait != NTK_WAIT_NONE ||
         before == NTK_NO_INDEX || all[before].slot + 1 != all[i].slot ||
         all[before].wait_cycles != all[i].wait_cycles) {
         return i;
     }
-    return ntk_program_fact(program, c, &all[before])->is_runtime ? before : i;
+    return ntk_program_fact(program, c, &all[before])->code->is_runtime ? before : i;
 }
 
 /* Returns 1 + index of the line, or its substitute. */
@@ -58,7 +58,7 @@ static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
     size_t at = condition_of(program, c, i, of);
     const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &all[at]);
 
-    if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+    if (fact->code->has_sync && fact->code->wait == NTK_WAIT_NONE) {
         return NO_CONDITION + 1;
     }
     const struct ntk_release *release = &of->releases[at];

@@ -101,7 +101,7 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
         }
         ntk_trace_each_instruction(core, instruction) {
             if (instruction->engine == e &&
-                ntk_program_fact(program, index, instruction)->is_transfer) {
+                ntk_program_fact(program, index, instruction)->code->is_transfer) {
                 times[instruction->slot]++;
             }
         }
@@ -112,11 +112,11 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
                 .opcode = buffer->code[s * NTK_NTFF_SLOT_BYTES],
             };
             const struct ntk_slot_fact *fact = ntk_program_fact(program, index, &instruction);
-            const struct ntk_moves *moves = fact->moves;
+            const struct ntk_moves *moves = fact->code->moves;
             sums->times = times[s];
             sums->line = times[s] ? ntk_program_position(program, index, &instruction) : NULL;
             sums->is_load = moves && moves->is_load;
-            sums->is_spill = fact->queue && strstr(fact->queue, "SpillReload");
+            sums->is_spill = fact->code->queue && strstr(fact->code->queue, "SpillReload");
             sums->has_transfer = sums->has_transfer || times[s];
             if (times[s] &&
                 !ntk_hbm_traffic_visit(program->trace, core, &instruction, visit, sums)) {

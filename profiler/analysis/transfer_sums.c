@@ -15,15 +15,15 @@ static void add_begun(const struct ntk_program *program, size_t core_index,
     const struct ntk_slot_fact *fact =
         ntk_program_fact(program, core_index, &executed->instruction);
 
-    if (!fact->is_transfer) {
+    if (!fact->code->is_transfer) {
         sums->is_known = sums->is_known && !ntk_hbm_traffic_is_dma(executed->instruction.opcode);
         return;
     }
-    sums->is_known = sums->is_known && fact->moves;
-    if (fact->moves) {
-        *has_trigger = *has_trigger || fact->moves->is_prepared;
+    sums->is_known = sums->is_known && fact->code->moves;
+    if (fact->code->moves) {
+        *has_trigger = *has_trigger || fact->code->moves->is_prepared;
         sums->count += executed->times;
-        sums->bytes_count += executed->times * fact->moves->bytes[NTK_MOVES_DEST];
+        sums->bytes_count += executed->times * fact->code->moves->bytes[NTK_MOVES_DEST];
     }
 }
 
@@ -39,7 +39,8 @@ static void add_all(const struct ntk_program *program, const struct ntk_dma_traf
     for (size_t c = 0; c < trace->core_count; c++) {
         struct ntk_executed executed = { .core = &trace->cores[c] };
         while (ntk_executed_next(&executed)) {
-            has_open = has_open || ntk_program_fact(program, c, &executed.instruction)->is_open;
+            has_open =
+                has_open || ntk_program_fact(program, c, &executed.instruction)->code->is_open;
             add_begun(program, c, &executed, sums, &has_trigger);
         }
     }
@@ -56,7 +57,7 @@ static void add_times(const struct ntk_transfers *transfers, size_t core, bool i
 
     for (size_t t = 0; t < of->count; t++) {
         const struct ntk_transfer *transfer = &of->items[t];
-        const struct ntk_moves *moves = ntk_transfer_fact(transfers, core, transfer)->moves;
+        const struct ntk_moves *moves = ntk_transfer_fact(transfers, core, transfer)->code->moves;
         if (moves && (moves->is_prepared || !is_prepared_only)) {
             sums->has_time = sums->has_time && transfer->packet_count;
             prepared->count++;

@@ -124,12 +124,12 @@ static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace
 
 static int queue_of_fact(struct finding *f, const struct ntk_slot_fact *fact, uint32_t *out_queue)
 {
-    uint64_t key = (uintptr_t)fact->queue;
+    uint64_t key = (uintptr_t)fact->code->queue;
     uintptr_t number = (uintptr_t)ntk_map_get_number(&f->facts, key);
     int ret = 0;
 
     if (!number) {
-        ret = queue_of_name(f, fact->queue, out_queue);
+        ret = queue_of_name(f, fact->code->queue, out_queue);
         return ret ? ret : ntk_map_put_number(&f->facts, key, (void *)((uintptr_t)*out_queue + 1));
     }
     *out_queue = (uint32_t)(number - 1);
@@ -138,16 +138,17 @@ static int queue_of_fact(struct finding *f, const struct ntk_slot_fact *fact, ui
 
 static void fill_begun(const struct ntk_slot_fact *fact, struct ntk_begun *begun)
 {
-    const struct ntk_moves *moves = fact->moves;
+    const struct ntk_moves *moves = fact->code->moves;
 
     begun->next = NONE;
     begun->before = NONE;
     begun->next_of_number = NONE;
     begun->done_ps = INT64_MAX;
     begun->last_done_ps = INT64_MAX;
-    if (fact->has_bytes) {
-        begun->bytes_count =
-            fact->read_bytes > fact->write_bytes ? fact->read_bytes : fact->write_bytes;
+    if (fact->code->has_bytes) {
+        begun->bytes_count = fact->code->read_bytes > fact->code->write_bytes
+                                 ? fact->code->read_bytes
+                                 : fact->code->write_bytes;
     }
     if (moves && moves->is_plain) {
         begun->sides[0] = moves->bytes[NTK_MOVES_SOURCE];
@@ -174,10 +175,10 @@ static void append_to_number(struct finding *f, const struct ntk_slot_fact *fact
 {
     struct number *number;
 
-    if (fact->done_number == NTK_PROGRAM_NO_NUMBER) {
+    if (fact->code->done_number == NTK_PROGRAM_NO_NUMBER) {
         return;
     }
-    number = &f->numbers[ntk_program_number(fact->done_is_event, fact->done_number)];
+    number = &f->numbers[ntk_program_number(fact->code->done_is_event, fact->code->done_number)];
     if (number->count++ == 0) {
         number->first = transfer;
     } else {
@@ -203,13 +204,13 @@ static int add_transfer(struct finding *f, const struct ntk_trace_instruction *i
     fill_begun(fact, begun);
     begun->start_ps = instruction->start_ps;
     append_to_number(f, fact, index);
-    ret = fact->queue ? queue_of_fact(f, fact, &queue_index) : 0;
+    ret = fact->code->queue ? queue_of_fact(f, fact, &queue_index) : 0;
     *owner = queue_index;
     if (ret == 0 && queue_index != NONE) {
         struct ntk_packet_queue *queue = ntk_vec_at(&f->queues, queue_index);
         append(f, queue, index);
-        queue->is_prepared =
-            queue->is_prepared && !fact->is_open && fact->moves && fact->moves->is_prepared;
+        queue->is_prepared = queue->is_prepared && !fact->code->is_open && fact->code->moves &&
+                             fact->code->moves->is_prepared;
     }
     passed(f, index);
     return ret;
@@ -224,15 +225,15 @@ static int find_begun(struct finding *f)
 
     while (ntk_executed_next(&executed)) {
         const struct ntk_trace_instruction *of = &executed.instruction;
-        begins[of->opcode] =
-            begins[of->opcode] || ntk_program_fact(f->program, f->core_index, of)->is_transfer;
+        begins[of->opcode] = begins[of->opcode] ||
+                             ntk_program_fact(f->program, f->core_index, of)->code->is_transfer;
     }
     ntk_trace_each_instruction(f->core, instruction) {
         if (!begins[instruction->opcode]) {
             continue;
         }
         const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, instruction);
-        int ret = fact->is_transfer ? add_transfer(f, instruction, fact) : 0;
+        int ret = fact->code->is_transfer ? add_transfer(f, instruction, fact) : 0;
         if (ret < 0) {
             return ret;
         }

@@ -52,11 +52,11 @@ static void waits_find(const struct ntk_what_if_input *input, int64_t *semaphore
                                   ? 0
                                   : core->instructions[release->previous].end_ps;
             if (release->event == NTK_NO_INDEX ||
-                (fact->wait != NTK_WAIT_AT_LEAST && fact->wait != NTK_WAIT_EQUAL)) {
+                (fact->code->wait != NTK_WAIT_AT_LEAST && fact->code->wait != NTK_WAIT_EQUAL)) {
                 continue;
             }
             int64_t wait_ps = ntk_change_at(core, dependencies, release->event)->time_ps - free_ps;
-            semaphores_ps[fact->wait_number % SEMAPHORES] += wait_ps > 0 ? wait_ps : 0;
+            semaphores_ps[fact->code->wait_number % SEMAPHORES] += wait_ps > 0 ? wait_ps : 0;
             if (i % NTK_TRACE_LOOKS == 0) {
                 ntk_dependencies_give_back(core, dependencies);
             }

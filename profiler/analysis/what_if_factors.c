@@ -35,7 +35,7 @@ static bool is_at_line(const struct ntk_program *program, size_t core, uint32_t 
 static bool is_queue(const struct ntk_trace_core *core, const struct ntk_slot_fact *fact,
                      const char *name)
 {
-    const char *queue = ntk_program_queue_of(core, fact->wait_number);
+    const char *queue = ntk_program_queue_of(core, fact->code->wait_number);
     char shown[NTK_WHAT_IF_NAME_BYTES];
 
     if (!queue) {
@@ -50,21 +50,21 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 {
     const struct ntk_slot_fact *fact =
         ntk_program_fact(program, core, &program->trace->cores[core].instructions[item]);
-    bool waits = fact->wait == NTK_WAIT_AT_LEAST || fact->wait == NTK_WAIT_EQUAL;
+    bool waits = fact->code->wait == NTK_WAIT_AT_LEAST || fact->code->wait == NTK_WAIT_EQUAL;
 
     switch (change->part) {
     case NTK_WHAT_IF_TRANSPOSES:
-        return fact->is_transpose;
+        return fact->code->is_transpose;
     case NTK_WHAT_IF_LINE:
         return is_at_line(program, core, item, change);
     case NTK_WHAT_IF_WAIT:
-        return waits && fact->wait_number == change->number;
+        return waits && fact->code->wait_number == change->number;
     case NTK_WHAT_IF_WAIT_ENGINE:
         return waits && program->trace->cores[core].instructions[item].engine == change->number;
     case NTK_WHAT_IF_WAIT_QUEUE:
         return waits && is_queue(&program->trace->cores[core], fact, change->name);
     case NTK_WHAT_IF_WAIT_LINE:
-        return fact->wait != NTK_WAIT_NONE && is_at_line(program, core, item, change);
+        return fact->code->wait != NTK_WAIT_NONE && is_at_line(program, core, item, change);
     default:
         return false;
     }

@@ -139,7 +139,7 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
     const struct ntk_release *release = &r->to->dependencies->releases[item];
 
     if (release->event == NTK_NO_INDEX) {
-        r->to->unknown_wait_count += fact->wait != NTK_WAIT_NONE;
+        r->to->unknown_wait_count += fact->code->wait != NTK_WAIT_NONE;
         return false;
     }
     *out_was_ps = ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
@@ -223,7 +223,8 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
     const struct ntk_trace_instruction *one = &r->core->instructions[moment->item];
     struct ntk_retimed_end *measured = &r->ends[NTK_RETIME_MEASURED];
     /* The instruction may only wait. */
-    bool only_waits = ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->waits_inside;
+    bool only_waits =
+        ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->code->waits_inside;
     uint32_t rows = only_waits ? 0 : ntk_retimed_changed_rows(r->to, moment->item);
     int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
     int64_t length_ps = one->end_ps - own_was_ps;
@@ -286,7 +287,7 @@ NTK_RETIME_CLONES static void finish_moment(struct ntk_retime *r, struct ntk_mom
             }
         }
     }
-    if (fact->waits_inside && fact->wait != NTK_WAIT_NONE) {
+    if (fact->code->waits_inside && fact->code->wait != NTK_WAIT_NONE) {
         bool is_known = change_get(r, item, fact, &change_was_ps, &change);
         ntk_retimed_item_at(r->to, item)->is_unknown = !is_known;
         if (is_known) {
@@ -438,15 +439,15 @@ NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t ite
     }
     ntk_retime_bound_init(r, &bound);
     bind_engine(r, item, &bound);
-    bool waits = !fact->waits_inside && fact->wait != NTK_WAIT_NONE;
-    bool is_known = waits ? bind_change(r, item, fact, &bound) : fact->has_sync;
+    bool waits = !fact->code->waits_inside && fact->code->wait != NTK_WAIT_NONE;
+    bool is_known = waits ? bind_change(r, item, fact, &bound) : fact->code->has_sync;
     struct ntk_moment *moment = take_place(r, item);
     struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     of->is_unknown = !is_known;
     of->kept_ps = ntk_retime_start(r, &bound, one->start_ps, is_known, &moment->start);
     set_special_starts(r, &bound, moment, waits && !is_known);
     r->previous[one->engine] = item;
-    if (fact->waits_inside && fact->wait != NTK_WAIT_NONE) {
+    if (fact->code->waits_inside && fact->code->wait != NTK_WAIT_NONE) {
         moment->own = moment->start;
         keep(r, moment, one->start_ps, bound.causes); /* until it is finished */
         r->pending[one->engine] = item;

@@ -17,7 +17,8 @@ static int link_queues(struct ntk_retime *r)
     int ret = 0;
 
     for (size_t t = 0; t < of->count && ret == 0; t++) {
-        const char *name = ntk_transfer_fact(r->to->transfers, r->to->core, &of->items[t])->queue;
+        const char *name =
+            ntk_transfer_fact(r->to->transfers, r->to->core, &of->items[t])->code->queue;
         struct ntk_moved *moved = &r->moved[t];
         moved->left = of->items[t].packet_count;
         moved->next = NTK_NO_INDEX;

@@ -56,7 +56,7 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
     const struct ntk_trace_instruction *one =
         &path->of->program->trace->cores[path->of->core].instructions[item];
     const struct ntk_slot_fact *fact = ntk_program_fact(path->of->program, path->of->core, one);
-    const char *queue = on == NTK_WHAT_IF_ON_DMA ? fact->queue : NULL;
+    const char *queue = on == NTK_WHAT_IF_ON_DMA ? fact->code->queue : NULL;
     uint64_t key = queue ? (uintptr_t)queue : (uintptr_t)fact;
     int64_t ps = take(path, on, from_ps);
 
@@ -98,14 +98,14 @@ static uint32_t step(struct path *path, uint32_t item)
     uint32_t from = NTK_NO_INDEX;
     unsigned on = one->engine;
 
-    if (kept->is_unknown && fact->waits_inside) {
+    if (kept->is_unknown && fact->code->waits_inside) {
         take(path, NTK_WHAT_IF_ON_WAIT, own_ps);
     } else {
         take_of(path, one->engine, own_ps, item);
     }
     /* Its wait while executing ended later than the condition for its start. */
     if (kept->kept_ps > 0 && cause < NTK_MOMENT_DRAINED) {
-        bool may_wait = kept->is_unknown && !fact->waits_inside;
+        bool may_wait = kept->is_unknown && !fact->code->waits_inside;
         take(path, may_wait ? NTK_WHAT_IF_ON_WAIT : NTK_WHAT_IF_ON_KEPT, own_ps - kept->kept_ps);
     }
     switch (cause) {

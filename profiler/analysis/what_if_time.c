@@ -219,7 +219,7 @@ static void least_of(struct ntk_retime *r, uint32_t item)
     const struct ntk_release *release = &r->to->dependencies->releases[item];
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
     const struct ntk_slot_fact *fact = ntk_retime_fact(r, item);
-    bool waits = fact->wait != NTK_WAIT_NONE && !fact->waits_inside;
+    bool waits = fact->code->wait != NTK_WAIT_NONE && !fact->code->waits_inside;
     bool has_previous =
         release->previous != NTK_NO_INDEX && !ntk_retime_is_before(r, release->previous);
     int64_t free_ps = has_previous ? r->core->instructions[release->previous].end_ps : INT64_MIN;
@@ -227,7 +227,7 @@ static void least_of(struct ntk_retime *r, uint32_t item)
                             ? INT64_MIN
                             : ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
 
-    if (!fact->has_sync || (waits && change_ps == INT64_MIN)) {
+    if (!fact->code->has_sync || (waits && change_ps == INT64_MIN)) {
         return;
     }
     if (change_ps > free_ps) {
@@ -411,7 +411,7 @@ int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, siz
     const struct ntk_slot_fact *fact = ntk_program_fact(retimed->program, retimed->core, one);
     int64_t own_ps = ntk_retimed_own(retimed, item, lane) >> NTK_MOMENT_CAUSE_BITS;
     int64_t length_ps = one->end_ps - (of->was >> NTK_MOMENT_CAUSE_BITS);
-    bool only_waits = of->is_unknown && fact->waits_inside;
+    bool only_waits = of->is_unknown && fact->code->waits_inside;
 
     if (only_waits && lane < NTK_RETIME_LANES && ntk_retimed_is_special(retimed, item, lane)) {
         return lane == retimed->special.late ? ntk_retime_larger(own_ps, one->end_ps) : own_ps;

@@ -101,8 +101,8 @@ static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions,
     const struct ntk_trace_instruction *of = &core->instructions[instruction];
     const struct ntk_slot_fact *fact = ntk_program_fact(g->program, core_index, of);
     uint32_t region = g->regions[instruction];
-    bool has_layer = fact->layer > NTK_LAYER_RUNTIME;
-    uint32_t *known = has_layer ? &g->of_layers[fact->layer]
+    bool has_layer = fact->code->layer > NTK_LAYER_RUNTIME;
+    uint32_t *known = has_layer ? &g->of_layers[fact->code->layer]
                       : region  ? &g->of_regions[region - 1]
                                 : &g->of_engines[of->engine];
     char name[128];
@@ -111,7 +111,7 @@ static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions,
         return *known;
     }
     if (g->out->units.count < NTK_WORK_UNITS_MAX && has_layer) {
-        const char *layer = g->program->layers[fact->layer];
+        const char *layer = g->program->layers[fact->code->layer];
         *known = (uint32_t)unit_number(g, layer, layer, true);
         return *known;
     }

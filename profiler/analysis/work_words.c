@@ -166,7 +166,7 @@ static void describe_open(const struct ntk_isa_instr *open, const struct ntk_slo
         &open->operand[open->op == NTK_ISA_OP_NC_MATMUL ? NTK_ISA_SRC0 : NTK_ISA_DST];
 
     deed->passes_on = open->op == NTK_ISA_OP_NC_TRANSPOSE || open->op == NTK_ISA_OP_TENSOR_COPY;
-    if (!fact->has_flops) {
+    if (!fact->code->has_flops) {
         snprintf(deed->op, sizeof deed->op, "op %d %d %d %d", (int)open->op, (int)open->act,
                  (int)open->op0, (int)open->op1);
     }
@@ -180,17 +180,17 @@ static void describe_open(const struct ntk_isa_instr *open, const struct ntk_slo
 static void describe_vendor(const uint8_t *slot, const struct ntk_slot_fact *fact,
                             struct deed *deed)
 {
-    if (fact->has_flops || slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS) {
+    if (fact->code->has_flops || slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS) {
         snprintf(deed->shape, sizeof deed->shape, "%ux%u", slot[38], slot[39]);
-        deed->type = fact->has_flops ? ntk_dtype_name(fact->dtype) : NULL;
-        deed->passes_on = !fact->has_flops;
+        deed->type = fact->code->has_flops ? ntk_dtype_name(fact->code->dtype) : NULL;
+        deed->passes_on = !fact->code->has_flops;
         return;
     }
     if (slot[0] == NTK_NTFF_OPCODE_ACTIVATE) {
         snprintf(deed->op, sizeof deed->op, "ACTIVATE %u", slot[ACTIVATE_FUNCTION]);
     }
     snprintf(deed->shape, sizeof deed->shape, "%ux%llu", ntk_vendor_slot_channels(slot),
-             (unsigned long long)(fact->sbuf_read_bytes + fact->psum_read_bytes));
+             (unsigned long long)(fact->code->sbuf_read_bytes + fact->code->psum_read_bytes));
     deed->passes_on = slot[0] == NTK_NTFF_OPCODE_COPY || slot[0] == NTK_NTFF_OPCODE_CAST;
 }
 
@@ -203,22 +203,23 @@ static void describe(const struct ntk_work_words *w, const struct ntk_trace_inst
     struct ntk_isa_instr open;
     char name[16];
 
-    *deed = (struct deed){ .is_transfer = fact->is_transfer };
+    *deed = (struct deed){ .is_transfer = fact->code->is_transfer };
     snprintf(deed->op, sizeof deed->op, "%s", ntk_ntff_opcode_name(of->opcode, name, sizeof name));
-    if (fact->is_transfer) {
+    if (fact->code->is_transfer) {
         deed->passes_on = true;
         (void)ntk_hbm_traffic_visit(trace, core, of, add_side, deed);
         return;
     }
-    if (fact->has_flops) {
-        snprintf(deed->op, sizeof deed->op, "%s", fact->is_transpose ? "transpose" : "matmul");
-        deed->passes_on = fact->is_transpose;
+    if (fact->code->has_flops) {
+        snprintf(deed->op, sizeof deed->op, "%s",
+                 fact->code->is_transpose ? "transpose" : "matmul");
+        deed->passes_on = fact->code->is_transpose;
     }
     if (ntk_open_slot_decode(core, of, &open)) {
         describe_open(&open, fact, deed);
     } else if (slot && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
         describe_vendor(slot, fact, deed);
-        deed->passes_on = deed->passes_on || (fact->has_flops && fact->is_transpose);
+        deed->passes_on = deed->passes_on || (fact->code->has_flops && fact->code->is_transpose);
     }
 }
 

@@ -64,7 +64,7 @@ static bool is_open(const struct ntk_export *export, size_t core_index)
     const struct ntk_trace_core *core = &export->trace->cores[core_index];
 
     for (size_t i = 0; i < core->instruction_count && i < SAMPLED_INSTRUCTIONS; i++) {
-        if (ntk_program_fact(export->program, core_index, &core->instructions[i])->is_open) {
+        if (ntk_program_fact(export->program, core_index, &core->instructions[i])->code->is_open) {
             return true;
         }
     }

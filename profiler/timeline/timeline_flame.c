@@ -54,7 +54,7 @@ static int flame_core(const struct ntk_analyses *analyses, const struct ntk_trac
         }
         struct flame_row *row =
             flame_row_of(map, rows, core, instruction,
-                         ntk_program_fact(analyses->program, core, instruction)->layer);
+                         ntk_program_fact(analyses->program, core, instruction)->code->layer);
         if (!row) {
             return -ENOMEM;
         }

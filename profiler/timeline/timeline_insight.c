@@ -93,12 +93,12 @@ static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_a
     const struct ntk_slot_fact *fact =
         ntk_transfer_fact(&analyses->transfers, core_of(timeline, track), transfer);
     ntk_json_object_begin(json);
-    ntk_json_key_queue(json, "queue", fact->queue);
-    if (fact->moves) {
-        put_named(json, "name", fact->moves->name);
-        put_named(json, "op", fact->moves->op);
-        put_named(json, "source", fact->moves->sides[NTK_MOVES_SOURCE]);
-        put_named(json, "dest", fact->moves->sides[NTK_MOVES_DEST]);
+    ntk_json_key_queue(json, "queue", fact->code->queue);
+    if (fact->code->moves) {
+        put_named(json, "name", fact->code->moves->name);
+        put_named(json, "op", fact->code->moves->op);
+        put_named(json, "source", fact->code->moves->sides[NTK_MOVES_SOURCE]);
+        put_named(json, "dest", fact->code->moves->sides[NTK_MOVES_DEST]);
     }
     ntk_json_key_u64(json, "count", transfer->packet_count);
     ntk_json_key_u64(json, "bytes", transfer->bytes_count);
@@ -170,17 +170,18 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
                                              [NTK_WAIT_SET] = "set",
                                              [NTK_WAIT_CLEAR] = "clear" };
 
-    ntk_json_key_bool(json, "is_wait_known", fact->has_sync);
+    ntk_json_key_bool(json, "is_wait_known", fact->code->has_sync);
     ntk_json_key(json, "wait");
-    if (!fact->has_sync || fact->wait == NTK_WAIT_NONE) {
+    if (!fact->code->has_sync || fact->code->wait == NTK_WAIT_NONE) {
         ntk_json_null(json);
         return;
     }
     ntk_json_object_begin(json);
-    ntk_json_key_bool(json, "is_event", fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR);
-    ntk_json_key_u64(json, "number", fact->wait_number);
-    ntk_json_key_text(json, "relation", relations[fact->wait]);
-    ntk_json_key_u64(json, "value", fact->wait_value);
+    ntk_json_key_bool(json, "is_event",
+                      fact->code->wait == NTK_WAIT_SET || fact->code->wait == NTK_WAIT_CLEAR);
+    ntk_json_key_u64(json, "number", fact->code->wait_number);
+    ntk_json_key_text(json, "relation", relations[fact->code->wait]);
+    ntk_json_key_u64(json, "value", fact->code->wait_value);
     ntk_json_key_bool(json, "by_transfer", release->by_transfer);
     ntk_json_key_queue(json, "queue",
                        release->by_transfer && release->event != NTK_NO_INDEX
@@ -209,11 +210,11 @@ static void put_operands(size_t core, const struct ntk_trace_instruction *instru
 {
     struct ntk_operands_text text;
 
-    if (!operands || fact->is_open || !ntk_operands_get(operands, core, instruction, &text)) {
+    if (!operands || fact->code->is_open || !ntk_operands_get(operands, core, instruction, &text)) {
         return;
     }
     ntk_json_key_text(json, "operands", text.operands + strspn(text.operands, " "));
-    if (text.compiler_operands && !fact->is_runtime) {
+    if (text.compiler_operands && !fact->code->is_runtime) {
         ntk_json_key_text(json, "compiler_opcode", text.operation);
         ntk_json_key_text(json, "compiler_operands",
                           text.compiler_operands + strspn(text.compiler_operands, " "));
@@ -281,10 +282,11 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
         ntk_program_fact(analyses->program, core, &track->core->instructions[ref]);
 
     ntk_json_key_text(json, "layer",
-                      fact->layer > NTK_LAYER_RUNTIME ? analyses->program->layers[fact->layer]
-                                                      : NULL);
-    if (fact->has_flops) {
-        ntk_json_key_u64(json, "flops", fact->flops);
+                      fact->code->layer > NTK_LAYER_RUNTIME
+                          ? analyses->program->layers[fact->code->layer]
+                          : NULL);
+    if (fact->code->has_flops) {
+        ntk_json_key_u64(json, "flops", fact->code->flops);
     }
     if (fact->named) {
         ntk_json_key_text(json, "name", fact->named->name);
@@ -296,7 +298,7 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
     put_operands(core, &track->core->instructions[ref], fact, operands, json);
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
     put_wait(timeline, analyses, track, fact, ref, json);
-    if (fact->is_transfer) {
+    if (fact->code->is_transfer) {
         put_transfer_of(timeline, analyses, track, ref, json);
         put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, true, json);
     }

@@ -24,7 +24,7 @@ struct ntk_timeline_tensors {
 
 static const char *name_of(const struct ntk_slot_fact *fact)
 {
-    return fact->has_run && fact->moves ? fact->moves->variable : NULL;
+    return fact->has_run && fact->code->moves ? fact->code->moves->variable : NULL;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static size_t check_transfers(const struct ntk_trace *trace)
         assert_int_equal(packets, 0);
         for (size_t t = 0; t < of->count; t++) {
             const struct ntk_transfer *transfer = &of->items[t];
-            const struct ntk_moves *moves = ntk_transfer_fact(&transfers, c, transfer)->moves;
+            const struct ntk_moves *moves = ntk_transfer_fact(&transfers, c, transfer)->code->moves;
             if (transfer->packet_count == 0) {
                 continue;
             }
@@ -195,7 +195,7 @@ static void check_sums(const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
     struct ntk_summary summary;
-    struct ntk_slot_fact sum = { 0 };
+    struct ntk_slot_code sum = { 0 };
     uint64_t transposes = 0, adjusted_transposes = 0, count = 0;
 
     assert_int_equal(ntk_program_create(trace, &program), 0);
@@ -203,16 +203,16 @@ static void check_sums(const struct ntk_trace *trace)
     for (size_t c = 0; c < trace->core_count; c++) {
         ntk_trace_each_instruction(&trace->cores[c], instruction) {
             const struct ntk_slot_fact *fact = ntk_program_fact(program, c, instruction);
-            sum.flops += fact->flops;
-            sum.adjusted_flops += fact->adjusted_flops;
-            transposes += fact->is_transpose ? fact->flops : 0;
-            adjusted_transposes += fact->is_transpose ? fact->adjusted_flops : 0;
-            sum.read_bytes += fact->read_bytes;
-            sum.write_bytes += fact->write_bytes;
-            sum.psum_read_bytes += fact->psum_read_bytes;
-            sum.psum_write_bytes += fact->psum_write_bytes;
-            sum.psum_to_sbuf_bytes += fact->psum_to_sbuf_bytes;
-            count += fact->is_psum_to_sbuf;
+            sum.flops += fact->code->flops;
+            sum.adjusted_flops += fact->code->adjusted_flops;
+            transposes += fact->code->is_transpose ? fact->code->flops : 0;
+            adjusted_transposes += fact->code->is_transpose ? fact->code->adjusted_flops : 0;
+            sum.read_bytes += fact->code->read_bytes;
+            sum.write_bytes += fact->code->write_bytes;
+            sum.psum_read_bytes += fact->code->psum_read_bytes;
+            sum.psum_write_bytes += fact->code->psum_write_bytes;
+            sum.psum_to_sbuf_bytes += fact->code->psum_to_sbuf_bytes;
+            count += fact->code->is_psum_to_sbuf;
         }
     }
     expect_sum(&summary, NTK_SUMMARY_hardware_flops, sum.flops);

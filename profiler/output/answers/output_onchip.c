@@ -18,8 +18,8 @@ static const char *name_of(const struct ntk_program *program, size_t core,
     const struct ntk_slot_fact *fact =
         ntk_program_fact(program, core, &program->trace->cores[core].instructions[life->writer]);
 
-    if (fact->moves && fact->moves->variable) {
-        return fact->moves->variable;
+    if (fact->code->moves && fact->code->moves->variable) {
+        return fact->code->moves->variable;
     }
     if (labels && ntk_labels_is_kernel(labels, fact)) {
         return ntk_label_get(labels, fact, buf, NTK_LABEL_BYTES);
@@ -28,7 +28,7 @@ static const char *name_of(const struct ntk_program *program, size_t core,
         !(labels && ntk_labels_is_layer(labels, fact))) {
         return fact->named->penguin_text;
     }
-    return fact->layer > NTK_LAYER_RUNTIME ? program->layers[fact->layer] : NULL;
+    return fact->code->layer > NTK_LAYER_RUNTIME ? program->layers[fact->code->layer] : NULL;
 }
 
 static double weight(const struct ntk_chip_life *life)

@@ -34,15 +34,15 @@ static void add_flops(struct ntk_level_sums *sums, struct ntk_level_interval *in
     if (row->opcode != NTK_NTFF_OPCODE_MATMUL) {
         return;
     }
-    sums->lacks_flops = sums->lacks_flops || !ntk_fact_peak_flops(trace, fact, &peak_flops);
+    sums->lacks_flops = sums->lacks_flops || !ntk_code_peak_flops(trace, fact->code, &peak_flops);
     interval->peak_flops += peak_flops;
-    interval->useful_flops += fact->is_transpose ? 0 : peak_flops;
+    interval->useful_flops += fact->code->is_transpose ? 0 : peak_flops;
 }
 
 int ntk_level_sums_add(struct ntk_level_sums *sums, const struct ntk_trace *trace,
                        const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *row)
 {
-    uint64_t elements = fact->has_flops ? fact->elements : 0;
+    uint64_t elements = fact->code->has_flops ? fact->code->elements : 0;
     bool is_first = sums->intervals.count == 0;
     struct ntk_level_interval *interval = interval_of(sums, row);
 
@@ -54,17 +54,18 @@ int ntk_level_sums_add(struct ntk_level_sums *sums, const struct ntk_trace *trac
     sums->end_ps = is_first || row->end_ps > sums->end_ps ? row->end_ps : sums->end_ps;
     interval->end_ps = row->end_ps > interval->end_ps ? row->end_ps : interval->end_ps;
     interval->elements += elements;
-    interval->transposed += fact->is_transpose ? elements : 0;
+    interval->transposed += fact->code->is_transpose ? elements : 0;
     add_flops(sums, interval, trace, fact, row);
-    if (fact->has_bytes) {
-        interval->hbm_bytes += fact->read_bytes + fact->write_bytes;
-        sums->hbm_read_bytes += fact->read_bytes;
-        sums->hbm_write_bytes += fact->write_bytes;
+    if (fact->code->has_bytes) {
+        interval->hbm_bytes += fact->code->read_bytes + fact->code->write_bytes;
+        sums->hbm_read_bytes += fact->code->read_bytes;
+        sums->hbm_write_bytes += fact->code->write_bytes;
     }
-    if (fact->has_onchip) {
-        sums->sbuf_read_bytes += fact->sbuf_read_bytes;
-        sums->sbuf_write_bytes += fact->sbuf_write_bytes;
-        sums->weight_bytes += row->opcode == NTK_NTFF_OPCODE_LDWEIGHTS ? fact->sbuf_read_bytes : 0;
+    if (fact->code->has_onchip) {
+        sums->sbuf_read_bytes += fact->code->sbuf_read_bytes;
+        sums->sbuf_write_bytes += fact->code->sbuf_write_bytes;
+        sums->weight_bytes +=
+            row->opcode == NTK_NTFF_OPCODE_LDWEIGHTS ? fact->code->sbuf_read_bytes : 0;
     }
     sums->engine_counts[row->engine]++;
     return 0;

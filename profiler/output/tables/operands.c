@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/slot_codes.h"
 #include "shared/base/buf.h"
 #include "shared/formats/neff/isa_text.h"
 #include "shared/formats/neff/vendor_names.h"
 #include "shared/formats/neff/vendor_slot.h"
 
 #define SETS 4096
-#define WAYS 2 /* entries per set; the least recently used entry is replaced */
+#define WAYS 2      /* entries per set; the least recently used entry is replaced */
+#define RECENT 1024 /* number of codes with texts that are found without reading the bytes */
 #define NO_TEXT UINT32_MAX
 
 /* Bytes that determine an instruction's texts, then the texts. */
@@ -25,11 +27,18 @@ struct place {
     uint32_t operation, operands, compiler_operands, function;
     struct ntk_buf text;
     uint64_t marks[NTK_OPERANDS_MARKS];
+    const struct ntk_slot_code *code; /* the last one with these bytes; NULL if unknown */
 };
 
 struct set {
     struct place ways[WAYS];
     uint8_t last; /* most recently used entry */
+};
+
+struct recent {
+    const struct ntk_slot_code *code;
+    struct set *set;
+    uint8_t way;
 };
 
 /* The key of an instruction. */
@@ -50,6 +59,7 @@ struct ntk_operands {
     const struct ntk_trace *trace;
     struct core_names *cores;
     struct set sets[SETS];
+    struct recent recent[RECENT];
 };
 
 struct ntk_operands *ntk_operands_create(const struct ntk_trace *trace)
@@ -185,6 +195,7 @@ print(struct ntk_operands *operands, struct place *place, const struct key *key)
 
     ntk_buf_reset(&place->text);
     place->hash = key->hash;
+    place->code = NULL;
     place->core_index = (uint32_t)key->core_index;
     place->engine = key->instruction->engine;
     place->operation = place->operands = NO_TEXT;
@@ -208,20 +219,6 @@ print(struct ntk_operands *operands, struct place *place, const struct key *key)
     }
 }
 
-/* memcmp() would be a call with a length that is not known when compiling. */
-static inline bool is_same_slot(const char *a, const uint8_t *b)
-{
-    uint64_t differing = 0;
-
-    for (size_t i = 0; i < NTK_VENDOR_SLOT_BYTES; i += sizeof(uint64_t)) {
-        uint64_t words[2];
-        memcpy(&words[0], a + i, sizeof words[0]);
-        memcpy(&words[1], b + i, sizeof words[1]);
-        differing |= words[0] ^ words[1];
-    }
-    return !differing;
-}
-
 /* Returns true if the bytes are equal. Slots of an open instruction contain their count, so equal
  * starts have equal lengths. */
 static bool is_same(const struct place *place, const struct key *key)
@@ -230,35 +227,30 @@ static bool is_same(const struct place *place, const struct key *key)
 
     return place->hash == key->hash && place->core_index == key->core_index &&
            place->engine == key->instruction->engine && slot_bytes <= key->left &&
-           is_same_slot(place->text.bytes, key->slot) &&
+           ntk_slot_is_same(place->text.bytes, key->slot) &&
            (slot_bytes == NTK_VENDOR_SLOT_BYTES ||
             memcmp(place->text.bytes, key->slot, slot_bytes) == 0) &&
-           (!key->pseudo || is_same_slot(place->text.bytes + slot_bytes, key->pseudo));
+           (!key->pseudo || ntk_slot_is_same(place->text.bytes + slot_bytes, key->pseudo));
 }
 
-/* Adds to the hash: multiplies words with different odd numbers, so that the multiplications are
- * independent. */
-static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
+static bool put_texts(struct place *place, struct ntk_operands_text *out_text)
 {
-    uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    const char *text = ntk_buf_text_get(&place->text);
 
-    hash *= UINT64_C(0xd6e8feb86659fd93);
-    for (size_t i = 0; i < NTK_VENDOR_SLOT_BYTES; i += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, slot + i, sizeof word);
-        word ^= word >> 32;
-        hash += word * factor;
-        factor += UINT64_C(0xbf58476d1ce4e5b8) << 1;
+    if (!place->is_known) {
+        return false;
     }
-    hash ^= hash >> 29;
-    hash *= UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 32;
+#define TEXT(member) (place->member == NO_TEXT ? NULL : text + place->member)
+    *out_text = (struct ntk_operands_text){ TEXT(operation), TEXT(operands),
+                                            TEXT(compiler_operands), TEXT(function), place->marks };
+#undef TEXT
+    return true;
 }
 
-/* Instructions with the same bytes share their texts: an unrolled program has each text once. */
-bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
-                      const struct ntk_trace_instruction *instruction,
-                      struct ntk_operands_text *out_text)
+/* Instructions with the same bytes share their texts: an unrolled program has each text once.
+ * Returns the most recently used set; NULL if the slot is not in the file. */
+static struct set *find_set(struct ntk_operands *operands, size_t core_index,
+                            const struct ntk_trace_instruction *instruction)
 {
     const struct ntk_trace_core *core = &operands->trace->cores[core_index];
     const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[instruction->engine];
@@ -266,12 +258,12 @@ bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
 
     key.slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
     if (!key.slot) {
-        return false;
+        return NULL;
     }
     key.left = (size_t)(buffer->code_bytes - (uint64_t)(key.slot - buffer->code));
     key.pseudo = compiler_slot(core, instruction);
-    key.hash = add_hash(core_index * NTK_NTFF_ENGINE_COUNT + instruction->engine, key.slot);
-    key.hash = (key.pseudo ? add_hash(key.hash, key.pseudo) : key.hash) | 1;
+    key.hash = ntk_slot_hash(core_index * NTK_NTFF_ENGINE_COUNT + instruction->engine, key.slot);
+    key.hash = (key.pseudo ? ntk_slot_hash(key.hash, key.pseudo) : key.hash) | 1;
     struct set *set = &operands->sets[(key.hash >> 32) % SETS];
     if (!is_same(&set->ways[set->last], &key)) {
         set->last ^= 1;
@@ -279,14 +271,32 @@ bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
             print(operands, &set->ways[set->last], &key);
         }
     }
-    struct place *place = &set->ways[set->last];
-    if (!place->is_known) {
-        return false;
+    return set;
+}
+
+bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
+                      const struct ntk_trace_instruction *instruction,
+                      struct ntk_operands_text *out_text)
+{
+    struct set *set = find_set(operands, core_index, instruction);
+
+    return set && put_texts(&set->ways[set->last], out_text);
+}
+
+bool ntk_operands_of_code(struct ntk_operands *operands, const struct ntk_slot_code *code,
+                          const struct ntk_trace_instruction *instruction,
+                          struct ntk_operands_text *out_text)
+{
+    struct recent *recent = &operands->recent[code->number % RECENT];
+
+    if (recent->code != code || recent->set->ways[recent->way].code != code) {
+        struct set *set = find_set(operands, code->core_index, instruction);
+        if (!set) {
+            return false;
+        }
+        set->ways[set->last].code = code;
+        *recent = (struct recent){ code, set, set->last };
     }
-    const char *text = ntk_buf_text_get(&place->text);
-#define TEXT(member) (place->member == NO_TEXT ? NULL : text + place->member)
-    *out_text = (struct ntk_operands_text){ TEXT(operation), TEXT(operands),
-                                            TEXT(compiler_operands), TEXT(function), place->marks };
-#undef TEXT
-    return true;
+    recent->set->last = recent->way;
+    return put_texts(&recent->set->ways[recent->way], out_text);
 }

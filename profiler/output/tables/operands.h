@@ -11,7 +11,7 @@
 #ifndef NTK_PROFILER_OUTPUT_TABLES_OPERANDS_H
 #define NTK_PROFILER_OUTPUT_TABLES_OPERANDS_H
 
-#include "profiler/trace/trace.h"
+#include "profiler/analysis/program.h"
 
 struct ntk_operands;
 
@@ -38,5 +38,9 @@ void ntk_operands_destroy(struct ntk_operands *operands);
 bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
                       const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text);
+/* Same, for an instruction with this code: usually without reading its bytes. */
+bool ntk_operands_of_code(struct ntk_operands *operands, const struct ntk_slot_code *code,
+                          const struct ntk_trace_instruction *instruction,
+                          struct ntk_operands_text *out_text);
 
 #endif

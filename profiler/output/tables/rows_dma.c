@@ -16,7 +16,7 @@ static void fill_transfer(const struct ntk_export *export, size_t core, uint32_t
 {
     const struct ntk_transfer *transfer = ntk_transfer_of_packet(&export->transfers, core, packet);
     const struct ntk_moves *moves =
-        transfer ? ntk_transfer_fact(&export->transfers, core, transfer)->moves : NULL;
+        transfer ? ntk_transfer_fact(&export->transfers, core, transfer)->code->moves : NULL;
 
     row->transfer_id = transfer ? export->cores[core].first_transfer_id +
                                       (transfer - export->transfers.cores[core].items)

@@ -30,33 +30,34 @@ static int64_t traffic(bool is_known, uint64_t bytes)
 static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact *fact,
                       uint8_t opcode, struct ntk_instruction_row *row)
 {
-    bool is_compiled = fact->compiler_pc >= 1 || fact->is_open;
+    bool is_compiled = fact->compiler_pc >= 1 || fact->code->is_open;
     bool is_matmul = opcode == NTK_NTFF_OPCODE_MATMUL;
     bool is_tensor_operation = is_matmul || opcode == NTK_NTFF_OPCODE_LDWEIGHTS;
-    bool has_type = !is_tensor_operation || fact->is_open || fact->has_flops ||
+    bool has_type = !is_tensor_operation || fact->code->is_open || fact->code->has_flops ||
                     (trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation));
 
     row->compiler_pc = fact->compiler_pc >= 0 ? fact->compiler_pc : NTK_ABSENT_I64;
     if (!is_compiled) {
         row->type = "";
     } else {
-        row->type = !has_type ? NULL : fact->is_transpose ? "TRANSPOSE" : "REGULAR";
+        row->type = !has_type ? NULL : fact->code->is_transpose ? "TRANSPOSE" : "REGULAR";
     }
     row->tensor_type = is_tensor_operation && is_compiled ? row->type : NULL;
-    row->flops = fact->has_flops ? ntk_rows_i64(fact->flops) : NTK_ABSENT_I64;
-    row->adjusted_flops = fact->has_adjusted ? ntk_rows_i64(fact->adjusted_flops) : NTK_ABSENT_I64;
-    row->elements = fact->has_flops ? ntk_rows_i64(fact->elements) : NTK_ABSENT_I64;
-    row->transpose_flops = fact->is_transpose ? row->flops : NTK_ABSENT_I64;
-    row->adjusted_transpose_flops = fact->is_transpose ? row->adjusted_flops : NTK_ABSENT_I64;
-    row->transpose_elements = fact->is_transpose ? row->elements : NTK_ABSENT_I64;
-    row->hbm_read_bytes = traffic(fact->has_bytes, fact->read_bytes);
-    row->hbm_write_bytes = traffic(fact->has_bytes, fact->write_bytes);
-    row->sbuf_read_bytes = traffic(fact->has_onchip, fact->sbuf_read_bytes);
-    row->sbuf_write_bytes = traffic(fact->has_onchip, fact->sbuf_write_bytes);
-    row->psum_read_bytes = traffic(fact->has_onchip, fact->psum_read_bytes);
-    row->psum_write_bytes = traffic(fact->has_onchip, fact->psum_write_bytes);
-    bool is_psum_to_sbuf = fact->has_onchip && fact->is_psum_to_sbuf;
-    row->psum_to_sbuf_bytes = traffic(is_psum_to_sbuf, fact->psum_to_sbuf_bytes);
+    row->flops = fact->code->has_flops ? ntk_rows_i64(fact->code->flops) : NTK_ABSENT_I64;
+    row->adjusted_flops =
+        fact->code->has_adjusted ? ntk_rows_i64(fact->code->adjusted_flops) : NTK_ABSENT_I64;
+    row->elements = fact->code->has_flops ? ntk_rows_i64(fact->code->elements) : NTK_ABSENT_I64;
+    row->transpose_flops = fact->code->is_transpose ? row->flops : NTK_ABSENT_I64;
+    row->adjusted_transpose_flops = fact->code->is_transpose ? row->adjusted_flops : NTK_ABSENT_I64;
+    row->transpose_elements = fact->code->is_transpose ? row->elements : NTK_ABSENT_I64;
+    row->hbm_read_bytes = traffic(fact->code->has_bytes, fact->code->read_bytes);
+    row->hbm_write_bytes = traffic(fact->code->has_bytes, fact->code->write_bytes);
+    row->sbuf_read_bytes = traffic(fact->code->has_onchip, fact->code->sbuf_read_bytes);
+    row->sbuf_write_bytes = traffic(fact->code->has_onchip, fact->code->sbuf_write_bytes);
+    row->psum_read_bytes = traffic(fact->code->has_onchip, fact->code->psum_read_bytes);
+    row->psum_write_bytes = traffic(fact->code->has_onchip, fact->code->psum_write_bytes);
+    bool is_psum_to_sbuf = fact->code->has_onchip && fact->code->is_psum_to_sbuf;
+    row->psum_to_sbuf_bytes = traffic(is_psum_to_sbuf, fact->code->psum_to_sbuf_bytes);
     row->is_psum_to_sbuf = is_psum_to_sbuf ? 1 : NTK_ABSENT_I64;
 }
 
@@ -187,10 +188,10 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.label = is_matmul ? "TensorMatrix" : row.title;
         row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
         if (has_operands) {
-            (void)ntk_operands_get(target->operands, core_index, from, &text);
+            (void)ntk_operands_of_code(target->operands, fact->code, from, &text);
         }
         row.operands = text.operands;
-        row.operation = fact->is_runtime ? NULL : text.operation;
+        row.operation = fact->code->is_runtime ? NULL : text.operation;
         row.compiler_operands = text.compiler_operands;
         row.activation = text.function;
         row.pc = from->slot;

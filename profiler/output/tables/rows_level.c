@@ -50,7 +50,7 @@ static const char *name_of(enum level level, const struct ntk_slot_fact *fact)
     const char *name = level == LEVEL_BIR       ? fact->named ? fact->named->name : NULL
                        : level == LEVEL_PENGUIN ? fact->named->penguin_text
                        : level == LEVEL_HLO     ? fact->hlo->text
-                                                : fact->framework;
+                                                : fact->hlo->framework;
 
     return name ? name : "";
 }

@@ -117,7 +117,7 @@ static int leaf_of(struct nodes *nodes, const struct ntk_slot_fact *fact, size_t
         *out_index = (size_t)number - 1;
         return 0;
     }
-    int ret = find_path(nodes, fact->framework, out_index);
+    int ret = find_path(nodes, fact->hlo->framework, out_index);
     for (size_t n = *out_index; ret == 0 && n != NO_NODE; n = node_at(nodes, n)->parent) {
         struct ntk_buf *ids = &node_at(nodes, n)->ids;
         ntk_buf_add_text(ids, ids->bytes_count ? ", " : "");
@@ -139,12 +139,12 @@ static uint64_t channels_of(const struct nodes *nodes, const struct ntk_slot_fac
     if (row->engine != NTK_NTFF_ENGINE_SCALAR && row->engine != NTK_NTFF_ENGINE_VECTOR) {
         return 0;
     }
-    if (fact->is_open) {
+    if (fact->code->is_open) {
         return ntk_open_slot_decode(core, row, &open) ? open.operand[NTK_ISA_DST].partition_count
                                                       : 0;
     }
     const struct ntk_trace *trace = nodes->export->trace;
-    return slot && !fact->is_transfer && trace->has_chip &&
+    return slot && !fact->code->is_transfer && trace->has_chip &&
                    ntk_vendor_slot_has_layout(trace->chip.generation)
                ? ntk_vendor_slot_channels(slot)
                : 0;
@@ -177,7 +177,7 @@ static int find_nodes(struct nodes *nodes)
             ntk_program_fact(nodes->export->program, nodes->core_index, row);
         size_t leaf = NO_NODE;
 
-        if (!fact->framework || !fact->framework[0]) {
+        if (!fact->hlo || !fact->hlo->framework || !fact->hlo->framework[0]) {
             continue;
         }
         int ret = leaf_of(nodes, fact, &leaf);

@@ -23,7 +23,7 @@ static int put_allocation(void *ctx, const struct ntk_sbuf_allocation *from)
     const struct ntk_trace_instruction *by =
         &export->trace->cores[t->core_index].instructions[from->instruction];
     const struct ntk_slot_fact *fact = ntk_program_fact(export->program, t->core_index, by);
-    const struct ntk_moves *moves = fact->is_transfer ? fact->moves : NULL;
+    const struct ntk_moves *moves = fact->code->is_transfer ? fact->code->moves : NULL;
     struct ntk_operands_text text = { 0 };
     char queue[NTK_NTFF_NAME_BYTES + 16];
     char unnamed[8];
@@ -33,7 +33,7 @@ static int put_allocation(void *ctx, const struct ntk_sbuf_allocation *from)
         .first_byte = from->low,
         .last_byte = (int64_t)from->high - 1,
         .partition = from->partition,
-        .source = fact->is_transfer ? "dma" : "instruction",
+        .source = fact->code->is_transfer ? "dma" : "instruction",
         .block_id = ntk_rows_block_id(moves),
         .tensor = moves ? moves->variable : NULL,
         .hlo_name = fact->hlo ? fact->hlo->text : NULL,
@@ -41,10 +41,10 @@ static int put_allocation(void *ctx, const struct ntk_sbuf_allocation *from)
         .core_index = (int64_t)ntk_trace_core_number(export->trace, t->core_index),
     };
 
-    if (fact->is_transfer && fact->queue) {
-        ntk_ntff_queue_name_show(fact->queue, queue, sizeof queue);
+    if (fact->code->is_transfer && fact->code->queue) {
+        ntk_ntff_queue_name_show(fact->code->queue, queue, sizeof queue);
         row.queue_name = queue;
-    } else if (!fact->is_transfer) {
+    } else if (!fact->code->is_transfer) {
         (void)ntk_operands_get(t->operands, t->core_index, by, &text);
         row.opcode = ntk_ntff_opcode_name(by->opcode, unnamed, sizeof unnamed);
         row.operands = text.operands;

@@ -61,7 +61,8 @@ int ntk_rows_transfers(const struct ntk_export *export, ntk_row_put *put, void *
             if (from->packet_count == 0) {
                 continue;
             }
-            const struct ntk_moves *moves = ntk_transfer_fact(&export->transfers, c, from)->moves;
+            const struct ntk_moves *moves =
+                ntk_transfer_fact(&export->transfers, c, from)->code->moves;
             const struct ntk_trace_packet *first = &core->packets[from->first];
             row.id = names->first_transfer_id + (int64_t)t;
             row.trigger_id = names->first_instruction_id + from->instruction;

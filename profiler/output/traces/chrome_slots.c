@@ -273,7 +273,7 @@ static void put_slot(struct ntk_chrome_slots *s, const struct ntk_trace_instruct
     const char *layer = ntk_layer_name(program, s->core, fact);
     struct ntk_operands_text text = { 0 };
 
-    (void)ntk_operands_get(s->operands, s->core_index, instruction, &text);
+    (void)ntk_operands_of_code(s->operands, fact->code, instruction, &text);
     if (text.operands && text.operands[0]) {
         put_marked(s, out, ARGUMENT("operands"), text.operands, &text.marks[0]);
     }

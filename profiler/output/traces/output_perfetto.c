@@ -382,8 +382,8 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
                                 name_transfers, ring, start_ns, end_ns, &track)
                    : ret;
     ret = ret == 0 && c->arrows ? find_transfer_flows(c, from, flows) : ret;
-    return ret == 0 ? ntk_perfetto_put_slice(c->to, track, name_of_transfer(fact->moves), start_ns,
-                                             end_ns, arguments, flows)
+    return ret == 0 ? ntk_perfetto_put_slice(c->to, track, name_of_transfer(fact->code->moves),
+                                             start_ns, end_ns, arguments, flows)
                     : ret;
 }
 

@@ -257,8 +257,8 @@ static uint8_t *put_position(struct ntk_perfetto_slots *s, uint8_t *at,
 static uint8_t *put_layer(struct ntk_perfetto_slots *s, uint8_t *at,
                           const struct ntk_slot_fact *fact)
 {
-    if (fact->layer > NTK_LAYER_RUNTIME) {
-        return put_iid(at, NTK_PERFETTO_LAYER, fact->layer);
+    if (fact->code->layer > NTK_LAYER_RUNTIME) {
+        return put_iid(at, NTK_PERFETTO_LAYER, fact->code->layer);
     }
     const char *name = ntk_layer_name(s->export->program, s->core, fact);
     return !name || strcmp(name, NTK_LAYER_UNKNOWN) != 0
@@ -290,7 +290,7 @@ static uint8_t *put_instruction(struct ntk_perfetto_slots *s, uint8_t *at,
         s->texts.failed = s->texts.failed || !ntk_buf_ok(&s->text);
         at = put_text(s, at, NTK_PERFETTO_PREDECESSORS, ntk_buf_text_get(&s->text));
     }
-    if (ntk_operands_get(s->operands, s->core_index, instruction, &text)) {
+    if (ntk_operands_of_code(s->operands, fact->code, instruction, &text)) {
         at = put_marked(s, at, NTK_PERFETTO_OPERANDS, text.operands, &text.marks[0]);
         at = put_marked(s, at, NTK_PERFETTO_COMPILER_OPERANDS, text.compiler_operands,
                         &text.marks[1]);
@@ -303,7 +303,8 @@ static uint8_t *put_instruction(struct ntk_perfetto_slots *s, uint8_t *at,
 static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
                           const struct ntk_trace_instruction *by)
 {
-    const struct ntk_moves *moves = ntk_program_fact(s->export->program, s->core_index, by)->moves;
+    const struct ntk_moves *moves =
+        ntk_program_fact(s->export->program, s->core_index, by)->code->moves;
 
     if (moves) {
         at = put_text(s, at, NTK_PERFETTO_VARIABLE, moves->variable);

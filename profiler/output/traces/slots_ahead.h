@@ -3,8 +3,8 @@
  * slots_ahead - fetches into the cache what the arguments of the next instructions are made from.
  *
  * A trace is in order of time, so its engines take turns: five walks through the program, which the
- * processor does not recognise. In an unrolled program, each instruction has its own facts, code,
- * names and position, and a writer would wait for main memory at each of them. The addresses depend
+ * processor does not recognise. In an unrolled program, each instruction has its own facts, names
+ * and position, and a writer would wait for main memory at each of them. The addresses depend
  * on each other, so they are fetched in three steps, each some instructions after the previous one.
  *
  * Threads: any.
@@ -25,20 +25,14 @@ enum { /* distances in instructions */
  * calls of it. */
 #define NTK_AHEAD_INLINE static inline __attribute__((always_inline))
 
-/* Fetches facts and code. */
+/* Fetches facts. */
 NTK_AHEAD_INLINE void ntk_ahead_facts(const struct ntk_export *export, size_t core_index,
                                       const struct ntk_trace_instruction *instruction)
 {
-    const struct ntk_trace_core *core = &export->trace->cores[core_index];
-    const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[instruction->engine];
     const struct ntk_slot_fact *fact = ntk_program_fact(export->program, core_index, instruction);
 
-    __builtin_prefetch(fact); /* the struct has three cache lines */
-    __builtin_prefetch(&fact->layer);
-    __builtin_prefetch(&fact->named);
-    if (buffer) {
-        __builtin_prefetch(buffer->code + (size_t)instruction->slot * NTK_NTFF_SLOT_BYTES);
-    }
+    __builtin_prefetch(fact); /* the struct may be in two cache lines */
+    __builtin_prefetch(&fact->compiler_pc);
 }
 
 /* Fetches the compiler's record and the position; both follow from the facts. */

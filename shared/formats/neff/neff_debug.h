@@ -80,6 +80,7 @@ struct ntk_neff_hlo { /* an XLA operation */
     uint32_t frame; /* number from 1 in the frames of neff_positions.h; 0 if unknown */
     bool has_framework;
     uint64_t framework_id; /* first framework id */
+    const char *framework; /* its name in the framework; NULL if there is none */
 };
 
 struct ntk_neff_framework {

@@ -161,6 +161,11 @@ void neff_debug_finish_hlo(struct debug_reader *r)
     r->debug->hlos = r->hlos.items;
     r->debug->framework_count = keep_first_of_ids(&r->frameworks);
     r->debug->frameworks = r->frameworks.items;
+    for (size_t i = 0; i < r->debug->hlo_count; i++) {
+        struct ntk_neff_hlo *hlo = &r->debug->hlos[i];
+        hlo->framework =
+            hlo->has_framework ? ntk_neff_debug_framework(r->debug, hlo->framework_id) : NULL;
+    }
 }
 
 /* Rows of both kinds begin with their id. */

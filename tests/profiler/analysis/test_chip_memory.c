@@ -221,7 +221,8 @@ static void a_dma_trigger_starts_the_groups_of_its_queue_instance(void **state)
     assert_int_equal(a.memory.space_count, 1);
     assert_int_equal(a.memory.spaces[0].space, NTK_CHIP_SBUF);
     assert_int_equal(a.memory.spaces[0].peak_bytes, 256);
-    assert_int_equal(ntk_program_fact(a.program, 0, &h.cores[0].instructions[0])->done_number, 40);
+    assert_int_equal(ntk_program_fact(a.program, 0, &h.cores[0].instructions[0])->code->done_number,
+                     40);
     done(&h, &a);
 }
 

@@ -43,9 +43,11 @@ static void find(struct named *n)
     assert_non_null(n->labels);
 }
 
+static const struct ntk_slot_code plain; /* without a layer */
+
 static void expect(const struct named *n, size_t i, const char *label)
 {
-    struct ntk_slot_fact fact = { .named = &n->instructions[i] };
+    struct ntk_slot_fact fact = { .code = &plain, .named = &n->instructions[i] };
     char buf[NTK_LABEL_BYTES];
 
     assert_string_equal(ntk_label_get(n->labels, &fact, buf, sizeof buf), label);
@@ -102,7 +104,8 @@ static void label_text_that_distinguishes_statements_is_kept(void **state)
 static void layer_names_precede_lines_if_there_are_several_layers(void **state)
 {
     for (size_t layers = 1; layers <= 2; layers++) {
-        struct ntk_slot_fact fact = { .layer = NTK_LAYER_RUNTIME + 1 };
+        struct ntk_slot_code code = { .layer = NTK_LAYER_RUNTIME + 1 };
+        struct ntk_slot_fact fact = { .code = &code };
         struct named n;
         char buf[NTK_LABEL_BYTES];
 
@@ -126,7 +129,7 @@ static void layer_names_precede_lines_if_there_are_several_layers(void **state)
 static void unnamed_values_have_no_label(void **state)
 {
     struct named n;
-    struct ntk_slot_fact fact = { 0 };
+    struct ntk_slot_fact fact = { .code = &plain };
     char buf[NTK_LABEL_BYTES];
 
     begin(&n);

@@ -294,10 +294,14 @@ static void a_dma_trigger_includes_the_waits_of_preceding_runtime_instructions(v
     wait_of(&f, 0, 120);
     make_program(&f);
     struct ntk_slot_fact *facts = f.program->facts[NTK_NTFF_ENGINE_VECTOR];
-    facts[first].is_runtime = true;
+    struct ntk_slot_code wait = *facts[first].code;
+    struct ntk_slot_code trigger = *facts[second].code;
+    wait.is_runtime = true;
+    facts[first].code = &wait;
     facts[first].compiler_pc = -1;
-    facts[second].is_open = false;
-    facts[second].is_transfer = true;
+    trigger.is_open = false;
+    trigger.is_transfer = true;
+    facts[second].code = &trigger;
     ask(&f, true);
     expect_blockers(&f, 11, "10 100");
     done(&f);

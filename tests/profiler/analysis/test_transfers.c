@@ -85,7 +85,7 @@ static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *st
     transfer = ntk_transfer_of_instruction(&asked.transfers, 0, instruction);
     assert_non_null(transfer);
     assert_int_equal(transfer->instruction, instruction);
-    assert_string_equal(ntk_transfer_fact(&asked.transfers, 0, transfer)->queue, "qSPIO0");
+    assert_string_equal(ntk_transfer_fact(&asked.transfers, 0, transfer)->code->queue, "qSPIO0");
     for (uint32_t p = 0; p < core->packet_count; p++) {
         if (ntk_transfer_of_packet(&asked.transfers, 0, p) == transfer) {
             assert_true(starts_ns[count] >= 0);

@@ -178,19 +178,19 @@ static void prepared_groups_have_a_share_of_each_ring(void **state)
     expect(&m, 1, 2, 8192 + 8, 330, 342);
     expect(&m, 2, 2, 4096, 340, 352);
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[0]);
-    assert_string_equal(fact->queue, "qSPIO0");
-    assert_int_equal(fact->done_number, SEMAPHORE);
-    assert_string_equal(fact->moves->name, "I-4-0");
-    assert_string_equal(fact->moves->op, "copy");
-    assert_string_equal(fact->moves->variable, "a");
-    assert_string_equal(fact->moves->sides[NTK_MOVES_SOURCE], "a");
-    assert_string_equal(fact->moves->sides[NTK_MOVES_DEST], "SB");
-    assert_string_equal(fact->moves->json[NTK_MOVES_SOURCE], "[[\"a\"]]");
-    assert_string_equal(fact->moves->json[NTK_MOVES_DEST], "[\"SB\"]");
+    assert_string_equal(fact->code->queue, "qSPIO0");
+    assert_int_equal(fact->code->done_number, SEMAPHORE);
+    assert_string_equal(fact->code->moves->name, "I-4-0");
+    assert_string_equal(fact->code->moves->op, "copy");
+    assert_string_equal(fact->code->moves->variable, "a");
+    assert_string_equal(fact->code->moves->sides[NTK_MOVES_SOURCE], "a");
+    assert_string_equal(fact->code->moves->sides[NTK_MOVES_DEST], "SB");
+    assert_string_equal(fact->code->moves->json[NTK_MOVES_SOURCE], "[[\"a\"]]");
+    assert_string_equal(fact->code->moves->json[NTK_MOVES_DEST], "[\"SB\"]");
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[2]);
-    assert_string_equal(fact->moves->variable, "out");
-    assert_true(fact->has_bytes);
-    assert_int_equal(fact->write_bytes, 4096);
+    assert_string_equal(fact->code->moves->variable, "out");
+    assert_true(fact->code->has_bytes);
+    assert_int_equal(fact->code->write_bytes, 4096);
     done(&m);
 }
 
@@ -394,12 +394,12 @@ static void a_transfer_with_generated_descriptors_ends_at_a_semaphore_write(void
     expect(&m, 0, 4, 8192 + 8, 300, 322);
     expect(&m, 1, 4, 4096 + 8, 320, 342);
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[0]);
-    assert_string_equal(fact->moves->variable, "a"); /* table[2] is variable 1 */
-    assert_string_equal(fact->moves->op, "copy");
+    assert_string_equal(fact->code->moves->variable, "a"); /* table[2] is variable 1 */
+    assert_string_equal(fact->code->moves->op, "copy");
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[1]);
-    assert_string_equal(fact->moves->variable, "a");
-    assert_string_equal(fact->moves->op, "cast");
-    assert_string_equal(fact->moves->sides[NTK_MOVES_DEST], "SB");
+    assert_string_equal(fact->code->moves->variable, "a");
+    assert_string_equal(fact->code->moves->op, "cast");
+    assert_string_equal(fact->code->moves->sides[NTK_MOVES_DEST], "SB");
     assert_int_equal(ntk_analysis_tensor_traffic(m.program, &tensors), 0);
     assert_int_equal(tensors.row_count, 1);
     assert_int_equal(tensors.rows[0].read_count, 2);
@@ -448,9 +448,9 @@ static void an_index_into_an_ambiguous_table_yields_no_tensor_name(void **state)
     ask(&m);
     expect_left(&m, 0, 0);
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[0]);
-    assert_null(fact->moves->variable);
-    assert_null(fact->moves->sides[NTK_MOVES_SOURCE]);
-    assert_string_equal(fact->moves->sides[NTK_MOVES_DEST], "SB");
+    assert_null(fact->code->moves->variable);
+    assert_null(fact->code->moves->sides[NTK_MOVES_SOURCE]);
+    assert_string_equal(fact->code->moves->sides[NTK_MOVES_DEST], "SB");
     done(&m);
 }
 
@@ -469,8 +469,8 @@ static void packets_are_matched_to_instructions_without_a_neff(void **state)
     assert_int_equal(ntk_transfers_init(&m.transfers_of, m.program), 0);
     expect_left(&m, 0, 0);
     fact = ntk_transfer_fact(&m.transfers_of, 0, &m.transfers_of.cores[0].items[0]);
-    assert_string_equal(fact->queue, "qPoolDynamic");
-    assert_null(fact->moves->variable);
+    assert_string_equal(fact->code->queue, "qPoolDynamic");
+    assert_null(fact->code->moves->variable);
     done(&m);
 }
 
