@@ -6,7 +6,7 @@
  * equal slots may have several codes. A transfer depends on more than its bytes, so the caller must
  * not share its code.
  *
- * Owner: the caller provides the storage, zeroed if empty; the program owns the codes.
+ * Owner:   the caller provides the storage, zeroed if empty; the program owns the codes.
  * Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SLOT_CODES_H
