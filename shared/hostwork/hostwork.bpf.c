@@ -17,65 +17,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "shared/hostwork/bpf_events.h"
-#include "shared/hostwork/bpf_kernel.h"
-
-#define TICK_NS 100000000ull
-#define CHUNK 1024
+#include "shared/hostwork/bpf_stacks.h"
 
 enum { BLOCKED, PREEMPTED, QUOTA, FAULTING, HALTED }; /* enum ntk_host_slice_kind */
-
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, NTK_HOST_BPF_RING);
-} ring SEC(".maps");
-
-struct tick {
-    uint64_t number, copies;
-};
-
-#define MAP(name, kind, entries, flags, value_type) \
-    struct {                                        \
-        __uint(type, BPF_MAP_TYPE_##kind);          \
-        __uint(max_entries, entries);               \
-        __uint(map_flags, flags);                   \
-        __type(key, uint32_t);                      \
-        __type(value, value_type);                  \
-    } name SEC(".maps")
-MAP(processes, HASH, 4096, 0, uint32_t);
-MAP(interpreters, HASH, 256, 0, struct ntk_host_bpf_interpreter);
-MAP(waiting, HASH, 16384, BPF_F_NO_PREALLOC, struct ntk_host_bpf_waiting);
-/* Stacks of the threads that left a CPU last; the loader sets their maximum number. */
-MAP(copies, LRU_HASH, 512, 0, struct ntk_host_bpf_stack);
-MAP(control, ARRAY, 1, BPF_F_MMAPABLE, struct ntk_host_bpf_control);
-MAP(counts, ARRAY, 1, 0, struct ntk_host_bpf_counts);
-MAP(ticks, PERCPU_ARRAY, 1, 0, struct tick);
-/* Template for a new entry of `copies`, which is too large for a BPF program's stack. */
-MAP(blank, ARRAY, 1, 0, struct ntk_host_bpf_stack);
-
-static __always_inline struct ntk_host_bpf_control *control_get(void)
-{
-    uint32_t zero = 0;
-
-    return bpf_map_lookup_elem(&control, &zero);
-}
-
-#define COUNT(member)                                                                       \
-    do {                                                                                    \
-        uint32_t count_zero = 0;                                                            \
-        struct ntk_host_bpf_counts *counts_now = bpf_map_lookup_elem(&counts, &count_zero); \
-        if (counts_now) {                                                                   \
-            __sync_fetch_and_add(&counts_now->member, 1);                                   \
-        }                                                                                   \
-    } while (0)
-
-/* Most switches on the machine are of other processes: they end at the filter, which takes no call
- * of the kernel. */
-static __always_inline int is_of_job(const struct ntk_host_bpf_control *now, uint32_t pid)
-{
-    return now->process_count[pid % NTK_HOST_BPF_PIDS] != 0 &&
-           bpf_map_lookup_elem(&processes, &pid) != NULL;
-}
 
 /* ---- is a core idle ---- */
 
@@ -98,100 +42,47 @@ static __always_inline int is_idle(struct ntk_host_bpf_control *now, uint64_t ti
     return (int)now->is_idle;
 }
 
-/* ---- stacks ---- */
-
-static __always_inline int may_copy(struct ntk_host_bpf_control *now, uint64_t time_ns)
-{
-    uint32_t zero = 0;
-    struct tick *tick = bpf_map_lookup_elem(&ticks, &zero);
-    uint64_t number = time_ns / TICK_NS;
-
-    if (!tick) {
-        return 0;
-    }
-    if (tick->number != number) {
-        tick->number = number;
-        tick->copies = 0;
-    }
-    if (tick->copies >= now->stacks_per_tick) {
-        COUNT(stacks_skipped);
-        return 0;
-    }
-    tick->copies++;
-    return 1;
-}
-
-#if defined(__TARGET_ARCH_x86)
-#define USER_REGISTERS_BYTES sizeof(struct pt_regs)
-#define STACK_POINTER 19 /* index in words */
-#define SYSCALL_OF(words) ((int32_t)(words)[15])
-#define IS_SYSCALL(words) ((int64_t)(words)[15] >= 0)
-#define ARGUMENT_0(words) (words)[14]
-#define ARGUMENT_1(words) (words)[13]
-#define ARGUMENT_2(words) (words)[12]
-#else
-#define USER_REGISTERS_BYTES (36 * sizeof(uint64_t))
-#define STACK_POINTER 31
-#define SYSCALL_OF(words) ((int32_t)(words)[35])
-#define IS_SYSCALL(words) ((int32_t)(words)[35] >= 0)
-#define ARGUMENT_0(words) (words)[34] /* the original argument, because x0 has the result */
-#define ARGUMENT_1(words) (words)[1]
-#define ARGUMENT_2(words) (words)[2]
-#endif
-
-static __always_inline void copy_bytes(struct ntk_host_bpf_stack *stack)
-{
-    uint64_t from = stack->registers[STACK_POINTER];
-    uint32_t done = 0;
-
-#pragma unroll
-    for (int i = 0; i < NTK_HOST_BPF_STACK / CHUNK; i++) {
-        if (done == (uint32_t)i * CHUNK &&
-            bpf_probe_read_user(stack->bytes + i * CHUNK, CHUNK, (void *)(from + i * CHUNK)) == 0) {
-            done = ((uint32_t)i + 1) * CHUNK;
-        }
-    }
-    stack->bytes_count = done;
-}
-
-static __always_inline uint32_t frames_of(long bytes)
-{
-    return bytes > 0 ? (uint32_t)bytes / 8 : 0;
-}
-
-/* The entry of a thread, created if missing; NULL without room. */
-static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
-{
-    uint32_t zero = 0;
-    struct ntk_host_bpf_stack *stack = bpf_map_lookup_elem(&copies, &tid);
-
-    if (!stack) {
-        struct ntk_host_bpf_stack *empty = bpf_map_lookup_elem(&blank, &zero);
-        if (empty) {
-            bpf_map_update_elem(&copies, &tid, empty, BPF_NOEXIST);
-        }
-        stack = bpf_map_lookup_elem(&copies, &tid);
-    }
-    return stack;
-}
-
 /* ---- messages ---- */
 
-static __always_inline void tell(const struct ntk_host_bpf_event *event,
-                                 const struct ntk_host_bpf_stack *stack)
+static __always_inline void tell_python(struct ntk_host_bpf_python *python, uint32_t pid,
+                                        uint32_t tid, uint64_t time_ns)
 {
+    uint64_t count = python->count;
+
     COUNT(events);
-    if (stack) {
-        struct ntk_host_bpf_full *full = bpf_ringbuf_reserve(&ring, sizeof *full, 0);
-        if (full) {
-            full->event = *event;
-            full->event.has_stack = 1;
-            bpf_probe_read_kernel(&full->stack, sizeof full->stack, stack);
-            bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
+    __builtin_memset(&python->event, 0, sizeof python->event);
+    python->event.kind = NTK_HOST_BPF_PYTHON;
+    python->event.start_ns = time_ns;
+    python->event.end_ns = time_ns;
+    python->event.pid = pid;
+    python->event.tid = tid;
+    if (count <= NTK_PYTHON_FRAMES_MAX &&
+        bpf_ringbuf_output(&ring, python,
+                           offsetof(struct ntk_host_bpf_python, frames) +
+                               count * sizeof *python->frames,
+                           BPF_RB_NO_WAKEUP) != 0) {
+        COUNT(lost);
+    }
+}
+
+static __always_inline void tell(const struct ntk_host_bpf_event *event,
+                                 struct ntk_host_bpf_full *full)
+{
+    struct ntk_host_bpf_event *small;
+    uint32_t bytes;
+
+    COUNT(events);
+    if (full) {
+        full->event = *event;
+        full->event.has_stack = 1;
+        bytes = full->stack.bytes_count;
+        if (bytes <= NTK_HOST_BPF_STACK &&
+            bpf_ringbuf_output(&ring, full, offsetof(struct ntk_host_bpf_full, stack.bytes) + bytes,
+                               BPF_RB_NO_WAKEUP) == 0) {
             return;
         }
     } else {
-        struct ntk_host_bpf_event *small = bpf_ringbuf_reserve(&ring, sizeof *small, 0);
+        small = bpf_ringbuf_reserve(&ring, sizeof *small, 0);
         if (small) {
             *small = *event;
             bpf_ringbuf_submit(small, BPF_RB_NO_WAKEUP);
@@ -223,13 +114,38 @@ static __always_inline struct ntk_host_bpf_waiting *waiting_of(uint32_t tid)
     return wait;
 }
 
-static __always_inline void leaves(void *context, struct ntk_host_bpf_control *now,
-                                   struct task_struct *task, uint64_t time_ns)
+static __always_inline void copy_stack(void *context, struct ntk_host_bpf_control *now,
+                                       struct task_struct *task, struct ntk_host_bpf_waiting *wait)
+{
+    struct ntk_host_bpf_full *copy =
+        may_copy(now, wait->start_ns) ? entry_of(&copies, &blank, (uint32_t)task->pid) : NULL;
+    struct ntk_host_bpf_stack *stack;
+
+    if (!copy) {
+        wait->is_skipped = 1;
+        return;
+    }
+    wait->has_stack = 1;
+    stack = &copy->stack;
+    read_registers(task, stack);
+    stack->kernel_count =
+        is_plain(now, wait->syscall)
+            ? 0
+            : frames_of(bpf_get_stack(context, stack->kernel, sizeof stack->kernel, 0));
+    /* Frame pointers only help where unwinding fails, and do not find Python functions. */
+    stack->user_count =
+        wait->has_python
+            ? 0
+            : frames_of(bpf_get_stack(context, stack->user, sizeof stack->user, BPF_F_USER_STACK));
+    copy_bytes(stack, stack_bytes(wait->has_python));
+}
+
+/* Not inlined, because the stack of a BPF program is small. */
+static __noinline void leaves(void *context, struct ntk_host_bpf_control *now,
+                              struct task_struct *task, uint64_t time_ns)
 {
     uint32_t tid = (uint32_t)task->pid;
     uint32_t state = bpf_core_field_exists(task->__state) ? task->__state : 0;
-    uint64_t words[NTK_HOST_BPF_REGISTERS] = { 0 };
-    void *registers = (void *)bpf_task_pt_regs(task);
     struct ntk_host_bpf_waiting *wait;
 
     if (state & TASK_DEAD_OR_ZOMBIE) {
@@ -240,16 +156,10 @@ static __always_inline void leaves(void *context, struct ntk_host_bpf_control *n
         COUNT(untracked);
         return;
     }
-    bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, registers);
-    *wait = (struct ntk_host_bpf_waiting){ .pid = (uint32_t)task->tgid,
-                                           .syscall = -1,
-                                           .waker_syscall = -1 };
-    if (IS_SYSCALL(words)) {
-        wait->syscall = SYSCALL_OF(words);
-        wait->argument[0] = ARGUMENT_0(words);
-        wait->argument[1] = ARGUMENT_1(words);
-        wait->argument[2] = ARGUMENT_2(words);
-    }
+    __builtin_memset(wait, 0, offsetof(struct ntk_host_bpf_waiting, pythons_tick));
+    wait->pid = (uint32_t)task->tgid;
+    wait->waker_syscall = -1;
+    wait->syscall = call_of(task, wait->argument);
     wait->slice_kind = state == 0                         ? (is_throttled(task) ? QUOTA : PREEMPTED)
                        : (state & TASK_STOPPED_OR_TRACED) ? HALTED
                        : wait->syscall < 0                ? FAULTING
@@ -257,28 +167,18 @@ static __always_inline void leaves(void *context, struct ntk_host_bpf_control *n
     wait->is_idle = (uint32_t)is_idle(now, time_ns);
     bpf_probe_read_kernel(wait->comm, sizeof wait->comm, task->comm);
     wait->start_ns = time_ns; /* from now on, a wakeup counts */
-    if (state != 0 && may_copy(now, time_ns)) {
-        struct ntk_host_bpf_stack *stack = copy_of(tid);
-        if (!stack) {
-            COUNT(stacks_skipped);
-        } else {
-            wait->has_stack = 1;
-            __builtin_memcpy(stack->registers, words, sizeof words);
-            stack->kernel_count =
-                frames_of(bpf_get_stack(context, stack->kernel, sizeof stack->kernel, 0));
-            stack->user_count = frames_of(
-                bpf_get_stack(context, stack->user, sizeof stack->user, BPF_F_USER_STACK));
-            copy_bytes(stack);
-        }
+    note_python(wait, tid);
+    if (state != 0) {
+        copy_stack(context, now, task, wait);
     }
 }
 
-static __always_inline void returns(struct ntk_host_bpf_control *now, struct task_struct *task,
-                                    uint64_t time_ns)
+static __noinline void returns(struct ntk_host_bpf_control *now, struct task_struct *task,
+                               uint64_t time_ns)
 {
     uint32_t tid = (uint32_t)task->pid;
     struct ntk_host_bpf_waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
-    struct ntk_host_bpf_stack *stack = NULL;
+    struct ntk_host_bpf_full *stack = NULL;
     struct ntk_host_bpf_event event;
 
     if (!wait || wait->start_ns == 0) {
@@ -286,11 +186,21 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
     }
     if (time_ns - wait->start_ns >= NTK_HOST_BPF_MIN_NS &&
         (wait->is_idle || now->is_idle || now->last_idle_ns >= wait->start_ns)) {
-        if (wait->has_stack && time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS) {
-            stack = bpf_map_lookup_elem(&copies, &tid);
-            if (!stack) {
-                COUNT(stacks_skipped);
+        int is_long = time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS;
+        int is_skipped = wait->is_skipped != 0;
+        if (wait->has_python && is_long) {
+            struct ntk_host_bpf_python *python = bpf_map_lookup_elem(&pythons, &tid);
+            if (python) {
+                tell_python(python, wait->pid, tid, wait->start_ns);
             }
+            is_skipped |= !python;
+        }
+        if (wait->has_stack && is_long) {
+            stack = bpf_map_lookup_elem(&copies, &tid);
+            is_skipped |= !stack;
+        }
+        if (is_long && is_skipped) {
+            COUNT(stacks_skipped);
         }
         ntk_host_bpf_event_of_wait(&event, wait, tid, time_ns);
         tell(&event, stack);
@@ -324,7 +234,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
     struct ntk_host_bpf_control *now = control_get();
     uint32_t tid = (uint32_t)task->pid;
     struct ntk_host_bpf_waiting *wait;
-    uint64_t words[NTK_HOST_BPF_REGISTERS];
+    uint64_t argument[3];
     struct task_struct *waker;
 
     if (!now || !is_of_job(now, (uint32_t)task->tgid)) {
@@ -338,34 +248,20 @@ int BPF_PROG(on_waking, struct task_struct *task)
     wait->is_ready_quota = (uint32_t)is_throttled(task);
     waker = (struct task_struct *)bpf_get_current_task_btf();
     if (is_of_job(now, (uint32_t)waker->tgid)) {
-        bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, (void *)bpf_task_pt_regs(waker));
         wait->waker = (uint32_t)waker->pid;
-        wait->waker_syscall = IS_SYSCALL(words) ? SYSCALL_OF(words) : -1;
+        wait->waker_syscall = call_of(waker, argument);
     }
     return 0;
 }
 
 /* ---- on the CPU ---- */
 
-/* The tid of a thread in its innermost PID namespace (a container). */
-static __always_inline uint32_t inner_tid_of(struct task_struct *task)
-{
-    struct pid *pid = BPF_CORE_READ(task, thread_pid);
-    uint64_t level = BPF_CORE_READ(pid, level);
-    uint32_t tid = 0;
-
-    bpf_probe_read_kernel(&tid, sizeof tid,
-                          (char *)&pid->numbers[0].nr + level * bpf_core_type_size(struct upid));
-    return tid;
-}
-
 /* Whether the current thread, a thread of the process, collects garbage. */
-static __always_inline uint32_t collecting_of(struct task_struct *task, uint32_t pid)
+static __always_inline uint32_t collecting_of(const struct ntk_host_bpf_interpreter *interpreter,
+                                              struct task_struct *task)
 {
-    const struct ntk_host_bpf_interpreter *interpreter = bpf_map_lookup_elem(&interpreters, &pid);
     int32_t is_collecting = 0;
-    uint64_t holder = 0;
-    uint64_t native = 0;
+    uint32_t holder;
 
     if (!interpreter || bpf_probe_read_user(&is_collecting, sizeof is_collecting,
                                             (void *)interpreter->collecting) != 0) {
@@ -374,12 +270,24 @@ static __always_inline uint32_t collecting_of(struct task_struct *task, uint32_t
     if (is_collecting == 0) {
         return NTK_HOST_BPF_NOT_COLLECTING;
     }
-    if (bpf_probe_read_user(&holder, sizeof holder, (void *)interpreter->holder) != 0 ||
-        bpf_probe_read_user(&native, sizeof native,
-                            (void *)(holder + interpreter->native_offset)) != 0) {
-        return NTK_HOST_BPF_COLLECTING_UNKNOWN;
+    holder = python_tid_of(interpreter, python_word(interpreter->holder));
+    return holder == 0                    ? NTK_HOST_BPF_COLLECTING_UNKNOWN
+           : holder == inner_tid_of(task) ? NTK_HOST_BPF_COLLECTING
+                                          : NTK_HOST_BPF_NOT_COLLECTING;
+}
+
+/* Returns false if the thread has no readable Python frames. */
+static __always_inline bool sample_python(const struct ntk_host_bpf_interpreter *interpreter,
+                                          uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+    uint32_t zero = 0;
+    struct ntk_host_bpf_python *python = bpf_map_lookup_elem(&python_now, &zero);
+
+    if (!interpreter || !python || read_python(interpreter, python) == 0) {
+        return false;
     }
-    return native == inner_tid_of(task) ? NTK_HOST_BPF_COLLECTING : NTK_HOST_BPF_NOT_COLLECTING;
+    tell_python(python, pid, tid, time_ns);
+    return true;
 }
 
 SEC("perf_event")
@@ -387,17 +295,22 @@ int on_sample(struct bpf_perf_event_data *context)
 {
     struct ntk_host_bpf_control *now = control_get();
     uint64_t who = bpf_get_current_pid_tgid();
+    uint32_t pid = (uint32_t)(who >> 32);
+    const struct ntk_host_bpf_interpreter *interpreter;
     struct ntk_host_bpf_full *full;
     struct task_struct *task;
     uint64_t time_ns;
+    bool has_python;
 
-    if (!now || !is_of_job(now, (uint32_t)(who >> 32))) {
+    if (!now || !is_of_job(now, pid)) {
         return 0;
     }
     time_ns = bpf_ktime_get_ns();
     if (!is_idle(now, time_ns)) {
         return 0;
     }
+    interpreter = bpf_map_lookup_elem(&interpreters, &pid);
+    has_python = sample_python(interpreter, pid, (uint32_t)who, time_ns);
     COUNT(events);
     full = bpf_ringbuf_reserve(&ring, sizeof *full, 0);
     if (!full) {
@@ -408,24 +321,20 @@ int on_sample(struct bpf_perf_event_data *context)
     full->event.kind = NTK_HOST_BPF_SAMPLE;
     full->event.start_ns = time_ns;
     full->event.end_ns = time_ns;
-    full->event.pid = (uint32_t)(who >> 32);
+    full->event.pid = pid;
     full->event.tid = (uint32_t)who;
     full->event.syscall = -1;
     full->event.waker_syscall = -1;
     full->event.has_stack = 1;
     task = (struct task_struct *)bpf_get_current_task_btf();
-    full->event.collecting = collecting_of(task, full->event.pid);
+    full->event.collecting = collecting_of(interpreter, task);
     bpf_get_current_comm(full->event.comm, sizeof full->event.comm);
     full->stack.kernel_count =
         frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));
     full->stack.user_count = frames_of(
         bpf_get_stack(context, full->stack.user, sizeof full->stack.user, BPF_F_USER_STACK));
-    /* Also used for a sample of user code: its registers are in the same place as those of a system
-     * call. */
-    __builtin_memset(full->stack.registers, 0, sizeof full->stack.registers);
-    bpf_probe_read_kernel(full->stack.registers, USER_REGISTERS_BYTES,
-                          (void *)bpf_task_pt_regs(task));
-    copy_bytes(&full->stack);
+    read_registers(task, &full->stack);
+    copy_bytes(&full->stack, stack_bytes(has_python));
     bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
     return 0;
 }
@@ -475,6 +384,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
         tell_life(NTK_HOST_BPF_EXIT, task);
         bpf_map_delete_elem(&waiting, &tid);
         bpf_map_delete_elem(&copies, &tid);
+        bpf_map_delete_elem(&pythons, &tid);
+        bpf_map_delete_elem(&states, &tid);
         /* a new process may reuse the pid */
         if (task->signal->live.counter == 0 && bpf_map_delete_elem(&processes, &pid) == 0) {
             __sync_fetch_and_add(&now->process_count[pid % NTK_HOST_BPF_PIDS], -1);

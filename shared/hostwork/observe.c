@@ -113,6 +113,7 @@ static int open_sampler(struct ntk_host_observation *o,
                                                               : (uint32_t)stacks,
         .in_flight = words,
         .in_flight_count = words_of(o, words, NTK_HOST_BPF_CORES),
+        .pythons = &o->pythons,
     };
     int ret = -ENOTSUP;
 
@@ -144,6 +145,13 @@ static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint3
         modules->pid = pid;
     }
     return modules;
+}
+
+static void note_state(void *ctx, uint32_t tid, uint64_t state)
+{
+    struct ntk_host_observation *o = ctx;
+
+    o->kind->python_state(o->sampler, tid, state);
 }
 
 static void observe_interpreter(struct ntk_host_observation *o, uint32_t pid)
@@ -196,6 +204,15 @@ static void translate_threads(struct ntk_host_observation *o)
     }
 }
 
+/* A sampler that reads Python frames itself knows only waits that it saw begin, and skips some if
+ * there are too many. */
+static void sample_long_waits(struct ntk_host_observation *o)
+{
+    if (o->kind->interpreter) {
+        ntk_host_pythons_sample(&o->pythons, &o->records);
+    }
+}
+
 int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
                                struct ntk_host_observation **out_observation, struct ntk_err *err)
 {
@@ -225,8 +242,11 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
     }
     o->poll_ms = o->kind->poll_ms;
     o->pythons.outer_tids = is_in_container(o) ? &o->outer_tids : NULL;
+    o->pythons.note_state = o->kind->python_state ? note_state : NULL;
+    o->pythons.ctx = o;
     read_modules(o);
     translate_threads(o);
+    sample_long_waits(o);
     ntk_core_gaps_start(&o->gaps, ntk_clock_monotonic_ns());
     *out_observation = o;
     return 0;
@@ -261,14 +281,12 @@ unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *o)
     return o->poll_ms;
 }
 
-/* Each wakeup costs CPU time, so they become rarer while there is little to read. Samples of
- * interpreters need the full rate. */
+/* Each wakeup costs CPU time, so they become rarer while there is little to read. */
 static void pace(struct ntk_host_observation *o, unsigned fill)
 {
-    bool is_slow = fill <= FILL_MAX && o->pythons.pythons.count == 0;
     uint32_t slower_ms = o->poll_ms * 2;
 
-    o->poll_ms = !is_slow                           ? o->kind->poll_ms
+    o->poll_ms = fill > FILL_MAX                    ? o->kind->poll_ms
                  : slower_ms < o->kind->poll_ms_max ? slower_ms
                                                     : o->kind->poll_ms_max;
 }
@@ -279,7 +297,7 @@ static void follow(struct ntk_host_observation *o)
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
     /* A state counts for the time before it was read, and so do the frames read with it. */
-    if (is_idle) {
+    if (is_idle && !o->kind->interpreter) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }
     unsigned untaken = o->kind->poll(o->sampler, is_idle);
@@ -288,6 +306,7 @@ static void follow(struct ntk_host_observation *o)
     if (o->since_modules_ms >= MODULES_MS) {
         o->since_modules_ms = 0;
         read_modules(o);
+        sample_long_waits(o);
     }
     pace(o, unread > untaken ? unread : untaken);
 }

@@ -9,8 +9,6 @@
 #define INTERPRETERS_MAX 8u
 #define GIL_BYTES 208u
 #define GIL_HOLDER 8u
-#define OWNED_BY_C_STACK 3 /* a frame without a function */
-#define LINE_MAX_SANE 10000000
 #define WINDOW_THREADS (NTK_PYTHON_WINDOWS_BYTES / NTK_PYTHON_PART_MAX)
 #define WINDOW_GAP 512u /* maximum bytes between frames that are read together */
 
@@ -193,7 +191,7 @@ static void take_function(const struct ntk_python *python, uint64_t code, const 
         .code = code,
         .name = u64_at(bytes, offsets->code_name - start),
         .file = u64_at(bytes, offsets->code_file - start),
-        .line = line < LINE_MAX_SANE ? line : 0,
+        .line = line < NTK_PYTHON_LINE_MAX ? line : 0,
         .round = scratch->round,
     };
 }
@@ -274,8 +272,8 @@ size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_m
         if (!bytes) {
             break;
         }
-        bool is_shim =
-            offsets->frame_has_owner && bytes[offsets->frame_owner - start] == OWNED_BY_C_STACK;
+        bool is_shim = offsets->frame_has_owner &&
+                       bytes[offsets->frame_owner - start] == NTK_PYTHON_OWNED_BY_C_STACK;
         out_frames[count] = (struct ntk_python_frame){
             .address = address,
             .code = is_shim ? 0 : u64_at(bytes, offsets->frame_code - start),
@@ -306,6 +304,7 @@ bool ntk_python_gil(const struct ntk_python *python, const struct ntk_host_memor
         .holder = word(memory, gil + GIL_HOLDER),
         .holder_at = gil + GIL_HOLDER,
         .collecting_at = interpreter + offsets->interpreter_collecting,
+        .threads_at = interpreter + offsets->interpreter_threads,
         .is_collecting = half(memory, interpreter + offsets->interpreter_collecting) == 1,
     };
     return true;

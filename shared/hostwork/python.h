@@ -22,6 +22,8 @@
 #define NTK_PYTHON_PART_MAX 256u /* maximum bytes of a part of a struct */
 #define NTK_PYTHON_WINDOWS_BYTES 32768u
 #define NTK_PYTHON_FUNCTIONS 1024u
+#define NTK_PYTHON_LINE_MAX 10000000u  /* larger numbers are not lines */
+#define NTK_PYTHON_OWNED_BY_C_STACK 3u /* owner of a frame without a function */
 
 struct ntk_host_range {
     uint64_t address;
@@ -42,7 +44,7 @@ struct ntk_python_offsets {
     uint32_t gil; /* offset in the runtime, or at the interpreter's pointer */
     bool gil_is_pointer;
     uint32_t thread_next, thread_native, thread_frame;
-    bool thread_has_native; /* otherwise thread_native is the result of pthread_self() */
+    bool thread_has_native; /* otherwise thread_native is the address of a thread descriptor */
     bool frame_is_indirect; /* thread_frame points to a pointer to the frame */
     uint32_t frame_of_indirect;
     uint32_t frame_previous, frame_code, frame_owner;
@@ -59,13 +61,14 @@ struct ntk_python_part {
 struct ntk_python {
     uint32_t minor; /* minor number of version 3.minor */
     uint64_t runtime;
+    uint32_t tid_at; /* for 3.10: position of the tid in a thread descriptor; 0: unknown */
     struct ntk_python_offsets offsets;
     struct ntk_python_part thread, frame, code;
 };
 
 struct ntk_python_thread {
     uint64_t address;
-    uint64_t native; /* the tid, or pthread_self() if the version stores no tid */
+    uint64_t native; /* the tid, or the thread descriptor if the version stores no tid */
     uint64_t frame;  /* as in its state, so it may be indirect */
 };
 
@@ -98,6 +101,7 @@ struct ntk_python_gil {
     uint64_t start, end;               /* address range in the process */
     uint64_t holder;                   /* address of the thread state; 0: none */
     uint64_t holder_at, collecting_at; /* addresses of these two words in the process */
+    uint64_t threads_at;               /* address of the pointer to the first thread */
     bool is_collecting;
 };
 

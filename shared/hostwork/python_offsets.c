@@ -156,6 +156,9 @@ static bool find_part(const uint32_t (*members)[2], size_t count, struct ntk_pyt
         start = members[i][0] < start ? members[i][0] : start;
         end = member_end > end ? member_end : end;
     }
+    /* Whole words, which the BPF program reads. */
+    start -= start % 8;
+    end += (8 - end % 8) % 8;
     *out = (struct ntk_python_part){ start, end - start };
     return out->bytes <= NTK_PYTHON_PART_MAX;
 }

@@ -43,6 +43,7 @@ extern const char ntk_host_object_end[];
 struct ntk_host_sampler {
     struct ntk_host_records *records;
     struct ntk_host_raw *raw;
+    struct ntk_host_pythons *pythons;
     uint32_t pid;
     struct bpf_object *object;
     struct bpf_link *tracepoints[4];
@@ -50,7 +51,7 @@ struct ntk_host_sampler {
     size_t cpu_count;
     struct ring_buffer *ring;
     struct ntk_host_bpf_control *control; /* the entry of the map; the BPF program writes it, too */
-    int waiting, processes, interpreters;
+    int waiting, processes, interpreters, states;
     int budget;         /* events that this poll may still handle */
     size_t taken_bytes; /* in this poll */
 };
@@ -84,7 +85,9 @@ static void take_slice(struct ntk_host_sampler *sampler, const struct ntk_host_b
         .end_ns = event->end_ns,
         .ready_ns = event->ready_ns,
         .tid = event->tid,
-        .waker = ntk_host_is_waker(event->syscall, event->waker_syscall) ? event->waker : 0,
+        .waker = ntk_host_is_waker(event->syscall, event->waker_syscall)
+                     ? event->waker
+                     : ntk_host_pythons_tid(sampler->pythons, event->pid, event->holder),
         .syscall = event->syscall,
         .stack = stack,
         .argument = { event->argument[0], event->argument[1], event->argument[2] },
@@ -127,8 +130,19 @@ static int take(void *ctx, void *data, size_t bytes)
     uint32_t stack = 0;
 
     sampler->taken_bytes += bytes;
-    if (bytes < sizeof *event || (event->has_stack && bytes < sizeof *full)) {
+    if (bytes < sizeof *event ||
+        (event->has_stack &&
+         (bytes < offsetof(struct ntk_host_bpf_full, stack.bytes) ||
+          bytes < offsetof(struct ntk_host_bpf_full, stack.bytes) + full->stack.bytes_count))) {
         return 0;
+    }
+    if (event->kind == NTK_HOST_BPF_PYTHON) {
+        const struct ntk_host_bpf_python *python = data;
+        if (bytes >= sizeof *event + sizeof python->count &&
+            python->count <= (bytes - sizeof *event) / sizeof *python->frames) {
+            ntk_host_pythons_take(sampler->pythons, python, sampler->records);
+        }
+        return sampler->budget-- > 0 ? 0 : -EAGAIN;
     }
     if (event->has_stack) {
         stack = ntk_host_raw_add(sampler->raw, event->pid, &full->stack);
@@ -269,8 +283,12 @@ static int load(struct ntk_host_sampler *sampler)
     }
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     uint32_t copies = COPIES_MIN + COPIES_PER_CPU * (cpus > 0 ? (uint32_t)cpus : 1);
-    int ret = bpf_map__set_max_entries(bpf_object__find_map_by_name(sampler->object, "copies"),
-                                       copies < COPIES_MAX ? copies : COPIES_MAX);
+    copies = copies < COPIES_MAX ? copies : COPIES_MAX;
+    int ret =
+        bpf_map__set_max_entries(bpf_object__find_map_by_name(sampler->object, "copies"), copies);
+    ret = ret < 0 ? ret
+                  : bpf_map__set_max_entries(
+                        bpf_object__find_map_by_name(sampler->object, "pythons"), copies);
     ret = ret < 0 ? ret : bpf_object__load(sampler->object);
     if (ret < 0) {
         return ret;
@@ -278,9 +296,24 @@ static int load(struct ntk_host_sampler *sampler)
     sampler->waiting = bpf_object__find_map_fd_by_name(sampler->object, "waiting");
     sampler->processes = bpf_object__find_map_fd_by_name(sampler->object, "processes");
     sampler->interpreters = bpf_object__find_map_fd_by_name(sampler->object, "interpreters");
+    sampler->states = bpf_object__find_map_fd_by_name(sampler->object, "states");
     sampler->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(sampler->object, "ring"), take,
                                      sampler, NULL);
     return sampler->ring ? map_control(sampler) : -errno;
+}
+
+/* Calls that wait for other threads, for a time, or for events. */
+static void mark_plain_calls(struct ntk_host_bpf_control *control)
+{
+    const uint64_t argument[3] = { 0 };
+
+    for (int32_t call = 0; call < NTK_HOST_BPF_CALLS; call++) {
+        enum ntk_host_cause cause = ntk_host_syscall_cause(call, argument);
+        if (cause == NTK_HOST_WAIT || cause == NTK_HOST_SLEEP || cause == NTK_HOST_POLL ||
+            cause == NTK_HOST_CHILD) {
+            control->plain_calls[call / 64] |= UINT64_C(1) << call % 64;
+        }
+    }
 }
 
 static int begin(struct ntk_host_sampler *sampler, const struct ntk_host_sampler_options *options)
@@ -293,6 +326,7 @@ static int begin(struct ntk_host_sampler *sampler, const struct ntk_host_sampler
 
     control->owner = options->pid;
     control->is_idle = 1;
+    mark_plain_calls(control);
     control->stacks_per_tick = per_tick > 0 ? per_tick : 1;
     for (size_t i = 0; i < options->in_flight_count && i < NTK_HOST_BPF_CORES; i++) {
         control->in_flight[i] = options->in_flight[i];
@@ -325,6 +359,7 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
     }
     sampler->records = records;
     sampler->raw = raw;
+    sampler->pythons = options->pythons;
     sampler->pid = options->pid;
     int ret = load(sampler);
     ret = ret < 0 ? ret : begin(sampler, options);
@@ -365,6 +400,28 @@ static void sampler_interpreter(struct ntk_host_sampler *sampler, uint32_t pid,
     (void)bpf_map_update_elem(sampler->interpreters, &pid, interpreter, BPF_ANY);
 }
 
+static void sampler_python_state(struct ntk_host_sampler *sampler, uint32_t tid, uint64_t state)
+{
+    (void)bpf_map_update_elem(sampler->states, &tid, &state, BPF_ANY);
+}
+
+/* The Python frames of a wait that has not ended; false if they are lost. */
+static bool take_python(struct ntk_host_sampler *sampler, const struct ntk_host_bpf_waiting *wait,
+                        uint32_t tid)
+{
+    int map = bpf_object__find_map_fd_by_name(sampler->object, "pythons");
+    struct ntk_host_bpf_python python;
+
+    if (bpf_map_lookup_elem(map, &tid, &python) != 0) {
+        return false;
+    }
+    python.event = (struct ntk_host_bpf_event){
+        .kind = NTK_HOST_BPF_PYTHON, .start_ns = wait->start_ns, .pid = wait->pid, .tid = tid
+    };
+    ntk_host_pythons_take(sampler->pythons, &python, sampler->records);
+    return true;
+}
+
 static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
     struct ntk_host_bpf_waiting wait;
@@ -379,13 +436,13 @@ static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
             continue;
         }
         struct ntk_host_bpf_full full = { 0 };
-        ntk_host_bpf_event_of_wait(&full.event, &wait, tid, now_ns);
-        full.event.has_stack = wait.has_stack;
         int copies = bpf_object__find_map_fd_by_name(sampler->object, "copies");
-        if (full.event.has_stack && bpf_map_lookup_elem(copies, &tid, &full.stack) != 0) {
-            full.event.has_stack = 0;
-            sampler->records->stacks_skipped++;
-        }
+        bool has_python = wait.has_python && take_python(sampler, &wait, tid);
+        bool has_stack = wait.has_stack && bpf_map_lookup_elem(copies, &tid, &full) == 0;
+        sampler->records->stacks_skipped +=
+            wait.is_skipped || (wait.has_python && !has_python) || (wait.has_stack && !has_stack);
+        ntk_host_bpf_event_of_wait(&full.event, &wait, tid, now_ns);
+        full.event.has_stack = has_stack;
         (void)take(sampler, &full, sizeof full);
     }
 }
@@ -421,6 +478,7 @@ const struct ntk_host_sampler_kind ntk_host_sampler_bpf = {
     .open = sampler_open,
     .poll = sampler_poll,
     .interpreter = sampler_interpreter,
+    .python_state = sampler_python_state,
     .finish = sampler_finish,
     .close = sampler_close,
 };

@@ -18,6 +18,7 @@
 
 #include "shared/base/err.h"
 #include "shared/hostwork/hostwork.h"
+#include "shared/hostwork/python_join.h"
 #include "shared/hostwork/raw.h"
 
 #define NTK_HOST_RATE_DEFAULT 99u
@@ -29,6 +30,7 @@ struct ntk_host_sampler_options {
     /* Addresses of the cores' in-flight words in the process; 0: unknown. */
     const uint64_t *in_flight;
     size_t in_flight_count;
+    struct ntk_host_pythons *pythons; /* gets the Python frames that the sampler reads */
 };
 
 struct ntk_host_sampler;
@@ -41,9 +43,12 @@ struct ntk_host_sampler_kind {
     /* is_idle: whether a core of the job is idle now. Returns the used percentage of the room for
      * records; 100 if the method needs is_idle every poll_ms. */
     unsigned (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
-    /* Observes whether the interpreter of a process collects garbage; NULL if not supported. */
+    /* Reads Python frames and the lock of the interpreter of a process, and whether it collects
+     * garbage; NULL if not supported. */
     void (*interpreter)(struct ntk_host_sampler *sampler, uint32_t pid,
                         const struct ntk_host_bpf_interpreter *interpreter);
+    /* The address of a Python thread's state, which only saves time; NULL with `interpreter`. */
+    void (*python_state)(struct ntk_host_sampler *sampler, uint32_t tid, uint64_t state);
     /* Ends the last thread states at now_ns. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);

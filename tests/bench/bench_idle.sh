@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
-seconds=$(size 8 0.5)
+seconds=$(size 6 0.5)
 python_job=(/usr/bin/python3 "$NTK_SOURCE_DIR/tests/shared/hostwork/jobs/idle_job.py" framework
     "$NTK_BUILD_DIR/tests/idle-job/libidle_job.so")
 [ -x "$job" ] || skip "tests_idle_job is missing"
@@ -34,8 +34,9 @@ share_of() {
     sleep "$seconds"
     awk -v a="$(($("$@") - from))" -v b="$(($(cpu_ns $pid) - job_from))" 'BEGIN { printf "%.3f", 100 * a / b }'
 }
+# Little more than the default of 10 s, because a longer observation copies fewer stacks per second.
 observe() { # METHOD
-    "${first[@]}" neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
+    "${first[@]}" neuron-profile idle --pid $pid --for 12s --method "$1" >idle.out 2>&1 &
     observer=$!
     sleep "$(size 2 1)" # it has loaded its program and read the files of the job
 }

@@ -32,11 +32,33 @@ static size_t read_bytes(void *ctx, const struct ntk_host_range *ranges, size_t 
     return done;
 }
 
+static struct bytes input;
+
+static int read_for_bpf(void *out, size_t bytes, uint64_t address)
+{
+    const struct ntk_host_range range = { address, bytes };
+
+    return read_bytes(&input, &range, 1, out) == bytes ? 0 : -1;
+}
+#define NTK_HOST_BPF_READ(out, bytes, address) read_for_bpf(out, bytes, address)
+#include "shared/hostwork/bpf_python.h"
+
 static void check(int is_so)
 {
     if (!is_so) {
         abort();
     }
+}
+
+/* The part of the BPF program that reads frames. */
+static void read_by_bpf(const struct ntk_python *python, uint64_t state)
+{
+    static struct ntk_host_bpf_python python_frames_seen;
+    struct ntk_host_bpf_interpreter interpreter = { .python = *python, .threads = state };
+
+    interpreter.python.tid_at = 8;
+    (void)python_state_of(&interpreter, python_tid_of(&interpreter, state));
+    check(python_frames(&interpreter, state, &python_frames_seen) <= NTK_PYTHON_FRAMES_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,12 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct ntk_python_scratch scratch;
     char text[NTK_PYTHON_TEXT_BYTES];
     size_t before = 0;
-    struct bytes bytes = { data, size };
-    struct ntk_host_memory memory = { read_bytes, &bytes };
+    struct ntk_host_memory memory = { read_bytes, &input };
     struct ntk_python python;
     struct ntk_python_gil gil;
 
     memset(&scratch, 0, sizeof scratch);
+    input = (struct bytes){ data, size };
     for (uint32_t minor = 9; minor < 15; minor++) {
         if (!ntk_python_init(&python, minor, BASE, &memory)) {
             continue;
@@ -71,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 check(memchr(text, '\0', sizeof text) != NULL);
             }
             before = depth;
+            read_by_bpf(&python, threads[i].address);
         }
     }
     return 0;

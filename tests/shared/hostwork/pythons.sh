@@ -1,14 +1,20 @@
 #!/bin/bash
-# pythons - frames of every installed CPython from 3.10 to 3.13, read from outside, without root and without BPF; in a
-# container only in 3.11 and later.
+# pythons - frames of every installed CPython from 3.10 to 3.13, in and outside a container: read without root
+# and BPF, and by the program in the kernel where it can be used.
 . "$(dirname "$0")/lib.sh"
+methods=proc
+[ -n "$(why_no_bpf)" ] || methods="proc bpf"
 waits_in() { # COMMAND...: observes the job, a process of that command
-    started "$@" "$python_job" sleep "$library"
-    ends 0 neuron-profile idle --pid $pid --for 1s --method proc --json -o answer.json --folded folded.txt
-    stop
-    jq -e '[.processes[0].rows[] | select(.function == "wait_for_data" and .cause == "sleep")] | length > 0' answer.json >/dev/null ||
-        complain "$*: wait_for_data does not sleep: $(jq -c '.processes[0].rows[:3]' answer.json)"
-    grep -q 'sleep;<module>;wait_for_data' folded.txt || complain "$*: no stack of wait_for_data: $(head -n 3 folded.txt)"
+    local method
+    for method in $methods; do
+        started "$@" "$python_job" sleep "$library"
+        ends 0 neuron-profile idle --pid $pid --for 1s --method $method --json -o answer.json --folded folded.txt
+        stop
+        jq -e '[.processes[0].rows[] | select(.function == "wait_for_data" and .cause == "sleep")] | length > 0' answer.json >/dev/null ||
+            complain "$method: $*: wait_for_data does not sleep: $(jq -c '.processes[0].rows[:3]' answer.json)"
+        grep -q 'sleep;<module>;wait_for_data' folded.txt || complain "$method: $*: no stack of wait_for_data: $(head -n 3 folded.txt)"
+        ! grep -E ';\[unknown\](;| )' folded.txt || complain "$method: $*: a Python function has no name"
+    done
 }
 has_container=$("${container[@]}" echo yes 2>/dev/null) || true
 tried=0
@@ -17,7 +23,7 @@ for minor in 10 11 12 13; do
         [ -x "$python" ] || continue
         tried=$((tried + 1))
         waits_in "$python"
-        [ $minor = 10 ] || [ -z "$has_container" ] || waits_in "${container[@]}" "$python"
+        [ -z "$has_container" ] || waits_in "${container[@]}" "$python"
         break
     done
 done

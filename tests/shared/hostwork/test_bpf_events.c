@@ -18,6 +18,7 @@ static void a_wait_event_has_all_recorded_fields(void **state)
                                                .slice_kind = 10,
                                                .is_ready_quota = 1,
                                                .has_stack = 1,
+                                               .holder = 11,
                                                .comm = "loader" };
     const struct ntk_host_bpf_event expected = { .start_ns = 1,
                                                  .end_ns = 20,
@@ -31,6 +32,7 @@ static void a_wait_event_has_all_recorded_fields(void **state)
                                                  .waker_syscall = 9,
                                                  .slice_kind = 10,
                                                  .is_ready_quota = 1,
+                                                 .holder = 11,
                                                  .comm = "loader" };
     struct ntk_host_bpf_event event;
 

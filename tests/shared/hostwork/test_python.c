@@ -7,30 +7,15 @@
 
 #include <string.h>
 
+#include "shared/hostwork/bpf_events.h"
 #include "tests/support/unit.h"
 
 #define BASE UINT64_C(0x7f0000000000)
-#define SIZE (1u << 20)
+#include "tests/shared/hostwork/python_image.h"
 #define DEEP 100u
 #define DEEP_FRAMES 0x20000u
 #define DEEP_CODES 0x40000u
 
-enum {
-    INTERPRETER = 0x1000,
-    THREAD = 0x2000,
-    OTHER_THREAD = 0x3000,
-    INDIRECT = 0x4000,
-    FRAME = 0x5000,
-    OUTER_FRAME = 0x6000,
-    CODE = 0x7000,
-    OUTER_CODE = 0x8000,
-    NAME = 0x9000,
-    FILE_NAME = 0xa000,
-    OUTER_NAME = 0xb000,
-    GIL = 0xc000
-};
-
-static uint8_t image[SIZE];
 static size_t read_count;
 
 static size_t read_image(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
@@ -51,54 +36,15 @@ static size_t read_image(void *ctx, const struct ntk_host_range *ranges, size_t 
 
 static const struct ntk_host_memory memory = { read_image, NULL };
 
-static void put(size_t at, uint64_t value)
+/* The part of the BPF program that reads frames, with the same memory. */
+static int read_for_bpf(void *out, size_t bytes, uint64_t address)
 {
-    memcpy(image + at, &value, sizeof value);
+    const struct ntk_host_range range = { address, bytes };
+
+    return read_image(NULL, &range, 1, out) == bytes ? 0 : -1;
 }
-
-static void put_text(const struct ntk_python_offsets *offsets, size_t at, const char *text)
-{
-    uint32_t state = 1u << 2 | 1u << 5 | 1u << 6; /* one byte per character, compact, ASCII */
-
-    put(at + offsets->text_length, strlen(text));
-    memcpy(image + at + offsets->text_state, &state, sizeof state);
-    memcpy(image + at + offsets->text_ascii, text, strlen(text));
-}
-
-/* One interpreter with two threads; the first executes "load" called by "main". */
-static void make(const struct ntk_python_offsets *offsets)
-{
-    uint32_t line = 12;
-
-    put(offsets->runtime_interpreters, BASE + INTERPRETER);
-    put(INTERPRETER + offsets->interpreter_threads, BASE + THREAD);
-    put(THREAD + offsets->thread_next, BASE + OTHER_THREAD);
-    put(THREAD + offsets->thread_native, 4711);
-    put(OTHER_THREAD + offsets->thread_native, 4712);
-    if (offsets->frame_is_indirect) {
-        put(THREAD + offsets->thread_frame, BASE + INDIRECT);
-        put(INDIRECT + offsets->frame_of_indirect, BASE + FRAME);
-    } else {
-        put(THREAD + offsets->thread_frame, BASE + FRAME);
-    }
-    put(FRAME + offsets->frame_code, BASE + CODE);
-    put(FRAME + offsets->frame_previous, BASE + OUTER_FRAME);
-    put(OUTER_FRAME + offsets->frame_code, BASE + OUTER_CODE);
-    put(CODE + offsets->code_name, BASE + NAME);
-    put(CODE + offsets->code_file, BASE + FILE_NAME);
-    memcpy(image + CODE + offsets->code_line, &line, sizeof line);
-    put(OUTER_CODE + offsets->code_name, BASE + OUTER_NAME);
-    put(OUTER_CODE + offsets->code_file, BASE + FILE_NAME);
-    put_text(offsets, NAME, "load");
-    put_text(offsets, FILE_NAME, "/job/loader.py");
-    put_text(offsets, OUTER_NAME, "main");
-    if (offsets->gil_is_pointer) {
-        put(INTERPRETER + offsets->gil, BASE + GIL);
-        put(GIL + 8, BASE + OTHER_THREAD);
-    } else {
-        put(offsets->gil + 8, BASE + OTHER_THREAD);
-    }
-}
+#define NTK_HOST_BPF_READ(out, bytes, address) read_for_bpf(out, bytes, address)
+#include "shared/hostwork/bpf_python.h"
 
 static void begin_of(uint32_t minor, struct ntk_python *python)
 {
@@ -351,6 +297,105 @@ static void unreadable_earlier_frames_are_ignored(void **state)
     assert_int_equal(before[6].line, 6);
 }
 
+/* ---- the BPF program ---- */
+
+static struct ntk_host_bpf_python seen;
+
+static uint64_t state_seen(const struct ntk_python *python, uint32_t tid)
+{
+    const struct ntk_host_bpf_interpreter interpreter = {
+        .python = *python, .threads = BASE + INTERPRETER + python->offsets.interpreter_threads
+    };
+
+    return python_state_of(&interpreter, tid);
+}
+
+static uint64_t frames_seen(const struct ntk_python *python, uint64_t state)
+{
+    const struct ntk_host_bpf_interpreter interpreter = { .python = *python };
+
+    memset(&seen, 0xff, sizeof seen);
+    return python_frames(&interpreter, state, &seen);
+}
+
+static void the_bpf_program_finds_a_thread_and_its_frames_in_each_python_version(void **state)
+{
+    struct ntk_python python;
+
+    for (uint32_t minor = 10; minor <= 12; minor++) {
+        begin_of(minor, &python);
+        if (!python.offsets.thread_has_native) {
+            assert_int_equal(state_seen(&python, 4711), 0); /* the position is unknown */
+            python.tid_at = 720;
+            put(THREAD + python.offsets.thread_native, BASE + DESCRIPTOR);
+            put(OTHER_THREAD + python.offsets.thread_native, BASE + DESCRIPTOR + 2048);
+            put(DESCRIPTOR + 720, UINT64_C(77) << 32 | 4711);
+            put(DESCRIPTOR + 2048 + 720, UINT64_C(77) << 32 | 4712);
+        }
+        assert_int_equal(state_seen(&python, 4711), BASE + THREAD);
+        assert_int_equal(state_seen(&python, 4712), BASE + OTHER_THREAD);
+        assert_int_equal(state_seen(&python, 4713), 0);
+        assert_int_equal(state_seen(&python, 0), 0);
+        assert_int_equal(frames_seen(&python, BASE + THREAD), 2);
+        assert_int_equal(seen.frames[0].code, BASE + CODE);
+        assert_int_equal(seen.frames[0].name, BASE + NAME);
+        assert_int_equal(seen.frames[0].file, BASE + FILE_NAME);
+        assert_int_equal(seen.frames[0].line, 12);
+        assert_int_equal(seen.frames[1].code, BASE + OUTER_CODE);
+        assert_int_equal(seen.frames[1].name, BASE + OUTER_NAME);
+        assert_int_equal(seen.frames[1].line, 0);
+        assert_int_equal(frames_seen(&python, BASE + OTHER_THREAD), 0);
+        if (python.offsets.frame_has_owner) {
+            image[FRAME + python.offsets.frame_owner] = NTK_PYTHON_OWNED_BY_C_STACK;
+            assert_int_equal(frames_seen(&python, BASE + THREAD), 2);
+            assert_int_equal(seen.frames[0].code, 0);
+            assert_int_equal(seen.frames[0].name, 0);
+        }
+    }
+}
+
+static void the_bpf_program_reads_the_same_frames_as_the_command(void **state)
+{
+    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    struct ntk_python_thread thread;
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put_deep_stack(&python);
+    (void)threads_of(&python, &thread, 1);
+    scratch.round++;
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, NULL, 0, &scratch, frames), DEEP);
+    assert_int_equal(frames_seen(&python, BASE + THREAD), DEEP);
+    for (size_t i = 0; i < DEEP; i++) {
+        assert_int_equal(seen.frames[i].code, frames[i].code);
+        assert_int_equal(seen.frames[i].name, frames[i].name);
+        assert_int_equal(seen.frames[i].file, frames[i].file);
+        assert_int_equal(seen.frames[i].line, frames[i].line);
+    }
+}
+
+static void garbage_does_not_keep_the_bpf_program(void **state)
+{
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put(OUTER_FRAME + python.offsets.frame_previous, BASE + FRAME);
+    put(CODE + python.offsets.code_name, 1);
+    assert_int_equal(frames_seen(&python, BASE + THREAD), NTK_PYTHON_FRAMES_MAX);
+    put(OTHER_THREAD + python.offsets.thread_next, BASE + THREAD);
+    read_count = 0;
+    assert_int_equal(state_seen(&python, 4713), 0);
+    assert_true(read_count <= 1 + 2 * NTK_HOST_BPF_STATES);
+    put(OUTER_FRAME + python.offsets.frame_previous, UINT64_MAX - 8); /* unreadable */
+    assert_int_equal(frames_seen(&python, BASE + THREAD), 2);
+    put(FRAME + python.offsets.frame_code, BASE + SIZE); /* an unreadable function */
+    assert_int_equal(frames_seen(&python, BASE + THREAD), 2);
+    assert_int_equal(seen.frames[0].code, BASE + SIZE);
+    assert_int_equal(seen.frames[0].name, 0);
+    python.frame.bytes = UINT32_MAX;
+    assert_int_equal(frames_seen(&python, BASE + THREAD), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +408,9 @@ int main(void)
         cmocka_unit_test(frames_of_an_earlier_sample_save_reads_and_change_nothing),
         cmocka_unit_test(threads_of_an_earlier_sample_save_reads_and_change_nothing),
         cmocka_unit_test(unreadable_earlier_frames_are_ignored),
+        cmocka_unit_test(the_bpf_program_finds_a_thread_and_its_frames_in_each_python_version),
+        cmocka_unit_test(the_bpf_program_reads_the_same_frames_as_the_command),
+        cmocka_unit_test(garbage_does_not_keep_the_bpf_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
