@@ -225,7 +225,7 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
         wanted[count++] = &bounds[1];
     }
     ret = ret ? ret : ntk_what_if_run(&input, wanted, count, &special, &result);
-    if (ret == 0 && !result.is_standard && result.outside_wait_count) {
+    if (ret == 0 && !result.is_standard && (result.outside_wait_count || result.meeting_count)) {
         set_bounds(rows.items, bounds);
     }
     result.tight_ps = tight.total_ps;

@@ -102,8 +102,10 @@ struct ntk_what_if_row {
     int64_t path_ps[NTK_WHAT_IF_ON_COUNT]; /* parts add up to total_ps */
     size_t item_count;                     /* items by descending share of the path */
     struct ntk_what_if_item items[NTK_WHAT_IF_ITEMS_MAX];
-    /* Bounds if engines wait for changes from outside the captured cores, which may move: only of
-     * requested changes. */
+    /* Bounds if engines wait for changes from outside the captured cores, or meet other cores: only
+     * of requested changes. largest: each of these ends when it was measured, or as much later as
+     * this core reaches it later. least: none of them waits, and collectives take only the time of
+     * their packets. */
     bool has_bounds;
     int64_t least_total_ps, largest_total_ps;
 };
@@ -117,7 +119,9 @@ struct ntk_what_if {
     struct ntk_what_if_row *rows; /* sorted by descending gain */
     /* number of instructions that wait for a change with unknown maker */
     uint64_t unknown_wait_count;
-    uint64_t outside_wait_count;     /* those for a change from outside the captured cores */
+    uint64_t outside_wait_count; /* those for a change from outside the captured cores */
+    /* number of executed barriers and exchanges of two cores, and instructions of collectives */
+    uint64_t meeting_count;
     uint64_t unknown_transfer_count; /* number of waits for transfers with unknown packets */
 };
 

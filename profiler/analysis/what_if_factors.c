@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* what_if_factors - applies the requested changes to one instruction. */
+#include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -74,12 +75,34 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 
 #define ROW_MASK ((UINT64_C(1) << NTK_RETIME_LANES) - 1)
 #define UNWAITED_SHIFT NTK_RETIME_LANES
+#define MEETING_SHIFT (2 * NTK_RETIME_LANES)
 #define IS_FOUND (UINT64_C(1) << 63)
+
+static enum ntk_meeting find_meeting(const struct ntk_retimed *retimed, uint32_t item)
+{
+    const struct ntk_program *program = retimed->program;
+    const struct ntk_trace_core *core = &program->trace->cores[retimed->core];
+    const struct ntk_trace_instruction *one = &core->instructions[item];
+    const struct ntk_slot_fact *fact = ntk_program_fact(program, retimed->core, one);
+    struct ntk_isa_instr open;
+
+    if (fact->code->is_open && ntk_open_slot_decode(core, one, &open)) {
+        if (open.op == NTK_ISA_OP_CORE_BARRIER) {
+            return NTK_MEETING_BARRIER;
+        }
+        if (open.op == NTK_ISA_OP_SENDRECV) {
+            return NTK_MEETING_EXCHANGE;
+        }
+    }
+    return ntk_collective_names_find(&retimed->collectives, program, retimed->core, fact)
+               ? NTK_MEETING_COLLECTIVE
+               : NTK_MEETING_NONE;
+}
 
 /* Finds the rows for all executions of a slot. */
 static uint64_t find_rows(const struct ntk_retimed *retimed, uint32_t item, unsigned engine)
 {
-    uint64_t rows = IS_FOUND;
+    uint64_t rows = IS_FOUND | (uint64_t)find_meeting(retimed, item) << MEETING_SHIFT;
 
     for (size_t k = 0; k < retimed->row_count; k++) {
         const struct ntk_what_if_changes *changes = retimed->changes[k];
@@ -118,6 +141,11 @@ uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t it
 uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item)
 {
     return (uint32_t)(rows_of(retimed, item) >> UNWAITED_SHIFT & ROW_MASK);
+}
+
+enum ntk_meeting ntk_retimed_meeting(const struct ntk_retimed *retimed, uint32_t item)
+{
+    return (enum ntk_meeting)(rows_of(retimed, item) >> MEETING_SHIFT & 3);
 }
 
 double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane)

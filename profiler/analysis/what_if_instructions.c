@@ -24,7 +24,7 @@ NTK_RETIME_CLONES static void make_again(const struct ntk_retime *r, uint32_t it
                              : was_ps;
         out->end.ps[k] = ntk_retime_limited(out->own.ps[k] + length_ps);
     }
-    for (uint32_t left = rows; left; left &= left - 1) {
+    for (uint32_t left = rows | ntk_retimed_rule_rows(r->to); left; left &= left - 1) {
         size_t k = (size_t)__builtin_ctz(left);
         out->end.ps[k] = ntk_retimed_end_ps(r->to, item, k);
     }
@@ -202,16 +202,21 @@ NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment
     }
 }
 
-/* In special rows, a wait inside an instruction for a change from outside takes another time. */
+/* In special rows, a wait inside an instruction for a change from outside takes another time, and
+ * so does a collective. */
 static void set_special_ends(const struct ntk_retime *r, struct ntk_moment *moment, bool only_waits)
 {
     const struct ntk_retime_special *special = &r->to->special;
     int64_t end_ps = r->core->instructions[moment->item].end_ps;
 
+    if (special->late >= r->to->row_count) {
+        return;
+    }
     if (only_waits && ntk_retimed_is_special(r->to, moment->item, special->late)) {
         moment->end.ps[special->late] = ntk_retime_larger(moment->own.ps[special->late], end_ps);
-    }
-    if (only_waits && ntk_retimed_is_special(r->to, moment->item, special->early)) {
+        moment->end.ps[special->early] = moment->own.ps[special->early];
+    } else if (ntk_retimed_meeting(r->to, moment->item) == NTK_MEETING_COLLECTIVE) {
+        moment->end.ps[special->late] = ntk_retime_larger(moment->end.ps[special->late], end_ps);
         moment->end.ps[special->early] = moment->own.ps[special->early];
     }
 }
@@ -412,20 +417,19 @@ NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
     return true;
 }
 
-/* In special rows, an instruction that waits for a change from outside has another start. */
+/* In special rows, an instruction that waits for a change from outside, or for another core, has
+ * another start. */
 static void set_special_starts(const struct ntk_retime *r, const struct ntk_retime_bound *bound,
                                struct ntk_moment *moment, bool is_unknown)
 {
-    const struct ntk_retime_special *special = &r->to->special;
-    int64_t start_ps = r->core->instructions[moment->item].start_ps;
+    enum ntk_meeting meeting = ntk_retimed_meeting(r->to, moment->item);
+    bool meets = meeting == NTK_MEETING_BARRIER || meeting == NTK_MEETING_COLLECTIVE;
 
-    if (is_unknown && ntk_retimed_is_special(r->to, moment->item, special->late)) {
-        moment->start.ps[special->late] =
-            ntk_retime_larger(ntk_retime_limited(bound->is.ps[special->late]), start_ps);
+    if (meets || (is_unknown && ntk_retimed_is_special(r->to, moment->item, r->to->special.late))) {
+        ntk_retime_set_special(r, bound, r->core->instructions[moment->item].start_ps,
+                               &moment->start);
     }
-    if (is_unknown && ntk_retimed_is_special(r->to, moment->item, special->early)) {
-        moment->start.ps[special->early] = ntk_retime_limited(bound->is.ps[special->early]);
-    }
+    r->to->meeting_count += meeting != NTK_MEETING_NONE;
 }
 
 NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t item)
@@ -445,7 +449,9 @@ NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t ite
     struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     of->is_unknown = !is_known;
     of->kept_ps = ntk_retime_start(r, &bound, one->start_ps, is_known, &moment->start);
-    set_special_starts(r, &bound, moment, waits && !is_known);
+    if (r->to->special.tight < r->to->row_count) {
+        set_special_starts(r, &bound, moment, waits && !is_known);
+    }
     r->previous[one->engine] = item;
     if (fact->code->waits_inside && fact->code->wait != NTK_WAIT_NONE) {
         moment->own = moment->start;

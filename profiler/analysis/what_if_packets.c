@@ -175,6 +175,14 @@ NTK_RETIME_CLONES static void lane_busy(struct ntk_retime *r, struct ntk_moved_l
     }
 }
 
+/* Returns true if the transfers of an instruction may wait for another core. */
+static bool meets_by_transfer(const struct ntk_retime *r, uint32_t by)
+{
+    enum ntk_meeting meeting = ntk_retimed_meeting(r->to, by);
+
+    return meeting == NTK_MEETING_EXCHANGE || meeting == NTK_MEETING_COLLECTIVE;
+}
+
 NTK_RETIME_CLONES void ntk_retime_packet(struct ntk_retime *r, size_t index)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
@@ -193,6 +201,9 @@ NTK_RETIME_CLONES void ntk_retime_packet(struct ntk_retime *r, size_t index)
     struct ntk_moved *moved = &r->moved[number - 1];
     bind_packet(r, one, number, &bound);
     (void)ntk_retime_start(r, &bound, one->start_ps, true, &start);
+    if (ntk_retimed_rule_rows(r->to) && meets_by_transfer(r, transfer->instruction)) {
+        ntk_retime_set_special(r, &bound, one->start_ps, &start);
+    }
     ntk_lanes_after(&end, &start, one->end_ps - one->start_ps, &r->dma);
     lane_busy(r, lane, one);
     lane_step(lane, one, number, &start, &end);
@@ -223,6 +234,11 @@ NTK_RETIME_CLONES bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint3
             return false;
         }
         ntk_lanes_after(out, &moment->end, change_ps - maker->end_ps, &r->dma);
+        if (ntk_retimed_rule_rows(r->to) && meets_by_transfer(r, by)) {
+            size_t late = r->to->special.late;
+            out->ps[late] = ntk_retime_larger(out->ps[late], change_ps);
+            out->ps[r->to->special.early] = moment->end.ps[r->to->special.early];
+        }
         return true;
     }
     const struct ntk_moved *moved = &r->moved[transfer - of->items];

@@ -250,6 +250,21 @@ static inline int64_t ntk_retime_start(const struct ntk_retime *r,
     return kept_ps;
 }
 
+/* In special rows, an item that was measured at start_ps starts then, or as early as its bound
+ * allows. */
+static inline void ntk_retime_set_special(const struct ntk_retime *r,
+                                          const struct ntk_retime_bound *bound, int64_t start_ps,
+                                          struct ntk_lanes *out)
+{
+    const struct ntk_retime_special *special = &r->to->special;
+
+    if (special->late < r->to->row_count) {
+        out->ps[special->late] =
+            ntk_retime_larger(ntk_retime_limited(bound->is.ps[special->late]), start_ps);
+        out->ps[special->early] = ntk_retime_limited(bound->is.ps[special->early]);
+    }
+}
+
 /* Updates the rows in which an item ends later than all previous items. */
 static inline void ntk_retime_end(struct ntk_retime *r, const struct ntk_lanes *end, uint32_t item,
                                   bool is_moved)
@@ -276,6 +291,13 @@ int ntk_retime_read_changes(struct ntk_retime *r);
  * not wait. */
 uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t item);
 uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item);
+/* Returns the rows with other rules for what comes from outside the captured cores. */
+static inline uint32_t ntk_retimed_rule_rows(const struct ntk_retimed *retimed)
+{
+    const struct ntk_retime_special *special = &retimed->special;
+
+    return special->late < retimed->row_count ? 1U << special->late | 1U << special->early : 0;
+}
 /* Returns the factor for an instruction's duration. */
 double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane);
 

@@ -168,6 +168,7 @@ static void add_group(struct run *run, const struct ntk_retimed *retimed, size_t
         run->what_if->unknown_wait_count += retimed[i].unknown_wait_count;
         run->what_if->unknown_transfer_count += retimed[i].unknown_transfer_count;
         run->what_if->outside_wait_count += retimed[i].outside_wait_count;
+        run->what_if->meeting_count += retimed[i].meeting_count;
         add_paths(run, &retimed[i]);
     }
 }

@@ -213,6 +213,13 @@ static void fill(int64_t *of)
     }
 }
 
+/* Returns true for an instruction that may wait for another core: it is not a sample. */
+static bool meets(const struct ntk_retime *r, uint32_t item)
+{
+    return r->to->special.tight < r->to->row_count &&
+           ntk_retimed_meeting(r->to, item) != NTK_MEETING_NONE;
+}
+
 /* Updates minimum times; only the last condition of a wait shows the time of the release. */
 static void least_of(struct ntk_retime *r, uint32_t item)
 {
@@ -227,7 +234,7 @@ static void least_of(struct ntk_retime *r, uint32_t item)
                             ? INT64_MIN
                             : ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
 
-    if (!fact->code->has_sync || (waits && change_ps == INT64_MIN)) {
+    if (!fact->code->has_sync || (waits && change_ps == INT64_MIN) || meets(r, item)) {
         return;
     }
     if (change_ps > free_ps) {
@@ -257,11 +264,12 @@ static void find_least(struct ntk_retime *r)
     fill(r->issue_ps);
     fill(r->release_ps);
     for (size_t t = 0; t < of->count; t++) {
-        if (of->items[t].packet_count) {
+        if (of->items[t].packet_count && !meets(r, of->items[t].instruction)) {
             least(&r->begin_ps, of->items[t].start_ps - all[of->items[t].instruction].end_ps);
         }
         ntk_retime_passed(r, t);
     }
+    r->begin_ps = r->begin_ps == INT64_MAX ? 0 : r->begin_ps;
 }
 
 /* Empties a list. Memory of a new list is zeroed, memory of an earlier core is not. */
@@ -293,6 +301,9 @@ static int prepare(struct ntk_retime *r)
     memset(r->previous, 0xff, sizeof r->previous);
     r->pending_end_ps = INT64_MAX;
     int ret = ntk_retime_read_changes(r);
+    if (ret == 0 && r->to->special.tight < r->to->row_count) {
+        ret = ntk_collective_names_init(&r->to->collectives, r->to->program, r->to->core);
+    }
     ret = ret ? ret : empty_list(&r->to->items, r->core->instruction_count);
     size_t blocks = r->core->instruction_count / NTK_RETIME_BLOCK + 1;
     ret = ret ? ret : empty_list(&r->to->bases, blocks * NTK_NTFF_ENGINE_COUNT);
@@ -310,6 +321,7 @@ static void free_slots(struct ntk_retimed *retimed)
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         free(retimed->slots.of[e]);
     }
+    ntk_collective_names_fini(&retimed->collectives);
 }
 
 static void lists_init(struct ntk_retimed *retimed, const struct ntk_retime_input *input)
@@ -413,12 +425,20 @@ int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, siz
     int64_t length_ps = one->end_ps - (of->was >> NTK_MOMENT_CAUSE_BITS);
     bool only_waits = of->is_unknown && fact->code->waits_inside;
 
-    if (only_waits && lane < NTK_RETIME_LANES && ntk_retimed_is_special(retimed, item, lane)) {
-        return lane == retimed->special.late ? ntk_retime_larger(own_ps, one->end_ps) : own_ps;
+    bool has_rule = lane < NTK_RETIME_LANES && ntk_retimed_has_rule(retimed, lane);
+    bool is_special = has_rule && only_waits && ntk_retimed_is_special(retimed, item, lane);
+    bool meets =
+        has_rule && !is_special && ntk_retimed_meeting(retimed, item) == NTK_MEETING_COLLECTIVE;
+    if ((is_special || meets) && lane == retimed->special.early) {
+        return own_ps;
+    }
+    if (is_special) {
+        return ntk_retime_larger(own_ps, one->end_ps);
     }
     if (lane < NTK_RETIME_LANES && !only_waits &&
         ntk_retimed_changed_rows(retimed, item) >> lane & 1) {
         length_ps = ntk_retime_scaled(length_ps, ntk_retimed_factor(retimed, item, lane));
     }
-    return ntk_retime_limited(own_ps + length_ps);
+    int64_t end_ps = ntk_retime_limited(own_ps + length_ps);
+    return meets ? ntk_retime_larger(end_ps, one->end_ps) : end_ps;
 }

@@ -21,6 +21,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_WHAT_IF_TIME_H
 #define NTK_PROFILER_ANALYSIS_WHAT_IF_TIME_H
 
+#include "profiler/analysis/collective_names.h"
 #include "profiler/analysis/what_if.h"
 #include "shared/base/progress.h"
 
@@ -92,10 +93,18 @@ static inline bool ntk_release_is_outside(const struct ntk_release *release)
 
 /* Rows with other rules; NTK_RETIME_ROWS if there is none. */
 struct ntk_retime_special {
-    size_t tight; /* without time that no dependency explains */
-    /* Waits for changes from outside the captured cores: */
+    size_t tight; /* without time that no dependency explains; set if the others are */
+    /* Waits for changes from outside the captured cores, and meetings; both or none: */
     size_t late;  /* the changes come when they were measured */
     size_t early; /* the changes are there before they are needed */
+};
+
+/* How an instruction meets other cores without a recorded change. */
+enum ntk_meeting {
+    NTK_MEETING_NONE,
+    NTK_MEETING_BARRIER,    /* it starts when the other core has arrived */
+    NTK_MEETING_EXCHANGE,   /* its transfer starts when the other core has arrived */
+    NTK_MEETING_COLLECTIVE, /* named after a collective: any part of it may wait */
 };
 
 struct ntk_retimed {
@@ -109,6 +118,7 @@ struct ntk_retimed {
     struct ntk_retimed *group; /* all cores of its group, itself included */
     size_t group_count;
     struct ntk_retimed_slots slots;
+    struct ntk_collective_names collectives;
     double engine_factors[NTK_RETIME_LANES][NTK_NTFF_ENGINE_COUNT]; /* factors of durations */
     uint32_t single_rows; /* bit of each row that changes single instructions */
     /* elements are struct ntk_retimed_item with all rows: one per instruction */
@@ -122,6 +132,7 @@ struct ntk_retimed {
     struct ntk_long_list ends;  /* elements are struct ntk_retimed_ends: one per execution */
     uint64_t unknown_wait_count, unknown_transfer_count;
     uint64_t outside_wait_count; /* unknown waits for changes from outside the captured cores */
+    uint64_t meeting_count;      /* instructions that meet other cores */
 };
 
 /* Returns the result for another core of the group; NULL if it is not in the group. */
@@ -139,6 +150,7 @@ static inline struct ntk_retimed *ntk_retimed_of_core(const struct ntk_retimed *
 /* Returns true if a change of transposes, lines or waits applies to the instruction. */
 bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_t item,
                          const struct ntk_what_if_change *change);
+enum ntk_meeting ntk_retimed_meeting(const struct ntk_retimed *retimed, uint32_t item);
 
 struct ntk_retime_input {
     const struct ntk_program *program;
@@ -218,13 +230,19 @@ static inline int64_t ntk_retimed_own(const struct ntk_retimed *retimed, uint32_
     return (int64_t)((uint64_t)time_ps << NTK_MOMENT_CAUSE_BITS | cause);
 }
 
+/* Returns true if the row has another rule for what comes from outside the captured cores. */
+static inline bool ntk_retimed_has_rule(const struct ntk_retimed *retimed, size_t lane)
+{
+    return lane < retimed->row_count &&
+           (lane == retimed->special.late || lane == retimed->special.early);
+}
+
 /* Returns true if an instruction waits for a change from outside the captured cores, and the row
  * has another rule for that. */
 static inline bool ntk_retimed_is_special(const struct ntk_retimed *retimed, uint32_t item,
                                           size_t lane)
 {
-    return lane < retimed->row_count &&
-           (lane == retimed->special.late || lane == retimed->special.early) &&
+    return ntk_retimed_has_rule(retimed, lane) &&
            ntk_release_is_outside(&retimed->dependencies->releases[item]);
 }
 

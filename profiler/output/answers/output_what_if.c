@@ -14,8 +14,7 @@
 #define PATH_PARTS 2
 #define LIMITS                                                                                \
     "The estimate keeps the order of instructions and transfers on each engine, and the time" \
-    " that no dependency explains. It ignores barriers and exchanges of two cores,"           \
-    " collectives, contention for memory and changes to the program"
+    " that no dependency explains. It ignores contention for memory and changes to the program"
 #define SEVERAL                                                                           \
     ". Each execution is estimated separately, and the time between two executions stays" \
     " as measured (--execution N estimates one of them)"
@@ -128,26 +127,34 @@ static void items_text(const struct ntk_program *program, const struct ntk_what_
     ntk_text_table_fini(&table);
 }
 
-/* Describes the waits for changes from outside the captured cores, with bounds of the gain. */
+/* Describes what other cores decide, with bounds of the gain. */
 static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
 {
     uint64_t count = what_if->outside_wait_count;
+    uint64_t meetings = what_if->meeting_count;
     const struct ntk_what_if_row *row = what_if->rows;
 
     if (count) {
-        ntk_buf_add_format(out, "%llu of %s for other cores or DMA outside the capture",
+        ntk_buf_add_format(out, "%llu of %s for other cores or DMA outside the capture\n",
                            (unsigned long long)count,
                            count == 1 ? "these waits is" : "these waits are");
-        if (what_if->row_count == 1 && row->has_bounds) {
-            ntk_buf_add_format(out,
-                               ": the gain is at least %.3f us if these changes keep their times, "
-                               "and at most %.3f us if they arrive in time",
-                               (double)(what_if->as_is.total_ps - row->largest_total_ps) / 1e6,
-                               (double)(what_if->as_is.total_ps - row->least_total_ps) / 1e6);
-        } else {
-            ntk_buf_add_text(out, ": --what-if shows bounds on the gain");
-        }
-        ntk_buf_add_char(out, '\n');
+    }
+    if (meetings) {
+        ntk_buf_add_format(out, "%llu instruction%s\n", (unsigned long long)meetings,
+                           meetings == 1
+                               ? " is a barrier, an exchange or part of a collective: its "
+                                 "waiting for other cores keeps its length"
+                               : "s are barriers, exchanges or parts of collectives: "
+                                 "their waiting for other cores keeps its length");
+    }
+    if (what_if->row_count == 1 && row->has_bounds) {
+        ntk_buf_add_format(out,
+                           "The gain is at least %.3f us if other cores keep their times, and at "
+                           "most %.3f us if this core never waits for them\n",
+                           (double)(what_if->as_is.total_ps - row->largest_total_ps) / 1e6,
+                           (double)(what_if->as_is.total_ps - row->least_total_ps) / 1e6);
+    } else if (count || meetings) {
+        ntk_buf_add_text(out, "--what-if shows bounds on the gain\n");
     }
 }
 
@@ -286,6 +293,7 @@ void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk
     ntk_json_array_end(json);
     ntk_json_key_u64(json, "unknown_waits", what_if->unknown_wait_count);
     ntk_json_key_u64(json, "outside_waits", what_if->outside_wait_count);
+    ntk_json_key_u64(json, "meetings", what_if->meeting_count);
     ntk_json_key_u64(json, "unknown_transfers", what_if->unknown_transfer_count);
     ntk_json_key_text(json, "limits", limits_text(program));
     ntk_json_object_end(json);

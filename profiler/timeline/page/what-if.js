@@ -37,12 +37,13 @@ function changesTable(found) {
   })));
 }
 
-// Waits for changes from outside the captured cores, which may move.
+// What other cores decide, and may move.
 function outsideText(found) {
   const row = found.changes[0];
-  if (!found.outside_waits) return '';
-  const range = row && row.least_gain_ns !== undefined ? `: the gain is between ${duration(row.least_gain_ns * 1000)}, if these changes keep their times, and ${duration(row.largest_gain_ns * 1000)}, if they arrive in time` : '';
-  return `${found.outside_waits} of these waits ${found.outside_waits === 1 ? 'is' : 'are'} for other cores or DMA outside the capture${range}. `;
+  const { outside_waits: waits, meetings } = found;
+  const range = row && row.least_gain_ns !== undefined ? `The gain is at least ${duration(row.least_gain_ns * 1000)} if other cores keep their times, and at most ${duration(row.largest_gain_ns * 1000)} if this core never waits for them. ` : '';
+  return (waits ? `${waits} of these waits ${waits === 1 ? 'is' : 'are'} for other cores or DMA outside the capture. ` : '')
+    + (meetings ? `${meetings === 1 ? '1 instruction is a barrier, an exchange or part of a collective: its' : `${meetings} instructions are barriers, exchanges or parts of collectives: their`} waiting for other cores keeps its length. ` : '') + range;
 }
 
 // The parts of the path after one change.

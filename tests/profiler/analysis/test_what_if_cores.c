@@ -258,7 +258,7 @@ static void expect_bounds(const struct hand_answers *a, const char *changes, int
     assert_int_equal(row->least_total_ps, NS(1000 - largest_gain_ns));
     ntk_output_what_if_text(a->program, &result, &out);
     snprintf(wanted, sizeof wanted,
-             "the gain is at least %.3f us if these changes keep their times, and at most %.3f us",
+             "The gain is at least %.3f us if other cores keep their times, and at most %.3f us",
              (double)least_gain_ns / 1e3, (double)largest_gain_ns / 1e3);
     if (!strstr(ntk_buf_text_get(&out), wanted)) {
         fail_msg("%s: not '%s' in:\n%s", changes, wanted, ntk_buf_text_get(&out));
