@@ -193,7 +193,7 @@ int ntk_baseline_check(const struct ntk_comparison *comparison,
         }
         if (finding->limit) {
             finding->is_beyond = has_grown(finding->row, finding->limit) &&
-                                 (!comparison->can_tell || finding->row->is_significant);
+                                 ntk_comparison_has_changed(comparison, finding->row);
             result.beyond_count += finding->is_beyond;
             result.count++;
         }

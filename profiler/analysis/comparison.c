@@ -8,19 +8,6 @@
 #include <string.h>
 
 #include "profiler/analysis/rank_test.h"
-#include "shared/base/order.h"
-
-NTK_ORDER_NUMBERS(compare_numbers, double);
-
-static double median(const double *values, size_t count, double *scratch)
-{
-    if (count == 0) {
-        return 0;
-    }
-    memcpy(scratch, values, count * sizeof *values);
-    qsort(scratch, count, sizeof *scratch, compare_numbers);
-    return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
-}
 
 /* Collects one value per execution that records the measure; returns their number. */
 static size_t collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
@@ -110,10 +97,12 @@ const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict)
     return names[verdict];
 }
 
-static bool has_changed(const struct ntk_comparison *comparison,
-                        const struct ntk_comparison_row *row)
+bool ntk_comparison_has_changed(const struct ntk_comparison *comparison,
+                                const struct ntk_comparison_row *row)
 {
-    return comparison->can_tell ? row->is_significant : ntk_comparison_differs(row);
+    bool are_apart = row->before_most < row->after_least || row->after_most < row->before_least;
+
+    return comparison->can_tell ? row->is_significant : ntk_comparison_differs(row) && are_apart;
 }
 
 /* Finds the greatest change of the kind, in one direction (1, -1) or either (0). */
@@ -123,7 +112,7 @@ static const struct ntk_comparison_row *find_most(const struct ntk_comparison *c
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         double change = direction ? direction * (row->after - row->before) : 1;
-        if (row->kind == kind && has_changed(comparison, row) && change > 0) {
+        if (row->kind == kind && ntk_comparison_has_changed(comparison, row) && change > 0) {
             return row; /* rows of a kind are in this order */
         }
     }
@@ -157,13 +146,13 @@ static void judge(struct ntk_comparison *comparison)
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         comparison->total = row->kind == NTK_MEASURE_TOTAL ? row : comparison->total;
-        comparison->changed_count += has_changed(comparison, row);
+        comparison->changed_count += ntk_comparison_has_changed(comparison, row);
         comparison->unknown_count += row->is_unknown;
         differs = differs || ntk_comparison_differs(row);
     }
     const struct ntk_comparison_row *total = comparison->total;
     int direction = 0;
-    if (total && has_changed(comparison, total)) {
+    if (total && ntk_comparison_has_changed(comparison, total)) {
         direction = total->after > total->before ? 1 : -1;
         comparison->verdict = direction > 0 ? NTK_COMPARISON_SLOWER : NTK_COMPARISON_FASTER;
     } else if (comparison->changed_count || (total && total->is_unknown)) {
@@ -184,9 +173,8 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     struct ntk_comparison result = { .before_count = before_count, .after_count = after_count };
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_comparison_row);
     struct ntk_measures names = { 0 };
-    double *values = calloc(2 * (before_count + after_count) + 1, sizeof *values);
+    double *values = calloc(before_count + after_count + 1, sizeof *values);
     double *after_values = values ? values + before_count : NULL;
-    double *scratch = values ? after_values + after_count : NULL;
     int ret = values ? 0 : -ENOMEM;
 
     result.can_tell = ntk_rank_test_least_p(before_count, after_count) <= NTK_COMPARISON_FALSE_RATE;
@@ -202,18 +190,25 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
         }
         size_t known_after =
             collect(after, after_count, row->kind, row->name, after_values, &row->has_after);
-        row->before = median(values, known_before, scratch);
-        row->after = median(after_values, known_after, scratch);
         row->is_unknown = !known_before || !known_after;
         row->has_p = known_before > 1 && known_after > 1;
         if (row->has_p) {
             ret = ntk_rank_test(values, known_before, after_values, known_after, &row->p);
         }
+        row->before = ntk_spread_median(values, known_before); /* sorts them */
+        row->before_least = values[0];
+        row->before_most = values[known_before ? known_before - 1 : 0];
+        row->after = ntk_spread_median(after_values, known_after);
+        row->after_least = after_values[0];
+        row->after_most = after_values[known_after ? known_after - 1 : 0];
     }
     free(values);
     ntk_measures_fini(&names);
     ret = ret ? ret : select_significant(&rows);
+    ret = ret ? ret : ntk_spread_find(before, before_count, &result.spread_before);
+    ret = ret ? ret : ntk_spread_find(after, after_count, &result.spread_after);
     if (ret < 0) {
+        ntk_spread_fini(&result.spread_before);
         ntk_vec_fini(&rows);
         return ret;
     }
@@ -243,5 +238,7 @@ bool ntk_comparison_share(const struct ntk_comparison *comparison,
 void ntk_comparison_fini(struct ntk_comparison *comparison)
 {
     free(comparison->rows);
+    ntk_spread_fini(&comparison->spread_before);
+    ntk_spread_fini(&comparison->spread_after);
     *comparison = (struct ntk_comparison){ 0 };
 }

@@ -7,7 +7,8 @@
  * and an execution that does not record it (ntk_measures_is_unknown()) does not count. With several
  * executions on both sides, p is the result of the Mann-Whitney test (rank_test.h); is_significant
  * limits the false discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all
- * measures that differ).
+ * measures that differ). With too few executions for the test, a measure changed if the values of
+ * one side are all above those of the other: one slow execution is not a change.
  *
  * Owner:   the caller provides the storage; _fini frees the content. Names belong to the measures,
  *          which must outlive the comparison. Errors: -ENOMEM.
@@ -16,6 +17,7 @@
 #define NTK_PROFILER_ANALYSIS_COMPARISON_H
 
 #include "profiler/analysis/measures.h"
+#include "profiler/analysis/spread.h"
 
 #define NTK_COMPARISON_FALSE_RATE 0.05
 /* The programs are unrelated if both sides share less than this part of their names */
@@ -23,9 +25,11 @@
 
 struct ntk_comparison_row {
     enum ntk_measure_kind kind;
-    const char *name;           /* same name on both sides */
-    const char *shown;          /* for users, from the later side if present; NULL for name */
-    double before, after;       /* medians */
+    const char *name;     /* same name on both sides */
+    const char *shown;    /* for users, from the later side if present; NULL for name */
+    double before, after; /* medians */
+    /* Least and most of each side. */
+    double before_least, before_most, after_least, after_most;
     bool has_before, has_after; /* true if any execution of the side has it */
     bool is_unknown; /* no execution of one side records it, so nothing can be compared */
     bool has_p;
@@ -53,10 +57,10 @@ static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *
     return row->shown ? row->shown : row->name;
 }
 
-/* The overall verdict. With too few executions for a test, any difference counts as changed. */
+/* The overall verdict. */
 enum ntk_comparison_verdict {
     NTK_COMPARISON_SAME,   /* no measure that both sides record differs */
-    NTK_COMPARISON_CHANCE, /* there are differences, but none is significant */
+    NTK_COMPARISON_CHANCE, /* there are differences, but none counts as a change */
     /* The execution did not change, but a part did; or its length is unknown */
     NTK_COMPARISON_PARTS,
     NTK_COMPARISON_SLOWER,
@@ -74,8 +78,9 @@ struct ntk_comparison {
     size_t own_before_count, own_after_count, own_common_count;
     bool is_unrelated; /* both sides have names, but hardly any in common: different programs */
     enum ntk_comparison_verdict verdict;
-    size_t changed_count; /* number of rows that are significant, or differ */
-    size_t unknown_count; /* number of rows that cannot be compared */
+    size_t changed_count;                          /* number of rows that count as a change */
+    struct ntk_spread spread_before, spread_after; /* lengths of the executions */
+    size_t unknown_count;                          /* number of rows that cannot be compared */
     /* row of the whole execution; NULL if its length is unknown */
     const struct ntk_comparison_row *total;
     /* Layer on the critical path (without layers: resource) that changed most; for SLOWER and
@@ -88,6 +93,9 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
                             struct ntk_comparison *out_comparison);
 /* Returns a name such as "same", "chance" or "parts". */
 const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
+/* Returns true if the measure counts as a change. */
+bool ntk_comparison_has_changed(const struct ntk_comparison *comparison,
+                                const struct ntk_comparison_row *row);
 /* Computes the share in the time of each side, 0 to 1. False if it is not a time, or if the length
  * of the execution is unknown. */
 bool ntk_comparison_share(const struct ntk_comparison *comparison,

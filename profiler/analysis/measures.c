@@ -298,7 +298,8 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     int ret = 0;
 
     if (trace->has_total && trace->total_ps > 0) {
-        ret = ntk_measures_add(&measures, NTK_MEASURE_TOTAL, "execution", (double)trace->total_ps);
+        ret = ntk_measures_add(&measures, NTK_MEASURE_TOTAL, NTK_MEASURE_TOTAL_NAME,
+                               (double)trace->total_ps);
     }
     if (ret == 0 && ntk_measures_have(&measures, NTK_MEASURE_RESOURCE)) {
         ret = add_path(&measures, program, path);
@@ -337,6 +338,7 @@ void ntk_measures_fini(struct ntk_measures *measures)
         free(measure->shown);
     }
     ntk_vec_fini(&measures->items);
+    free(measures->source);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
         ntk_map_fini(&measures->indices[k]);
     }

@@ -40,7 +40,10 @@ struct ntk_measures {
     struct ntk_vec items;                           /* elements are struct ntk_measure */
     struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* maps a name to index + 1 */
     unsigned unknown; /* bit 1 << kind is set if the capture lacks the records of this kind */
+    char *source;     /* "run.ntff" or "run.ntff, execution 3"; NULL if unknown */
 };
+
+#define NTK_MEASURE_TOTAL_NAME "execution"
 
 /* Returns true if the capture has the records of this kind. */
 static inline bool ntk_measures_have(const struct ntk_measures *measures,

@@ -94,7 +94,7 @@ static int side_open(struct ntk_side *side, char **paths, int count, bool saves)
 static int save(const char *path, struct ntk_side *side)
 {
     struct ntk_baseline baseline = { .saved_unix_ns = ntk_clock_realtime_ns(),
-                                     .executions = side->measures };
+                                     .executions = side->executions.measures };
     struct ntk_buf out = { 0 };
 
     (void)ntk_str_copy(baseline.instance_type, sizeof baseline.instance_type, side->instance_type);
@@ -107,8 +107,8 @@ static int save(const char *path, struct ntk_side *side)
     int code = ntk_profile_put(&out, path);
     ntk_buf_fini(&out);
     if (code == 0 && strcmp(path, "-") != 0) {
-        printf("%s: %zu execution%s\n", path, side->measures.count,
-               side->measures.count == 1 ? "" : "s");
+        printf("%s: %zu execution%s\n", path, side->executions.measures.count,
+               side->executions.measures.count == 1 ? "" : "s");
     }
     return code;
 }
@@ -181,9 +181,9 @@ static int check(const char *path, const struct ntk_side *side)
     if (ret == 0 && arg_limits.count == 0) {
         ret = call_limit(DEFAULT_LIMIT, &err);
     }
-    if (ret == 0 &&
-        ntk_analysis_comparison(baseline.executions.items, baseline.executions.count,
-                                side->measures.items, side->measures.count, &comparison) < 0) {
+    if (ret == 0 && ntk_analysis_comparison(baseline.executions.items, baseline.executions.count,
+                                            side->executions.measures.items,
+                                            side->executions.measures.count, &comparison) < 0) {
         ret = ntk_err_no_memory(&err);
     }
     if (ret == 0 && comparison.is_unrelated) { /* another program may be shorter */

@@ -73,9 +73,9 @@ static void warn_of_lacks(const struct ntk_side *side, const char *name, struct 
     if (!side->lacking_count) {
         return;
     }
-    if (side->measures.count > 1) {
+    if (side->capture_count > 1) {
         ntk_buf_add_format(out, "%zu of %zu captures of ", side->lacking_count,
-                           side->measures.count);
+                           side->capture_count);
     }
     ntk_buf_add_format(out, "%s %s incomplete: %s; %s\n", name,
                        side->lacking_count > 1 ? "are" : "is", side->lacks,
@@ -83,16 +83,21 @@ static void warn_of_lacks(const struct ntk_side *side, const char *name, struct 
                                            : "its critical path is approximate");
 }
 
-/* Same, for captures with several executions. */
+/* Same, for executions that are not compared one by one. */
 static void note_executions(const struct ntk_side *side, const char *name, struct ntk_buf *out)
 {
-    unsigned long long count = side->execution_count;
-
-    if (count > 1) {
+    if (side->executions.mean_count) {
         ntk_buf_add_format(out,
-                           "%s: a %s %llu executions; its figures are means per execution, "
+                           "%s: a %s %llu executions%s; its figures are means per execution, "
                            "and its regions are not compared\n",
-                           name, ntk_cut_has_times() ? "window covers" : "capture has", count);
+                           name, ntk_cut_has_times() ? "window covers" : "capture has",
+                           (unsigned long long)side->executions.mean_count,
+                           ntk_cut_has_times() ? "" : " of several models, or of unknown length");
+    }
+    if (side->executions.omitted_count) {
+        ntk_buf_add_format(out, "%s: %llu executions are skipped: at most %u per capture count\n",
+                           name, (unsigned long long)side->executions.omitted_count,
+                           NTK_EXECUTION_MEASURES_MAX);
     }
 }
 
@@ -134,15 +139,20 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     }
     out.failed = out.failed || notes.failed;
     ntk_buf_fini(&notes);
-    if (ntk_analysis_comparison(before->measures.items, before->measures.count,
-                                after->measures.items, after->measures.count, &comparison) < 0) {
+    if (ntk_analysis_comparison(before->executions.measures.items,
+                                before->executions.measures.count, after->executions.measures.items,
+                                after->executions.measures.count, &comparison) < 0) {
         out.failed = true;
     } else {
-        if (ntk_analysis_work_match(&before->units, &after->units, &match) < 0) {
+        if (ntk_analysis_work_match(&before->executions.units, &after->executions.units, &match) <
+            0) {
             out.failed = true;
         } else {
-            const struct ntk_output_matched matched = { &before->units, &after->units, &match };
-            put_comparison(&comparison, before->has_units && after->has_units ? &matched : NULL,
+            const struct ntk_output_matched matched = { &before->executions.units,
+                                                        &after->executions.units, &match };
+            put_comparison(&comparison,
+                           before->executions.has_units && after->executions.has_units ? &matched
+                                                                                       : NULL,
                            &out);
             ntk_work_match_fini(&match);
         }

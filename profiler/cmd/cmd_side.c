@@ -9,14 +9,14 @@
 #include "profiler/analysis/device_errors.h"
 #include "profiler/analysis/incomplete.h"
 #include "profiler/cmd/cmd.h"
-#include "profiler/output/answers/analyses.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/memory.h"
 #include "shared/base/str.h"
 
-static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
+static void note_lacks(const struct ntk_program *program, void *ctx)
 {
+    struct ntk_side *side = ctx;
     struct ntk_buf text = { 0 };
     unsigned lacks = ntk_program_lacks(program);
 
@@ -37,29 +37,12 @@ static void note_errors(struct ntk_side *side, const struct ntk_trace *trace)
     side->has_stopped = side->has_stopped || errors.has_stopped;
 }
 
-/* Collects the measures of an open capture. */
 static int measure(struct ntk_side *side, bool wants_units, const struct ntk_trace *trace,
-                   struct ntk_measures *out)
+                   const char *path)
 {
-    struct ntk_analyses *analyses = NULL;
-    struct ntk_progress progress;
-    int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
-
-    if (ret == 0) {
-        uint64_t count = analyses->program->execution_count;
-        side->execution_count = count > side->execution_count ? count : side->execution_count;
-        note_lacks(side, analyses->program);
-        note_errors(side, trace);
-        ntk_progress_begin(&progress, "measuring");
-        ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                    &analyses->costs, &progress, out,
-                                    wants_units && !side->has_units ? &side->units : NULL);
-        ntk_progress_end(&progress);
-        side->has_units = side->has_units || (wants_units && ret == 0 &&
-                                              ntk_measures_have(out, NTK_MEASURE_OPERATION));
-    }
-    ntk_analyses_destroy(analyses);
-    return ret;
+    note_errors(side, trace);
+    return ntk_execution_measures_add(&side->executions, trace, NULL, ntk_str_base_name(path),
+                                      wants_units, note_lacks, side);
 }
 
 static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *ntff)
@@ -75,7 +58,6 @@ static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *nt
 static int capture_add(struct ntk_side *side, bool wants_units, const char *path, const char *neff)
 {
     struct ntk_profile profile = { 0 };
-    struct ntk_measures measures = { 0 };
     struct ntk_err err = { 0 };
     int ret = 0;
     int code = ntk_profile_open(path, neff, &profile);
@@ -85,6 +67,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
     }
     side->metrics = profile.trace->metrics; /* version of the command, common to all captures */
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
+    side->capture_count++;
     side->neff_count += profile.neff != NULL;
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
         strcmp(side->instance_type, profile.ntff->instance_type) != 0) {
@@ -99,9 +82,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
                     "executions of the same program can be compared",
                     path);
         code = ntk_profile_fail(&err);
-    } else if ((ret = measure(side, wants_units, profile.trace, &measures)) < 0 ||
-               (ret = ntk_vec_push(&side->measures, &measures)) < 0) {
-        ntk_measures_fini(&measures);
+    } else if ((ret = measure(side, wants_units, profile.trace, path)) < 0) {
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
     } else if (side->uuid_known_bytes < profile.ntff->neff_uuid_known_bytes) {
@@ -143,7 +124,7 @@ static int open_all(struct ntk_side *sides, const struct ntk_side_wanted *wanted
     int code = 0;
 
     for (size_t s = 0; s < count; s++) {
-        sides[s] = (struct ntk_side){ .measures = NTK_VEC_INIT(struct ntk_measures) };
+        sides[s] = (struct ntk_side){ 0 };
     }
     for (size_t s = 0; s < count && code == 0; s++) {
         const char *neff = has_neffs ? wanted[s].neff : NTK_PROFILE_NO_NEFF;
@@ -158,17 +139,17 @@ static int open_all(struct ntk_side *sides, const struct ntk_side_wanted *wanted
 int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count)
 {
     size_t neff_count = 0;
-    size_t execution_count = 0;
+    size_t capture_count = 0;
     bool is_named = false;
 
     ntk_memory_keep_freed(); /* captures are opened one after the other */
     int code = open_all(sides, wanted, count, true);
     for (size_t s = 0; s < count; s++) {
         neff_count += sides[s].neff_count;
-        execution_count += sides[s].measures.count;
+        capture_count += sides[s].capture_count;
         is_named = is_named || wanted[s].neff;
     }
-    if (code || is_named || neff_count == 0 || neff_count == execution_count) {
+    if (code || is_named || neff_count == 0 || neff_count == capture_count) {
         return code;
     }
     fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
@@ -181,9 +162,5 @@ int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted,
 
 void ntk_side_fini(struct ntk_side *side)
 {
-    ntk_vec_each(struct ntk_measures, measures, &side->measures) {
-        ntk_measures_fini(measures);
-    }
-    ntk_vec_fini(&side->measures);
-    ntk_work_units_fini(&side->units);
+    ntk_execution_measures_fini(&side->executions);
 }

@@ -7,23 +7,20 @@
 #ifndef NTK_PROFILER_CMD_CMD_SIDE_H
 #define NTK_PROFILER_CMD_CMD_SIDE_H
 
-#include "profiler/analysis/measures.h"
-#include "profiler/analysis/work_units.h"
+#include "profiler/output/answers/execution_measures.h"
 #include "profiler/trace/trace.h"
 
 struct ntk_side {
-    struct ntk_vec measures; /* elements are struct ntk_measures, one for each execution */
-    bool is_incomplete;      /* a file is incomplete */
-    size_t neff_count;       /* number of executions with a NEFF */
-    bool has_units;
-    struct ntk_work_units units; /* units of the first execution, if requested */
-    uint64_t execution_count;    /* number of executions in the capture with the most */
-    uint64_t error_count;        /* number of errors that the device recorded in all captures */
-    bool has_stopped;            /* one of these errors ended an execution */
-    bool has_failed;             /* its message was printed */
-    size_t lacking_count;        /* captures that lack records */
-    char lacks[256];    /* description of the records that the first of these captures lacks */
-    bool hides_figures; /* the lack makes figures unknown, not only approximate */
+    struct ntk_execution_measures executions;
+    bool is_incomplete; /* a file is incomplete */
+    size_t neff_count;  /* number of captures with a NEFF */
+    size_t capture_count;
+    uint64_t error_count; /* number of errors that the device recorded in all captures */
+    bool has_stopped;     /* one of these errors ended an execution */
+    bool has_failed;      /* its message was printed */
+    size_t lacking_count; /* captures that lack records */
+    char lacks[256];      /* description of the records that the first of these captures lacks */
+    bool hides_figures;   /* the lack makes figures unknown, not only approximate */
     /* Known bytes of the uuid, from the capture with the most. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];

@@ -218,7 +218,14 @@ int ntk_page_open_captures(struct ntk_page_shown *shown)
 
     if (profile && options->compare) {
         const char *neff = options->compare_neff ? options->compare_neff : first;
-        return ntk_page_add_capture(shown, options->compare, neff, NULL) ? 0 : 1;
+        if (ntk_page_add_capture(shown, options->compare, neff, NULL)) {
+            return 0;
+        }
+        if (options->neff && !options->compare_neff) {
+            fprintf(stderr, "neuron-profile: if the capture of --compare has a different NEFF, "
+                            "pass it with --compare-neff\n");
+        }
+        return 1;
     }
     if (profile && !options->ignore_system) {
         add_host_of(shown, profile);

@@ -21,7 +21,6 @@ for example in mlp attention conv; do
     cp printed three.json
     ends 0 neuron-profile diff -n e.neff one.ntff "$three" --json
     cp printed diff.json
-    says err 'AFTER: a capture has 3 executions'
     judge '$three.execution_count == 3 and ($one | has("execution_count") | not)' "$example: the number of executions"
     # The path covers each execution: three times the time of each resource and layer.
     judge 'def shares(a): a | map({key: .name, value: .path_ns}) | from_entries;
@@ -38,13 +37,14 @@ for example in mlp attention conv; do
     # Each execution reads its inputs once.
     judge '($three.advice | map(select(.id == "reload")) | length) == ($one.advice | map(select(.id == "reload")) | length)' \
         "$example: inputs count as loaded again"
-    # A baseline of three executions has no regions, as their diff has none.
+    # Each execution of a baseline counts, with its regions, as in their diff.
     rm -f base.json
     ends 0 neuron-profile baseline save base.json -n e.neff "$three"
-    ends 1 neuron-profile baseline check base.json -n e.neff one.ntff --limit regions=5%
-    says err 'has a limit, but only the captures contain it'
+    says printed 'base.json: 3 executions'
+    ends 0 neuron-profile baseline check base.json -n e.neff one.ntff --limit regions=5%
     judge 'near($diff.total[0].after_ns; $diff.total[0].before_ns) and all($diff.operations[], $diff.engines[], $diff.queues[]; near(.after_ns; .before_ns)) and
-        all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; .change_ns == null)' "$example: diff of one and three executions"
+        all($diff.queue_bytes[]; .after == .before) and all($diff.regions[]; near(.after_ns; .before_ns)) and
+        $diff.before_count == 1 and $diff.after_count == 3 and $diff.executions.after.outliers == []' "$example: diff of one and three executions"
     ends 0 neuron-profile analyze -s "$three" -n e.neff advice
     says printed 'The capture has 3 executions: figures cover all of them together'
     # Each execution is estimated separately.
@@ -89,6 +89,8 @@ for example in mlp attention conv; do
         ends 0 neuron-profile analyze -s "$three" -n e.neff "$@" --json
         cp printed "$file"
     }
+    ends 0 neuron-profile diff -n e.neff --to "${third}ns" "$three" "$three" --json
+    says err 'AFTER: a window covers 2 executions; its figures are means per execution'
     window three.json --to "${third}ns"
     judge '$three.execution_count == 2' "$example: a window of two executions has $(jq .execution_count three.json)"
     judge 'def gains(a): a."what-if".changes | map({key: .change, value: .gain_ns}) | from_entries;
@@ -129,6 +131,35 @@ ends 2 neuron-profile query -s one.ntff --execution 1 --to 1us "SELECT 1"
 says err '--execution cannot be combined with --from or --to'
 ends 1 neuron-profile analyze -d many --execution 1 host-gaps
 says err '--execution requires one capture'
+
+# One slow execution is an outlier with a name, and not a slower program; if all are slow, the program is slower.
+neuron-packager example mlp -o e.neff >/dev/null 2>err
+for run in usual: last:slow-hbm:from=6,factor=3 slow:slow-hbm:every=1,factor=3; do
+    rm -rf many
+    NEURON_SOFT_FAULT=${run#*:} neuron-profile inspect -o many --capture-device-profiles --device-profile-mode session -- \
+        neuron-bench exec e.neff --count 6 >/dev/null 2>err || complain "the inspection of ${run%%:*} executions failed"
+    cp "$(find many -name '*_session_*.ntff')" "${run%%:*}.ntff"
+done
+ends 0 neuron-profile baseline save six.json -n e.neff usual.ntff
+for pair in last: slow:; do
+    ends 0 neuron-profile diff -n e.neff usual.ntff "${pair%:}.ntff"
+    cp printed "${pair%:}.txt"
+    ends 0 neuron-profile diff -n e.neff usual.ntff "${pair%:}.ntff" --json
+    cp printed "${pair%:}.json"
+done
+grep -q '^after  .*last.ntff, execution 6 (' last.txt || complain "diff does not name the slow execution"
+jq -e '.verdict != "slower" and .before_count == 6 and .after_count == 6 and (.executions.after | .max_ns > 1.2 * .median_ns and
+    (.outliers | length) == 1 and .outliers[0].number == 6) and .executions.before.outliers == [] and
+    (.total[0] | .after_max_ns > 1.2 * .after_ns and .after_min_ns > 0 and .change_ratio < 0.01)' last.json >/dev/null ||
+    complain "one slow execution counts as a slower program"
+jq -e '.verdict == "slower" and .can_tell and (.total[0] | .is_significant and .before_max_ns < .after_min_ns) and
+    .executions.after.outliers == []' slow.json >/dev/null || complain "six slow executions are not slower"
+ends 0 neuron-profile baseline check six.json -n e.neff last.ntff
+says printed 'last.ntff, execution 6 ('
+ends 3 neuron-profile baseline check six.json -n e.neff slow.ntff
+ends 0 neuron-profile baseline check six.json -n e.neff last.ntff --json
+jq -e '.executions.now.outliers[0].source == "last.ntff, execution 6" and .executions.baseline.count == 6' printed >/dev/null ||
+    complain "the JSON of check does not name the slow execution"
 
 # The page shows of the host what it did during the execution.
 neuron-packager example memcpy -s 64 -o m.neff >/dev/null

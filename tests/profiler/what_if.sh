@@ -101,6 +101,25 @@ ends 0 neuron-profile analyze -s attention-slow.ntff -n attention-slow.neff --js
 jq -e '.advice[] | select(.id == "spill") | .estimated_gain_ns > '$gain' * 0.8 and .estimated_gain_ns <= '$gain' and
     .largest_gain_ns >= '$gain printed >/dev/null || complain "the gain of keeping the scores on the core is $gain ns"
 
+# ---- a barrier of two cores: the length with the change is within the bounds, also of one core alone ----
+neuron-packager example memcpy --lnc 2 -o memcpy.neff >/dev/null 2>err
+neuron-packager disasm memcpy.neff 2>err | awk '{ print } /^\.engine Activation sg0/ { getline; print
+    if (/sg01/ || core++) print "    nop imm0=12000"
+    print "    core_barrier imm0=1" }' >meet.txt
+neuron-packager asm --into memcpy.neff -o meet.neff meet.txt >/dev/null 2>err || complain "asm of a barrier failed"
+capture meet.neff meet.ntff ''
+capture meet.neff meet_slow.ntff slow-core:every=1,factor=2
+cp meet.neff meet_slow.neff
+within() { # CAPTURE CHANGES WANTED [OPTION]...
+    neuron-profile analyze -s "$1" -n meet.neff --json --what-if "$2" "${@:4}" what-if >printed 2>err
+    jq -e --argjson wanted "$3" '."what-if" | .measured_ns as $was | .meetings >= 1 and (.changes[0] |
+        .least_gain_ns < .largest_gain_ns and ($was - .largest_gain_ns) <= $wanted + 1 and $wanted <= ($was - .least_gain_ns) + 1)' printed >/dev/null ||
+        complain "$*: the bounds do not contain the length"
+}
+for option in '' '--core 0' '--core 1'; do
+    within meet_slow.ntff engines=2 "$(length meet)" $option
+done
+
 # ---- text, and changes that a capture does not allow ----
 ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
 grep -q '^The execution took [0-9.]* us. Estimated from dependencies: [0-9.]* us (+0.0%); from dependencies alone: ' printed ||

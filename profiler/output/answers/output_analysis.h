@@ -91,6 +91,12 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison,
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_json *json);
 
+/* Write how much the lengths of executions differ; the text is empty unless a side has several. */
+void ntk_output_spreads_text(const struct ntk_comparison *comparison, const char *before,
+                             const char *after, struct ntk_buf *out);
+void ntk_output_spreads_json(const struct ntk_comparison *comparison, const char *before,
+                             const char *after, struct ntk_json *json);
+
 /* Writes one line if the capture lacks records that an analysis needs (enum ntk_lack). */
 void ntk_output_incomplete_text(const struct ntk_program *program, unsigned needs,
                                 struct ntk_buf *out);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 #include "shared/base/str.h"
 
@@ -70,7 +71,7 @@ static bool has_worsened(const struct ntk_comparison_row *row)
 }
 
 static void finding_cells(struct ntk_text_table *table, const struct ntk_baseline_finding *finding,
-                          bool can_tell)
+                          const struct ntk_comparison *comparison)
 {
     const struct ntk_comparison_row *row = finding->row;
     struct ntk_buf text = { 0 };
@@ -84,7 +85,7 @@ static void finding_cells(struct ntk_text_table *table, const struct ntk_baselin
     limit_add(&text, finding->limit);
     buf_cell(table, &text);
     ntk_text_table_text(table, finding->is_beyond ? "OVER"
-                               : can_tell && !row->is_significant && has_worsened(row)
+                               : has_worsened(row) && !ntk_comparison_has_changed(comparison, row)
                                    ? "may be due to chance"
                                    : "within");
 }
@@ -115,10 +116,11 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
                    "needed)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
-        finding_cells(&table, &result->findings[i], comparison->can_tell);
+        finding_cells(&table, &result->findings[i], comparison);
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
+    ntk_output_spreads_text(comparison, "baseline", "now", out);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -166,6 +168,8 @@ void ntk_output_baseline_json(const struct ntk_output_baseline *check, struct nt
     ntk_json_key_bool(json, "can_tell", check->comparison->can_tell);
     ntk_json_key_text(json, "verdict", check->result->beyond_count ? "beyond" : "within");
     ntk_json_key_u64(json, "beyond_count", check->result->beyond_count);
+    ntk_json_key(json, "executions");
+    ntk_output_spreads_json(check->comparison, "baseline", "now", json);
     ntk_json_key_array_begin(json, "measures");
     for (size_t i = 0; i < check->result->count; i++) {
         finding_json(&check->result->findings[i], json);

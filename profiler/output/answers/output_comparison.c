@@ -298,9 +298,14 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison,
     } else {
         ntk_buf_add_text(out, ".\n"
                               "Too few executions to tell a change from chance (at least 4 on each "
-                              "side are needed)\n");
+                              "side are needed)");
+        ntk_buf_add_text(out, comparison->before_count > 1 || comparison->after_count > 1
+                                  ? ": a figure changed if the values of both sides do not "
+                                    "overlap\n"
+                                  : "\n");
     }
     verdict_text(comparison, out);
+    ntk_output_spreads_text(comparison, "before", "after", out);
     if (matched) {
         ntk_output_matched_text(matched, out);
     }
@@ -320,6 +325,25 @@ static void share_json(struct ntk_json *json, const char *key,
     }
 }
 
+/* Writes the least and most of a side with several executions. */
+static void range_json(struct ntk_json *json, const struct ntk_comparison *comparison,
+                       const struct ntk_comparison_row *row)
+{
+    bool is_time = ntk_measure_is_time(row->kind);
+    double scale = is_time ? NTK_TRACE_PS_PER_NS : 1;
+
+    if (comparison->before_count > 1 && row->has_before) {
+        ntk_json_key_double(json, is_time ? "before_min_ns" : "before_min",
+                            row->before_least / scale);
+        ntk_json_key_double(json, is_time ? "before_max_ns" : "before_max",
+                            row->before_most / scale);
+    }
+    if (comparison->after_count > 1 && row->has_after) {
+        ntk_json_key_double(json, is_time ? "after_min_ns" : "after_min", row->after_least / scale);
+        ntk_json_key_double(json, is_time ? "after_max_ns" : "after_max", row->after_most / scale);
+    }
+}
+
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_json *json)
 {
@@ -332,6 +356,8 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison,
     ntk_json_key_text(json, "verdict", ntk_comparison_verdict_name(comparison->verdict));
     ntk_json_key_u64(json, "changed_count", comparison->changed_count);
     ntk_json_key_bool(json, "is_unrelated", comparison->is_unrelated);
+    ntk_json_key(json, "executions");
+    ntk_output_spreads_json(comparison, "before", "after", json);
     ntk_json_key(json, "most");
     if (comparison->most) {
         ntk_json_text(json, comparison->most->name);
@@ -360,6 +386,7 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                row->has_before ? scale : 0);
             ntk_json_key_share(json, ntk_measure_is_time(k) ? "after_ns" : "after", row->after,
                                row->has_after ? scale : 0);
+            range_json(json, comparison, row);
             share_json(json, "before_ratio", comparison, row, false);
             share_json(json, "after_ratio", comparison, row, true);
             ntk_json_key_share(json, ntk_measure_is_time(k) ? "change_ns" : "change",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profiler/analysis/comparison.h"
+#include "profiler/output/answers/execution_measures.h"
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
@@ -106,36 +107,32 @@ void ntk_output_matched_json(const struct ntk_output_matched *matched, struct nt
 
 /* ---- two executions ---- */
 
-static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out_measures,
-                   struct ntk_work_units *out_units)
-{
-    return ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                 &analyses->costs, NULL, out_measures, out_units);
-}
-
 int ntk_output_compare_json(const struct ntk_analyses *before, const struct ntk_analyses *after,
                             struct ntk_json *json)
 {
-    struct ntk_measures measures[2] = { 0 };
-    struct ntk_work_units units[2] = { 0 };
+    struct ntk_execution_measures sides[2] = { 0 };
     struct ntk_work_match match = { 0 };
     struct ntk_comparison comparison = { 0 };
-    int ret = measure(before, &measures[0], &units[0]);
+    int ret = ntk_execution_measures_add(&sides[0], before->program->trace, before, NULL, true,
+                                         NULL, NULL);
 
-    ret = ret ? ret : measure(after, &measures[1], &units[1]);
-    ret = ret ? ret : ntk_analysis_work_match(&units[0], &units[1], &match);
-    ret = ret ? ret : ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison);
+    ret = ret ? ret
+              : ntk_execution_measures_add(&sides[1], after->program->trace, after, NULL, true,
+                                           NULL, NULL);
+    ret = ret ? ret : ntk_analysis_work_match(&sides[0].units, &sides[1].units, &match);
+    ret = ret ? ret
+              : ntk_analysis_comparison(sides[0].measures.items, sides[0].measures.count,
+                                        sides[1].measures.items, sides[1].measures.count,
+                                        &comparison);
     if (ret == 0) {
-        struct ntk_output_matched matched = { &units[0], &units[1], &match };
-        bool has_units = ntk_measures_have(&measures[0], NTK_MEASURE_OPERATION) &&
-                         ntk_measures_have(&measures[1], NTK_MEASURE_OPERATION);
-        ntk_output_comparison_json(&comparison, has_units ? &matched : NULL, json);
+        struct ntk_output_matched matched = { &sides[0].units, &sides[1].units, &match };
+
+        ntk_output_comparison_json(
+            &comparison, sides[0].has_units && sides[1].has_units ? &matched : NULL, json);
         ntk_comparison_fini(&comparison);
     }
     ntk_work_match_fini(&match);
-    for (unsigned s = 0; s < 2; s++) {
-        ntk_work_units_fini(&units[s]);
-        ntk_measures_fini(&measures[s]);
-    }
+    ntk_execution_measures_fini(&sides[0]);
+    ntk_execution_measures_fini(&sides[1]);
     return ret;
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lengths of executions, and what one slow execution does to a comparison. Method: hand-written
+ * lengths; median, outliers and verdict are known by construction.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/baseline.h"
+#include "profiler/output/answers/output_analysis.h"
+#include "tests/support/unit.h"
+
+#define MOST 12
+
+/* Lengths in us; 0 ends the list, a negative one is unknown. */
+static size_t lengths_put(const double *lengths_us, struct ntk_measures *out)
+{
+    size_t count = 0;
+
+    for (; count < MOST && lengths_us[count] != 0; count++) {
+        char source[32];
+
+        out[count] = (struct ntk_measures){ 0 };
+        (void)snprintf(source, sizeof source, "run.ntff, execution %zu", count + 1);
+        out[count].source = strdup(source);
+        if (lengths_us[count] > 0) {
+            assert_int_equal(ntk_measures_add(&out[count], NTK_MEASURE_TOTAL,
+                                              NTK_MEASURE_TOTAL_NAME, lengths_us[count] * 1e6),
+                             0);
+        }
+    }
+    return count;
+}
+
+static void measures_fini(struct ntk_measures *measures, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ntk_measures_fini(&measures[i]);
+    }
+}
+
+static void outliers_are_far_from_the_median(void **state)
+{
+    static const struct {
+        double lengths_us[MOST];
+        double least, median, most;
+        const char *outliers; /* numbers from 1 */
+    } programs[] = {
+        { { 100 }, 100, 100, 100, "" },
+        { { 100, 200 }, 100, 150, 200, "" }, /* either may be the usual one */
+        { { 100, 100, 200 }, 100, 100, 200, "3" },
+        { { 200, 100, 100 }, 100, 100, 200, "1" },
+        { { 100, 40, 100 }, 40, 100, 100, "2" },       /* an execution that stopped early */
+        { { 100, 100, 104 }, 100, 100, 104, "" },      /* below 5 % */
+        { { 100, 100, 105.1 }, 100, 100, 105.1, "3" }, /* above */
+        { { 90, 95, 100, 105, 110, 120 }, 90, 102.5, 120, "" }, /* noise: 7.5 typical */
+        { { 90, 95, 100, 105, 110, 140 }, 90, 102.5, 140, "6" },
+        { { 100, 101, 100, 99, 300, 101, 100, 300 }, 99, 100.5, 300, "58" }, /* two do not hide */
+        { { 10, 10, 10, 50, 50, 50 }, 10, 30, 50, "" }, /* two kinds: neither is an outlier */
+        { { -1, 100, 100, 100, 700 }, 100, 100, 700, "5" },
+    };
+
+    (void)state;
+    for (size_t p = 0; p < sizeof programs / sizeof *programs; p++) {
+        struct ntk_measures measures[MOST];
+        struct ntk_spread spread;
+        size_t count = lengths_put(programs[p].lengths_us, measures);
+        char outliers[MOST + 1] = "";
+
+        assert_int_equal(ntk_spread_find(measures, count, &spread), 0);
+        for (size_t i = 0; i < spread.outlier_count; i++) {
+            outliers[i] = (char)('1' + spread.outliers[i].execution);
+        }
+        if (spread.least != programs[p].least * 1e6 || spread.median != programs[p].median * 1e6 ||
+            spread.most != programs[p].most * 1e6 || strcmp(outliers, programs[p].outliers) != 0) {
+            fail_msg("program %zu: %g, %g, %g, outliers '%s'", p, spread.least, spread.median,
+                     spread.most, outliers);
+        }
+        ntk_spread_fini(&spread);
+        measures_fini(measures, count);
+    }
+}
+
+static void one_slow_execution_is_not_a_slower_program(void **state)
+{
+    static const struct {
+        double before_us[MOST], after_us[MOST];
+        enum ntk_comparison_verdict verdict;
+        bool is_beyond; /* a limit of 5 % */
+    } programs[] = {
+        { { 100 }, { 100 }, NTK_COMPARISON_SAME, false },
+        { { 100 }, { 110 }, NTK_COMPARISON_SLOWER, true },
+        { { 100, 101 }, { 100, 150 }, NTK_COMPARISON_CHANCE, false }, /* medians: +25 % */
+        { { 100, 101 }, { 110, 150 }, NTK_COMPARISON_SLOWER, true },
+        { { 100, 150 }, { 100, 101 }, NTK_COMPARISON_CHANCE, false },
+        { { 100, 101, 102 }, { 100, 101, 500 }, NTK_COMPARISON_SAME, false },
+        { { 100, 101, 102 }, { 99, 103, 500 }, NTK_COMPARISON_CHANCE, false },
+        { { 100 }, { 99, 101, 500 }, NTK_COMPARISON_CHANCE, false },
+        { { 120, 121, 122 }, { 90, 91, 92 }, NTK_COMPARISON_FASTER, false },
+        { { 100, 101, 102, 103 }, { 100, 101, 102, 900 }, NTK_COMPARISON_SAME, false },
+        { { 100, 101, 102, 103 }, { 120, 121, 122, 900 }, NTK_COMPARISON_SLOWER, true },
+        { { 100, 101, 102, 900 }, { 120, 121, 122, 123, 124, 125 }, NTK_COMPARISON_CHANCE, false },
+    };
+
+    (void)state;
+    for (size_t p = 0; p < sizeof programs / sizeof *programs; p++) {
+        struct ntk_measures before[MOST];
+        struct ntk_measures after[MOST];
+        size_t before_count = lengths_put(programs[p].before_us, before);
+        size_t after_count = lengths_put(programs[p].after_us, after);
+        struct ntk_baseline_limit limit;
+        struct ntk_baseline_result result;
+        struct ntk_comparison comparison;
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(
+            ntk_analysis_comparison(before, before_count, after, after_count, &comparison), 0);
+        assert_int_equal(ntk_baseline_limit_parse("total=5%", &limit, &err), 0);
+        assert_int_equal(ntk_baseline_check(&comparison, &limit, 1, &result, &err), 0);
+        if (comparison.verdict != programs[p].verdict ||
+            (result.beyond_count > 0) != programs[p].is_beyond) {
+            fail_msg("program %zu: %s, %zu beyond", p,
+                     ntk_comparison_verdict_name(comparison.verdict), result.beyond_count);
+        }
+        ntk_baseline_result_fini(&result);
+        ntk_comparison_fini(&comparison);
+        measures_fini(before, before_count);
+        measures_fini(after, after_count);
+    }
+}
+
+static void the_text_names_the_slow_execution(void **state)
+{
+    static const double before_us[] = { 100, 100, 100, 0 };
+    static const double after_us[] = { 100, 180, 100, 0 };
+    struct ntk_measures before[MOST];
+    struct ntk_measures after[MOST];
+    struct ntk_comparison comparison;
+    struct ntk_buf out = { 0 };
+
+    (void)state;
+    size_t before_count = lengths_put(before_us, before);
+    size_t after_count = lengths_put(after_us, after);
+    free(after[1].source);
+    after[1].source = NULL; /* as in a baseline */
+    assert_int_equal(ntk_analysis_comparison(before, before_count, after, after_count, &comparison),
+                     0);
+    ntk_output_spreads_text(&comparison, "before", "after", &out);
+    assert_non_null(strstr(ntk_buf_text_get(&out), "execution 2 (180.000 us)\n"));
+    after[1].source = strdup("run.ntff, execution 2");
+    ntk_comparison_fini(&comparison);
+    ntk_buf_reset(&out);
+    assert_int_equal(ntk_analysis_comparison(before, before_count, after, after_count, &comparison),
+                     0);
+    ntk_output_spreads_text(&comparison, "before", "after", &out);
+    assert_non_null(
+        strstr(ntk_buf_text_get(&out), "100.000  180.000  run.ntff, execution 2 (180.000 us)\n"));
+    ntk_comparison_fini(&comparison);
+    ntk_buf_fini(&out);
+    measures_fini(before, before_count);
+    measures_fini(after, after_count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outliers_are_far_from_the_median),
+        cmocka_unit_test(one_slow_execution_is_not_a_slower_program),
+        cmocka_unit_test(the_text_names_the_slow_execution),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
