@@ -156,6 +156,62 @@ static int put_mfu(const struct ntk_program *program, size_t core, struct target
 
 /* ---- device memory --------------------------------------------------------------------------- */
 
+/* Adds a share of the bytes of a transfer, in a part of its time. */
+static int add_bytes(struct ntk_steps steps[2], const struct ntk_slot_fact *fact, int64_t from_ps,
+                     int64_t until_ps, double share)
+{
+    int ret =
+        ntk_steps_add_amount(&steps[0], from_ps, until_ps, share * (double)fact->code->read_bytes);
+
+    return ret ? ret
+               : ntk_steps_add_amount(&steps[1], from_ps, until_ps,
+                                      share * (double)fact->code->write_bytes);
+}
+
+/* Spreads the bytes of each transfer over its packets. */
+static int add_packets(const struct ntk_transfers *transfers, size_t core,
+                       struct ntk_steps steps[2])
+{
+    const struct ntk_transfers_core *of = &transfers->cores[core];
+    const struct ntk_trace_core *in = &transfers->program->trace->cores[core];
+
+    for (size_t p = 0; p < in->packet_count; p++) {
+        const struct ntk_trace_packet *packet = &in->packets[p];
+        const struct ntk_transfer *transfer =
+            of->of_packets[p] ? &of->items[of->of_packets[p] - 1] : NULL;
+        int ret = 0;
+
+        if (transfer && transfer->bytes_count) {
+            ret = add_bytes(steps, ntk_transfer_fact(transfers, core, transfer), packet->start_ps,
+                            packet->end_ps,
+                            (double)packet->bytes_count / (double)transfer->bytes_count);
+        }
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/* Spreads them evenly over each transfer. */
+static int add_transfers(const struct ntk_transfers *transfers, size_t core,
+                         struct ntk_steps steps[2])
+{
+    const struct ntk_transfers_core *of = &transfers->cores[core];
+    int ret = 0;
+
+    for (size_t t = 0; t < of->count && ret == 0; t++) {
+        const struct ntk_transfer *transfer = &of->items[t];
+
+        ret = add_bytes(steps, ntk_transfer_fact(transfers, core, transfer), transfer->start_ps,
+                        transfer->end_ps, 1);
+        if (t % NTK_TRACE_LOOKS == 0) {
+            ntk_transfers_give_back(transfers, core);
+        }
+    }
+    return ret;
+}
+
 static int put_hbm(const struct ntk_counters *counters, size_t core, struct target target)
 {
     const struct ntk_transfers *transfers = counters->transfers;
@@ -169,18 +225,10 @@ static int put_hbm(const struct ntk_counters *counters, size_t core, struct targ
     for (unsigned w = 0; w < 2; w++) {
         ntk_steps_init(&steps[w], transfers->program->trace, 2);
     }
-    for (size_t t = 0; t < of->count && ret == 0; t++) {
-        const struct ntk_transfer *transfer = &of->items[t];
-        const struct ntk_slot_fact *fact = ntk_transfer_fact(transfers, core, transfer);
-        ret = ntk_steps_add_amount(&steps[0], transfer->start_ps, transfer->end_ps,
-                                   (double)fact->code->read_bytes);
-        ret = ret ? ret
-                  : ntk_steps_add_amount(&steps[1], transfer->start_ps, transfer->end_ps,
-                                         (double)fact->code->write_bytes);
-        if (t % NTK_TRACE_LOOKS == 0) {
-            ntk_transfers_give_back(transfers, core);
-        }
-    }
+    /* With more packets, steps are wider than most transfers. */
+    bool uses_packets = transfers->program->trace->cores[core].packet_count <= NTK_STEPS_MAX / 2;
+    ret =
+        uses_packets ? add_packets(transfers, core, steps) : add_transfers(transfers, core, steps);
     for (unsigned w = 0; w < 2; w++) {
         target.counter = NTK_COUNTER_HBM_READ + w;
         ret = ret ? ret : finish(&steps[w], NTK_STEPS_MEAN, target);

@@ -6,8 +6,9 @@
  *   SBUF, PSUM     bytes of a partition with a value still needed, as in chip_memory.h
  *   MFU            operations of a MATMUL, spread evenly over it, as a share of the core's
  *                  peak: as mfu_inst_estimated_percent counts them, without transposes
- *   HBM            bytes of device memory that transfers read or write, spread evenly over the time
- *                  from the first packet of each to the last
+ *   HBM            bytes of device memory that transfers read or write, spread over the packets of
+ *                  each; with more than NTK_STEPS_MAX / 2 packets, evenly over the time from its
+ *                  first packet to its last
  *   Pending DMA    transfers that began and have packets left, as in pending.h
  *
  * A counter has no points if the capture has only a part of it: SBUF and PSUM if chip_access.h

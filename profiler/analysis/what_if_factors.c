@@ -2,6 +2,7 @@
 /* what_if_factors - applies the requested changes to one instruction. */
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/what_if_private.h"
+#include "profiler/trace/executed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,11 +79,11 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 #define MEETING_SHIFT (2 * NTK_RETIME_LANES)
 #define IS_FOUND (UINT64_C(1) << 63)
 
-static enum ntk_meeting find_meeting(const struct ntk_retimed *retimed, uint32_t item)
+static enum ntk_meeting find_meeting(const struct ntk_retimed *retimed,
+                                     const struct ntk_trace_instruction *one)
 {
     const struct ntk_program *program = retimed->program;
     const struct ntk_trace_core *core = &program->trace->cores[retimed->core];
-    const struct ntk_trace_instruction *one = &core->instructions[item];
     const struct ntk_slot_fact *fact = ntk_program_fact(program, retimed->core, one);
     struct ntk_isa_instr open;
 
@@ -102,8 +103,13 @@ static enum ntk_meeting find_meeting(const struct ntk_retimed *retimed, uint32_t
 /* Finds the rows for all executions of a slot. */
 static uint64_t find_rows(const struct ntk_retimed *retimed, uint32_t item, unsigned engine)
 {
-    uint64_t rows = IS_FOUND | (uint64_t)find_meeting(retimed, item) << MEETING_SHIFT;
+    const struct ntk_trace_instruction *one =
+        &retimed->program->trace->cores[retimed->core].instructions[item];
+    uint64_t rows = IS_FOUND;
 
+    if (retimed->has_meetings) {
+        rows |= (uint64_t)find_meeting(retimed, one) << MEETING_SHIFT;
+    }
     for (size_t k = 0; k < retimed->row_count; k++) {
         const struct ntk_what_if_changes *changes = retimed->changes[k];
         bool is_changed = retimed->engine_factors[k][engine] != 1;
@@ -143,7 +149,19 @@ uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t i
     return (uint32_t)(rows_of(retimed, item) >> UNWAITED_SHIFT & ROW_MASK);
 }
 
-enum ntk_meeting ntk_retimed_meeting(const struct ntk_retimed *retimed, uint32_t item)
+int ntk_retimed_find_meetings(struct ntk_retimed *retimed)
+{
+    const struct ntk_program *program = retimed->program;
+    struct ntk_executed executed = { .core = &program->trace->cores[retimed->core] };
+    int ret = ntk_collective_names_init(&retimed->collectives, program, retimed->core);
+
+    while (ret == 0 && !retimed->has_meetings && ntk_executed_next(&executed)) {
+        retimed->has_meetings = find_meeting(retimed, &executed.instruction) != NTK_MEETING_NONE;
+    }
+    return ret;
+}
+
+enum ntk_meeting ntk_retimed_meeting_of(const struct ntk_retimed *retimed, uint32_t item)
 {
     return (enum ntk_meeting)(rows_of(retimed, item) >> MEETING_SHIFT & 3);
 }

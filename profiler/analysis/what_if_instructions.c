@@ -449,9 +449,7 @@ NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t ite
     struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     of->is_unknown = !is_known;
     of->kept_ps = ntk_retime_start(r, &bound, one->start_ps, is_known, &moment->start);
-    if (r->to->special.tight < r->to->row_count) {
-        set_special_starts(r, &bound, moment, waits && !is_known);
-    }
+    set_special_starts(r, &bound, moment, waits && !is_known);
     r->previous[one->engine] = item;
     if (fact->code->waits_inside && fact->code->wait != NTK_WAIT_NONE) {
         moment->own = moment->start;

@@ -216,8 +216,7 @@ static void fill(int64_t *of)
 /* Returns true for an instruction that may wait for another core: it is not a sample. */
 static bool meets(const struct ntk_retime *r, uint32_t item)
 {
-    return r->to->special.tight < r->to->row_count &&
-           ntk_retimed_meeting(r->to, item) != NTK_MEETING_NONE;
+    return ntk_retimed_meeting(r->to, item) != NTK_MEETING_NONE;
 }
 
 /* Updates minimum times; only the last condition of a wait shows the time of the release. */
@@ -302,7 +301,7 @@ static int prepare(struct ntk_retime *r)
     r->pending_end_ps = INT64_MAX;
     int ret = ntk_retime_read_changes(r);
     if (ret == 0 && r->to->special.tight < r->to->row_count) {
-        ret = ntk_collective_names_init(&r->to->collectives, r->to->program, r->to->core);
+        ret = ntk_retimed_find_meetings(r->to);
     }
     ret = ret ? ret : empty_list(&r->to->items, r->core->instruction_count);
     size_t blocks = r->core->instruction_count / NTK_RETIME_BLOCK + 1;

@@ -119,6 +119,7 @@ struct ntk_retimed {
     size_t group_count;
     struct ntk_retimed_slots slots;
     struct ntk_collective_names collectives;
+    bool has_meetings; /* some instruction of the core meets other cores */
     double engine_factors[NTK_RETIME_LANES][NTK_NTFF_ENGINE_COUNT]; /* factors of durations */
     uint32_t single_rows; /* bit of each row that changes single instructions */
     /* elements are struct ntk_retimed_item with all rows: one per instruction */
@@ -150,7 +151,13 @@ static inline struct ntk_retimed *ntk_retimed_of_core(const struct ntk_retimed *
 /* Returns true if a change of transposes, lines or waits applies to the instruction. */
 bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_t item,
                          const struct ntk_what_if_change *change);
-enum ntk_meeting ntk_retimed_meeting(const struct ntk_retimed *retimed, uint32_t item);
+/* Sets collectives and has_meetings. Returns 0 or -ENOMEM. */
+int ntk_retimed_find_meetings(struct ntk_retimed *retimed);
+enum ntk_meeting ntk_retimed_meeting_of(const struct ntk_retimed *retimed, uint32_t item);
+static inline enum ntk_meeting ntk_retimed_meeting(const struct ntk_retimed *retimed, uint32_t item)
+{
+    return retimed->has_meetings ? ntk_retimed_meeting_of(retimed, item) : NTK_MEETING_NONE;
+}
 
 struct ntk_retime_input {
     const struct ntk_program *program;

@@ -50,6 +50,16 @@ function matches(list) {
     table([['Before', true], ['Sum'], ['Share of part'], ['Became', true], ['After', true], ['Sum'], ['Share of part']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
 }
 
+// Lengths of the executions of both captures, if one has several: one slow execution is named.
+function lengths(executions) {
+  const sides = Object.entries(executions).filter(([, side]) => side.count);
+  if (!sides.some(([, side]) => side.count > 1)) return '';
+  const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
+  return make('section', { class: 'matches' }, make('h3', {}, 'Length of executions'), table([['Capture', true], ['Executions'], ['Minimum'], ['Median'], ['Maximum'], ['Outliers', true]], sides.map(([name, side]) => ({
+    cells: [name, side.count, time(side.min_ns), time(side.median_ns), time(side.max_ns), side.outliers.map((one) => `${one.source ?? `execution ${one.number}`} (${duration(one.total_ns * 1000)})`).join('; ')],
+  }))));
+}
+
 function render(box) {
   const all = answer(box, 'compare', 'compare', () => state.source.compare());
   if (!all) return;
@@ -58,9 +68,9 @@ function render(box) {
   const parts = Object.entries(all).filter(([key, value]) => key !== 'matches' && Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
   const [total] = all.total ?? [];
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? values(total).map((value) => (value === null ? 'unknown' : duration(value))).join(' → ') : 'Comparison'),
-    make('span', { class: 'soft' }, `before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
+    make('span', { class: 'soft' }, `${all.before_count > 1 || all.after_count > 1 ? 'median of an execution; ' : ''}before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
   ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: they share almost no layers or regions. The tables show what they have in common.')] : []),
-  matches(all.matches ?? []) ?? '', make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
+  lengths(all.executions), matches(all.matches ?? []) ?? '', make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
 }
 
 export const start = () => addTab('compare', 'Compare', render);

@@ -209,6 +209,21 @@ static void device_memory_counters_have_bytes_per_direction(void **state)
     assert_true(fabs(sum_of(&seen, NTK_COUNTER_HBM_WRITE) - STORE_BYTES) < 1e-6);
 }
 
+/* The load pauses between its packets: nothing is read then, and the second packet is faster. */
+static void the_bytes_of_a_transfer_are_moved_by_its_packets(void **state)
+{
+    struct hand_trace h;
+    struct seen seen;
+
+    (void)state;
+    begin(&h);
+    h.cores[0].packets[1].start_ps = NS(250);
+    ask(&h, &seen);
+    ASSERT_POINTS(&seen, NTK_COUNTER_HBM_READ, { 100, LOAD_BYTES / 2 / 100e-9 }, { 200, 0 },
+                  { 250, LOAD_BYTES / 2 / 50e-9 }, { 300, 0 });
+    assert_true(fabs(sum_of(&seen, NTK_COUNTER_HBM_READ) - LOAD_BYTES) < 1e-6);
+}
+
 static void transfers_are_pending_from_their_instruction_to_their_last_packet(void **state)
 {
     struct hand_trace h;
@@ -312,6 +327,7 @@ int main(void)
         cmocka_unit_test(on_chip_memory_counts_live_values),
         cmocka_unit_test(mfu_has_all_operations_of_products_and_none_of_transposes),
         cmocka_unit_test(device_memory_counters_have_bytes_per_direction),
+        cmocka_unit_test(the_bytes_of_a_transfer_are_moved_by_its_packets),
         cmocka_unit_test(transfers_are_pending_from_their_instruction_to_their_last_packet),
         cmocka_unit_test(device_memory_counters_are_absent_if_packets_are_unknown),
         cmocka_unit_test(mfu_is_absent_for_an_unknown_chip),
