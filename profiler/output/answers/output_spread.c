@@ -53,7 +53,7 @@ void ntk_output_spreads_text(const struct ntk_comparison *comparison, const char
     if (comparison->spread_before.outlier_count || comparison->spread_after.outlier_count) {
         ntk_buf_add_format(out,
                            "Outliers: farther from the median than %.0f standard deviations and "
-                           "%.0f%%; neuron-profile analyze --execution N analyzes one\n",
+                           "%.0f%%; neuron-profile analyze --execution N shows one\n",
                            NTK_SPREAD_DEVIATIONS, 100 * NTK_SPREAD_OUTLIER_RATIO);
     }
 }
