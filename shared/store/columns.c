@@ -78,10 +78,14 @@ static const struct {
     const char *suffix;
     const struct ntk_column *rows;
     size_t count;
+    bool has_keys;
 } tables[] = {
-    { "_step", steps, sizeof steps / sizeof *steps },
-    { "_sample", samples, sizeof samples / sizeof *samples },
+    { "_step", steps, sizeof steps / sizeof *steps, false },
+    { "_sample", samples, sizeof samples / sizeof *samples, false },
+    { "_steps", steps, sizeof steps / sizeof *steps, true },
+    { "_samples", samples, sizeof samples / sizeof *samples, true },
 };
+#define TABLES (sizeof tables / sizeof *tables)
 
 const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
                                          const struct ntk_column *column)
@@ -150,6 +154,8 @@ static void tell_column(struct ntk_buf *sql, struct part text, const char *item,
             ntk_buf_add_format(sql, "%s%s", item, name);
         } else if (*at == '$') {
             ntk_buf_add_text(sql, type);
+        } else if (*at == '#') {
+            ntk_buf_add_text(sql, strcmp(type, "REAL") == 0 ? " / 1e9" : "");
         } else {
             ntk_buf_add_char(sql, *at);
         }
@@ -189,22 +195,24 @@ static void tell_counts(struct ntk_buf *sql, struct part name, const char *type,
 /* Returns false if the set is not a table of a family. */
 static bool tell_table(struct ntk_buf *sql, struct part name, struct part text)
 {
-    for (size_t i = 0; i < NTK_FAMILY_COUNT * 2; i++) {
-        const struct ntk_column *row = tables[i % 2].rows;
-        const struct ntk_column *end = row + tables[i % 2].count;
+    for (size_t i = 0; i < NTK_FAMILY_COUNT * TABLES; i++) {
+        const struct ntk_column *row = tables[i % TABLES].rows;
+        const struct ntk_column *end = row + tables[i % TABLES].count;
+        bool is_key;
 
-        if (!is_called(name, ntk_tier_families[i / 2], tables[i % 2].suffix)) {
+        if (!is_called(name, ntk_tier_families[i / TABLES], tables[i % TABLES].suffix)) {
             continue;
         }
         for (; row < end; row++) {
-            if (row->family != i / 2 || row->merge == NTK_COLUMN_KEY) {
+            is_key = row->merge == NTK_COLUMN_KEY;
+            if (row->family != i / TABLES || (is_key && !tables[i % TABLES].has_keys)) {
                 continue;
             }
             if (row->merge == NTK_COLUMN_COUNTS) {
                 tell_counts(sql, (struct part){ row->name, row->name + strlen(row->name) },
                             row->type, text);
             } else {
-                tell_column(sql, text, "", row->name, row->type);
+                tell_column(sql, text, "", row->name, is_key ? "INTEGER NOT NULL" : row->type);
             }
         }
         return true;

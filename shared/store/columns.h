@@ -5,9 +5,10 @@
  *
  * SQL names them as {set|text}: the text once for each column of the set, with its name for % and
  * its type for $. "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns) ...".
+ * # is " / 1e9" for the type REAL, otherwise nothing (packed.h).
  *
  *   device_sample, device_step ...  the columns of a table, without time_ns and what identifies a
- *              row: of seconds, and of each coarser tier
+ *              row: of seconds, and of each coarser tier; device_samples, device_steps with it
  *   core       the counted columns, as in core_sample and its tiers
  *   execution  those of execution_sample: outcomes and error classes
  *   count      both, as core_total and unwatched have them

@@ -28,8 +28,11 @@ enum kept {
 static const struct table {
     const char *name;
     enum kept kept;
+    int slice_rows; /* deleted at once; 0: NTK_RETENTION_SLICE_ROWS */
 } tables[] = {
-#define NTK_STORE_TABLE(name, kept, text) { #name, KEPT_##kept },
+#define NTK_STORE_TABLE(name, kept, text) { #name, KEPT_##kept, 0 },
+#define NTK_STORE_TABLE_PACKED(name, kept, text) \
+    { #name "_packed", KEPT_##kept, NTK_RETENTION_SLICE_PACKED },
 #include "shared/store/tables.def"
 };
 
@@ -114,8 +117,13 @@ static const char *older(const struct table *table, int64_t limit_ns, char sql[s
     return sql;
 }
 
-/* Finds the end of a slice: the time of the row that is NTK_RETENTION_SLICE_ROWS after the oldest,
- * at most limit_ns. Returns -ENODATA if nothing is older than limit_ns. */
+static int slice_rows(const struct table *table)
+{
+    return table->slice_rows ? table->slice_rows : NTK_RETENTION_SLICE_ROWS;
+}
+
+/* Finds the end of a slice: the time of the row that is slice_rows() after the oldest, at most
+ * limit_ns. Returns -ENODATA if nothing is older than limit_ns. */
 static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
@@ -129,7 +137,7 @@ static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, i
         return ret;
     }
     snprintf(sql, sizeof sql, "SELECT time_ns FROM %s WHERE %s ORDER BY time_ns LIMIT 1 OFFSET %d",
-             table->name, condition, NTK_RETENTION_SLICE_ROWS);
+             table->name, condition, slice_rows(table));
     ret = ntk_store_sql_number(db, sql, out_ns, err);
     if (ret == -ENODATA) {
         *out_ns = limit_ns;
@@ -173,7 +181,7 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
         if (deleted < 0) {
             return deleted;
         }
-        *more = *more || deleted >= NTK_RETENTION_SLICE_ROWS;
+        *more = *more || deleted >= slice_rows(table);
         deleted_count += deleted;
     }
     if (deleted_count == 0) {

@@ -18,6 +18,8 @@
 /* Maximum number of rows that one call deletes from one table, so that the writer's pauses stay
  * short. */
 #define NTK_RETENTION_SLICE_ROWS 10000
+/* Same for packed rows, each with up to hundreds of rows. */
+#define NTK_RETENTION_SLICE_PACKED 200
 
 struct ntk_retention {
     uint64_t keep_ns[NTK_STORE_TIER_COUNT];

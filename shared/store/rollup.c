@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "shared/base/clock.h"
+#include "shared/store/packed.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
 
@@ -200,6 +201,27 @@ static int skip_empty(struct ntk_rollup *rollup, enum ntk_store_tier tier, struc
     return start_ns > rollup->done_ns[tier] ? mark(rollup, tier, start_ns, err) : 0;
 }
 
+/* A step may have more rows than any of its seconds: processes come and go. */
+static int count_rows(const struct ntk_rollup *rollup, enum ntk_store_tier tier, uint64_t end_ns,
+                      struct ntk_err *err)
+{
+    int64_t most = 0;
+    int ret = 0;
+
+    for (int family = 0; ret == 0 && family < NTK_FAMILY_COUNT; family++) {
+        char sql[160];
+        int64_t row_count = 0;
+        if (ntk_packed_is((enum ntk_tier_family)family)) {
+            snprintf(sql, sizeof sql, "SELECT row_count FROM %s%s_packed WHERE time_ns = %" PRIu64,
+                     ntk_tier_families[family], ntk_tier_suffixes[tier], end_ns);
+            ret = ntk_store_sql_number(rollup->db, sql, &row_count, err);
+            ret = ret == -ENODATA ? 0 : ret;
+            most = row_count > most ? row_count : most;
+        }
+    }
+    return ret < 0 ? ret : ntk_packed_count_to(rollup->db, most, err);
+}
+
 static int merge_step(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     uint64_t start_ns = rollup->done_ns[tier];
@@ -216,7 +238,8 @@ static int merge_step(struct ntk_rollup *rollup, enum ntk_store_tier tier, struc
             return ret;
         }
     }
-    return mark(rollup, tier, end_ns, err);
+    int ret = count_rows(rollup, tier, end_ns, err);
+    return ret < 0 ? ret : mark(rollup, tier, end_ns, err);
 }
 
 static int run_tier(struct ntk_rollup *rollup, enum ntk_store_tier tier, uint64_t until_ns,

@@ -1,5 +1,6 @@
--- The database of neuron-monitor: see docs/formats/store.md. schema_tiers.sql, run once for each coarser tier, and
--- views.sql follow. Braces hold the columns of columns.def and of a core's counters: columns.h.
+-- The database of neuron-monitor: see docs/formats/store.md. schema_packed.sql, run once for each packed table,
+-- schema_tiers.sql, run once for each coarser tier, views_packed.sql and views.sql follow. Braces hold the columns of
+-- columns.def and of a core's counters: columns.h.
 -- Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes bytes. A sample belongs to the
 -- period that ends at its time_ns; NULL is "not known", never zero. Cores are global physical ones.
 
@@ -51,13 +52,6 @@ CREATE TABLE machine_sample (
     % $}
 ) STRICT;
 
-CREATE TABLE device_sample (
-    time_ns INTEGER NOT NULL,
-    device INTEGER NOT NULL,{device_sample|
-    % $,}
-    PRIMARY KEY (time_ns, device)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE ecc_total (
     device INTEGER NOT NULL,
     event TEXT NOT NULL,
@@ -66,21 +60,6 @@ CREATE TABLE ecc_total (
     counter INTEGER NOT NULL,
     total INTEGER NOT NULL,
     PRIMARY KEY (device, event)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE process_sample (
-    time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,{process_sample|
-    % $,}
-    PRIMARY KEY (time_ns, process_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE core_sample (
-    time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,{core_sample|
-    % $,}
-    PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
 -- One row per period with activity; the histograms are those of the period.
@@ -241,6 +220,13 @@ CREATE TABLE memory_category (
     name TEXT NOT NULL,
     location TEXT NOT NULL
 ) STRICT;
+
+-- The views of packed tables read these: the rows and bytes of a packed row, from 0, and the values of a byte in order.
+CREATE TABLE number (i INTEGER PRIMARY KEY) STRICT;
+INSERT INTO number VALUES (0), (1), (2), (3), (4), (5), (6), (7);
+CREATE TABLE byte (bytes BLOB NOT NULL) STRICT;
+INSERT INTO byte VALUES (CAST(x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f'
+    || x'808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff' AS BLOB));
 
 -- The content of each tier: every sample after first_ns, merged up to done_ns.
 CREATE TABLE tier (

@@ -7,28 +7,6 @@ CREATE TABLE machine_@ (
     % $}
 ) STRICT;
 
-CREATE TABLE device_@ (
-    time_ns INTEGER NOT NULL,
-    device INTEGER NOT NULL,{device_step|
-    % $,}
-    PRIMARY KEY (time_ns, device)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE process_@ (
-    time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,{process_step|
-    % $,}
-    PRIMARY KEY (time_ns, process_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE core_@ (
-    time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,{core_step|
-    % $,}
-    PRIMARY KEY (time_ns, process_id, core)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE execution_@ (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,

@@ -13,25 +13,14 @@
 /* Tables with rows that are written completely; statement_sql defines how existing rows are
  * handled. */
 static const char *const tables[STATEMENT_COUNT] = {
-    [ADD_PROCESS] = "process",
-    [PUT_MODEL] = "model",
-    [ADD_MACHINE] = "machine_sample",
-    [ADD_DEVICE] = "device_sample",
-    [ADD_PROCESS_SAMPLE] = "process_sample",
-    [ADD_CORE] = "core_sample",
-    [ADD_EXECUTION] = "execution_sample",
-    [ADD_MODEL_SAMPLE] = "model_sample",
-    [ADD_MEMORY] = "memory_sample",
-    [PUT_MEMORY_LAST] = "memory_last",
-    [PUT_CORE_TOTAL] = "core_total",
-    [ADD_UNWATCHED] = "unwatched",
-    [ADD_MEMORY_LOG] = "memory_log",
-    [ADD_ERROR_LOG] = "error_log",
-    [ADD_MODEL_LOG] = "model_log",
-    [ADD_MARK_LOG] = "mark_log",
-    [PUT_RANK] = "rank",
-    [ADD_RANK_SAMPLE] = "rank_sample",
-    [ADD_IDLE] = "idle",
+    [ADD_PROCESS] = "process",           [PUT_MODEL] = "model",
+    [ADD_MACHINE] = "machine_sample",    [ADD_EXECUTION] = "execution_sample",
+    [ADD_MODEL_SAMPLE] = "model_sample", [ADD_MEMORY] = "memory_sample",
+    [PUT_MEMORY_LAST] = "memory_last",   [PUT_CORE_TOTAL] = "core_total",
+    [ADD_UNWATCHED] = "unwatched",       [ADD_MEMORY_LOG] = "memory_log",
+    [ADD_ERROR_LOG] = "error_log",       [ADD_MODEL_LOG] = "model_log",
+    [ADD_MARK_LOG] = "mark_log",         [PUT_RANK] = "rank",
+    [ADD_RANK_SAMPLE] = "rank_sample",   [ADD_IDLE] = "idle",
     [ADD_IDLE_CAUSE] = "idle_cause",
 };
 
@@ -100,6 +89,26 @@ static void find_counts(sqlite3_stmt *statement, int at[NTK_CORE_COUNTS])
     }
 }
 
+static int create_packers(struct ntk_store_rows *rows, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (int i = 0; ret == 0 && i < NTK_FAMILY_COUNT; i++) {
+        if (ntk_packed_is((enum ntk_tier_family)i)) {
+            ret = ntk_packer_create(rows->db, (enum ntk_tier_family)i, &rows->packers[i], err);
+        }
+    }
+    for (size_t i = 0; ret == 0 && i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = 0; k < row->count; k++) {
+            rows->packed_counts_at[row->at + k] =
+                ntk_packer_column(rows->packers[NTK_FAMILY_CORE], ntk_store_count_name(row, k));
+        }
+    }
+    return ret;
+}
+
 int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct ntk_err *err)
 {
     struct ntk_store_rows *rows = calloc(1, sizeof *rows);
@@ -118,6 +127,11 @@ int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct 
         }
         find_counts(rows->statements[i], rows->counts_at[i]);
     }
+    int ret = create_packers(rows, err);
+    if (ret < 0) {
+        ntk_store_rows_destroy(rows);
+        return ret;
+    }
     *out_rows = rows;
     return 0;
 }
@@ -131,17 +145,20 @@ void ntk_store_rows_destroy(struct ntk_store_rows *rows)
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         sqlite3_finalize(rows->statements[i]);
     }
+    for (size_t i = 0; i < NTK_FAMILY_COUNT; i++) {
+        ntk_packer_destroy(rows->packers[i]);
+    }
     ntk_store_machine_fini(&rows->machine);
     ntk_buf_fini(&rows->scratch);
     ntk_buf_fini(&rows->scratch_2);
     free(rows);
 }
 
-static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+static void pack_process_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                                 const struct ntk_rows_process *process,
-                                const struct ntk_runtime_sample *runtime, struct ntk_err *err)
+                                const struct ntk_runtime_sample *runtime)
 {
-    sqlite3_stmt *row = rows->statements[ADD_PROCESS_SAMPLE];
+    struct ntk_packer *row = rows->packers[NTK_FAMILY_PROCESS];
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
     /* The process may have had memory although none is left. */
     bool unseen = runtime->first && runtime->ended;
@@ -149,20 +166,19 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     struct ntk_memory_total device;
 
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
-    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
-    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
-    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
+    ntk_packer_add(row);
+    ntk_rows_put(rows, row, "process_id", true, (uint64_t)process->id);
+    ntk_rows_put(rows, row, "period_ns", true, snapshot->period_ns);
 #define NTK_PROCESS_SHARE(name, key) \
-    ntk_store_sql_bind_double(row, #name "_ratio", has_cpu, runtime->name);
+    ntk_rows_put(rows, row, #name "_ratio", has_cpu, (uint64_t)ntk_packed_parts(runtime->name));
 #define NTK_PROCESS_BYTES(name, group, ...) \
-    ntk_rows_bind_known(rows, row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
+    ntk_rows_put(rows, row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
 #include "shared/metrics/process.def"
-    ntk_rows_bind_known(rows, row, "host_memory_bytes", host.known && !unseen, host.bytes);
-    ntk_rows_bind_known(rows, row, "device_memory_bytes", device.known && !unseen, device.bytes);
-    ntk_rows_bind_known(rows, row, "in_flight", runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT,
-                        runtime->in_flight);
-    ntk_rows_bind(rows, row, "events_lost", runtime->events_lost.period);
-    return ntk_rows_finish(rows, row, err);
+    ntk_rows_put(rows, row, "host_memory_bytes", host.known && !unseen, host.bytes);
+    ntk_rows_put(rows, row, "device_memory_bytes", device.known && !unseen, device.bytes);
+    ntk_rows_put(rows, row, "in_flight", runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT,
+                 runtime->in_flight);
+    ntk_rows_put(rows, row, "events_lost", true, runtime->events_lost.period);
 }
 
 static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
@@ -240,7 +256,7 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
     ntk_rows_bind_hooks(row, runtime);
     ret = ntk_rows_finish(rows, row, err);
     if (ret == 0) {
-        ret = write_process_sample(rows, snapshot, process, runtime, err);
+        pack_process_sample(rows, snapshot, process, runtime);
     }
     for (size_t i = 0; ret == 0 && i < runtime->core_count; i++) {
         ret = ntk_rows_write_core(rows, snapshot, process, &runtime->cores[i], err);
@@ -283,41 +299,59 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     return ntk_rows_finish(rows, row, err);
 }
 
-static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
-                         struct ntk_err *err)
+static void pack_devices(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot)
 {
+    static const char *const stacks[NTK_SNAPSHOT_STACKS_MAX] = { "stack_0_memory_used_bytes",
+                                                                 "stack_1_memory_used_bytes",
+                                                                 "stack_2_memory_used_bytes",
+                                                                 "stack_3_memory_used_bytes" };
+
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
-        sqlite3_stmt *row = rows->statements[ADD_DEVICE];
-        ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
-        ntk_rows_bind(rows, row, "device", device->index);
-        ntk_rows_bind_known(rows, row, "memory_used_bytes",
-                            device->has & NTK_DEVICE_HAS_MEMORY_USED,
-                            ntk_device_sum(device, device->memory_used_bytes));
+        struct ntk_packer *row = rows->packers[NTK_FAMILY_DEVICE];
+        bool has_memory = device->has & NTK_DEVICE_HAS_MEMORY_USED;
+        ntk_packer_add(row);
+        ntk_rows_put(rows, row, "device", true, device->index);
+        ntk_rows_put(rows, row, "memory_used_bytes", has_memory,
+                     ntk_device_sum(device, device->memory_used_bytes));
         for (size_t s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-            char name[32];
-            (void)snprintf(name, sizeof name, "stack_%zu_memory_used_bytes", s);
-            ntk_store_sql_bind_known(
-                row, name, (device->has & NTK_DEVICE_HAS_MEMORY_USED) && s < device->stack_count,
-                device->memory_used_bytes[s]);
+            ntk_rows_put(rows, row, stacks[s], has_memory && s < device->stack_count,
+                         device->memory_used_bytes[s]);
         }
         for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
-            ntk_rows_bind_known(rows, row, ntk_ecc_names[e], known,
-                                device->ecc[e].period + device->ecc_unwatched[e]);
+            ntk_rows_put(rows, row, ntk_ecc_names[e], known,
+                         device->ecc[e].period + device->ecc_unwatched[e]);
         }
         bool has_power = device->has & NTK_DEVICE_HAS_POWER;
         double power = device->power_average > 0 ? device->power_average : 0;
-        ntk_rows_bind_known(rows, row, "power_period_ns", has_power, snapshot->period_ns);
-        ntk_store_sql_bind_known(
-            row, "power_ns", has_power,
-            (uint64_t)((power < 1 ? power : 1) * (double)snapshot->period_ns + 0.5));
-        int ret = ntk_rows_finish(rows, row, err);
-        if (ret < 0) {
-            return ret;
+        ntk_rows_put(rows, row, "power_period_ns", has_power, snapshot->period_ns);
+        ntk_rows_put(rows, row, "power_ns", has_power,
+                     (uint64_t)((power < 1 ? power : 1) * (double)snapshot->period_ns + 0.5));
+    }
+}
+
+/* Forgets rows of a snapshot that could not be written. */
+static void reset_packers(struct ntk_store_rows *rows)
+{
+    for (size_t i = 0; i < NTK_FAMILY_COUNT; i++) {
+        if (rows->packers[i]) {
+            ntk_packer_reset(rows->packers[i]);
         }
     }
-    return 0;
+}
+
+static int write_packed(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                        struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (size_t i = 0; ret == 0 && i < NTK_FAMILY_COUNT; i++) {
+        if (rows->packers[i]) {
+            ret = ntk_packer_write(rows->packers[i], snapshot->realtime_ns, &rows->row_count, err);
+        }
+    }
+    return ret;
 }
 
 int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
@@ -325,12 +359,11 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
 {
     rows->row_count = 0;
     rows->generation++;
+    reset_packers(rows);
+    pack_devices(rows, snapshot);
     int ret = ntk_store_machine_write(&rows->machine, rows->db, snapshot, &rows->row_count, err);
     if (ret == 0) {
         ret = write_machine(rows, snapshot, err);
-    }
-    if (ret == 0) {
-        ret = write_devices(rows, snapshot, err);
     }
     if (ret == 0) {
         ret = ntk_store_health_write(&rows->health, rows->db, snapshot, &rows->row_count, err);
@@ -347,6 +380,7 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = write_runtime(rows, snapshot, &snapshot->runtimes[i], err);
     }
+    ret = ret < 0 ? ret : write_packed(rows, snapshot, err);
     for (size_t i = 0; ret == 0 && i < snapshot->event_count; i++) {
         ret = ntk_rows_write_event(rows, snapshot, &snapshot->events[i], err);
     }

@@ -23,16 +23,38 @@ void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core)
     ntk_store_sql_bind(row, name, core == NTK_NO_CORE ? UINT64_MAX : core); /* stored as -1 */
 }
 
-static int place_of(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name)
+static struct ntk_rows_place *find_place(struct ntk_store_rows *rows, const void *row,
+                                         const char *name)
 {
     uintptr_t hash = (uintptr_t)row / 64 * 31 + (uintptr_t)name;
-    struct ntk_rows_place *place = &rows->places[hash % NTK_ROWS_PLACES];
+
+    return &rows->places[hash % NTK_ROWS_PLACES];
+}
+
+static int place_of(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name)
+{
+    struct ntk_rows_place *place = find_place(rows, row, name);
 
     if (place->row != row || place->name != name) {
         *place = (struct ntk_rows_place){ row, name, ntk_store_sql_parameter(row, name) };
         assert(place->at > 0);
     }
     return place->at;
+}
+
+void ntk_rows_put(struct ntk_store_rows *rows, struct ntk_packer *packer, const char *name,
+                  bool is_known, uint64_t value)
+{
+    struct ntk_rows_place *place = find_place(rows, packer, name);
+
+    if (!is_known) {
+        return;
+    }
+    if (place->row != packer || place->name != name) {
+        *place = (struct ntk_rows_place){ packer, name, ntk_packer_column(packer, name) };
+        assert(place->at >= 0);
+    }
+    ntk_packer_set(packer, place->at, (int64_t)value);
 }
 
 void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name, uint64_t value)

@@ -69,24 +69,30 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     return ntk_rows_finish(rows, row, err);
 }
 
-static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+static void pack_core_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                              const struct ntk_rows_process *process,
-                             const struct ntk_core_sample *core, struct ntk_err *err)
+                             const struct ntk_core_sample *core)
 {
-    sqlite3_stmt *row = rows->statements[ADD_CORE];
+    struct ntk_packer *row = rows->packers[NTK_FAMILY_CORE];
 
-    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
-    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
-    ntk_rows_bind(rows, row, "core", core->core);
-    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
-    bind_counts(rows, ADD_CORE, core, NULL);
-    ntk_rows_bind_known(rows, row, "busy_of_calls_ns", core->has & NTK_CORE_HAS_BUSY,
-                        core->busy_of_calls ? core->busy_ns.period : 0);
-    ntk_rows_bind_known(rows, row, "in_flight", core->has & NTK_CORE_HAS_EXECUTIONS,
-                        core->in_flight);
-    ntk_rows_bind_known(rows, row, "busy_total_ns", core->has & NTK_CORE_HAS_BUSY,
-                        core->busy_ns.total);
-    return ntk_rows_finish(rows, row, err);
+    ntk_packer_add(row);
+    ntk_rows_put(rows, row, "process_id", true, (uint64_t)process->id);
+    ntk_rows_put(rows, row, "core", true, core->core);
+    ntk_rows_put(rows, row, "period_ns", true, snapshot->period_ns);
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *counts = &ntk_core_count_rows[i];
+
+        for (size_t k = counts->at; k < counts->at + counts->count && core->has & counts->has;
+             k++) {
+            if (rows->packed_counts_at[k] >= 0) {
+                ntk_packer_set(row, rows->packed_counts_at[k], (int64_t)core->counts[k].period);
+            }
+        }
+    }
+    ntk_rows_put(rows, row, "busy_of_calls_ns", core->has & NTK_CORE_HAS_BUSY,
+                 core->busy_of_calls ? core->busy_ns.period : 0);
+    ntk_rows_put(rows, row, "in_flight", core->has & NTK_CORE_HAS_EXECUTIONS, core->in_flight);
+    ntk_rows_put(rows, row, "busy_total_ns", core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
 }
 
 static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
@@ -190,9 +196,8 @@ static int write_samples(struct ntk_store_rows *rows, const struct ntk_snapshot 
                          struct ntk_rows_process *process, const struct ntk_core_sample *core,
                          struct ntk_err *err)
 {
-    int ret = write_core_sample(rows, snapshot, process, core, err);
-
-    return ret < 0 ? ret : write_executions(rows, snapshot, process, core, err);
+    pack_core_sample(rows, snapshot, process, core);
+    return write_executions(rows, snapshot, process, core, err);
 }
 
 int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

@@ -15,6 +15,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
+#include "shared/store/packed.h"
 #include "shared/store/store_ecc.h"
 #include "shared/store/store_health.h"
 #include "shared/store/store_jobs.h"
@@ -28,9 +29,6 @@ enum ntk_rows_statement {
     SEE_PROCESS,
     PUT_MODEL,
     ADD_MACHINE,
-    ADD_DEVICE,
-    ADD_PROCESS_SAMPLE,
-    ADD_CORE,
     ADD_EXECUTION,
     ADD_MODEL_SAMPLE,
     ADD_MEMORY,
@@ -75,9 +73,9 @@ struct ntk_rows_process {
     struct ntk_map memory; /* memory_key() to struct ntk_rows_memory */
 };
 
-/* A parameter of a statement. */
+/* A parameter of a statement, or a column of a packer. */
 struct ntk_rows_place {
-    const sqlite3_stmt *row;
+    const void *row;
     const char *name; /* compared by address */
     int at;
 };
@@ -91,6 +89,8 @@ struct ntk_store_rows {
     sqlite3_stmt *statements[STATEMENT_COUNT];
     struct ntk_rows_place places[NTK_ROWS_PLACES];
     int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameter numbers of counts; 0: none */
+    struct ntk_packer *packers[NTK_FAMILY_COUNT];    /* NULL: not packed */
+    int packed_counts_at[NTK_CORE_COUNTS];           /* columns of core_sample; -1: none */
     struct ntk_map processes;                        /* process_key() to struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
@@ -121,6 +121,9 @@ void ntk_rows_bind_percentiles(struct ntk_store_rows *rows, sqlite3_stmt *row,
                                const char *p99, const char *largest);
 void ntk_rows_bind_histogram(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                              const struct ntk_histogram *histogram, struct ntk_buf *scratch);
+/* Sets a known value of the last row of a packer; otherwise the same as ntk_rows_bind_known(). */
+void ntk_rows_put(struct ntk_store_rows *rows, struct ntk_packer *packer, const char *name,
+                  bool is_known, uint64_t value);
 /* Runs the statement to its end, which writes one row. */
 int ntk_rows_finish(struct ntk_store_rows *rows, sqlite3_stmt *row, struct ntk_err *err);
 

@@ -11,6 +11,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/store/schema.h" /* generated from the *.sql files */
 #include "shared/store/columns.h"
+#include "shared/store/packed.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
 
@@ -54,10 +55,31 @@ static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
     return ret;
 }
 
+/* Runs the text for each packed table. */
+static int exec_packed(sqlite3 *db, const char *text, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+
+    for (int i = 0; i < NTK_FAMILY_COUNT * NTK_STORE_TIER_COUNT; i++) {
+        enum ntk_tier_family family = (enum ntk_tier_family)(i / NTK_STORE_TIER_COUNT);
+        enum ntk_store_tier tier = (enum ntk_store_tier)(i % NTK_STORE_TIER_COUNT);
+        char name[NTK_PACKED_NAME_BYTES];
+        if (ntk_packed_is(family)) {
+            ntk_packed_name(family, tier, name);
+            ntk_packed_tell(&sql, text, name);
+        }
+    }
+    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
+                               : ntk_err_no_memory(err);
+    ntk_buf_fini(&sql);
+    return ret;
+}
+
 static int make_tables(sqlite3 *db, struct ntk_err *err)
 {
     int ret = ntk_columns_exec(db, ntk_store_schema, err);
 
+    ret = ret < 0 ? ret : exec_packed(db, ntk_store_schema_packed, err);
     ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_MINUTE], err);
     return ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_HOUR], err);
 }
@@ -66,6 +88,7 @@ static int fill(sqlite3 *db, struct ntk_err *err)
 {
     int ret = make_tables(db, err);
 
+    ret = ret < 0 ? ret : exec_packed(db, ntk_store_views_packed, err);
     ret = ret < 0 ? ret : ntk_columns_exec(db, ntk_store_views, err);
     ret = ret < 0 ? ret : fill_categories(db, err);
     if (ret == 0) {

@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/store/columns.h"
+#include "shared/store/packed.h"
 #include "shared/store/store_sql.h"
 
 #define DAY_NS (24 * 3600 * NTK_NS_PER_SECOND)
@@ -71,13 +72,14 @@ static void add_counts(struct ntk_buf *sql, const struct ntk_column *column, con
     ntk_buf_fini(&set);
 }
 
-/* Adds ", name" for a column, or for the columns of a set. */
-static void add_name(struct ntk_buf *sql, const struct ntk_column *column, const char *name)
+/* Adds ", name" for a column, or for the columns of a set; or ", pack(name)". */
+static void add_name(struct ntk_buf *sql, const struct ntk_column *column, bool is_packed,
+                     const char *name)
 {
     if (column->merge == NTK_COLUMN_COUNTS) {
-        add_counts(sql, column, ", %");
+        add_counts(sql, column, is_packed ? ", pack(%)" : ", %");
     } else {
-        ntk_buf_add_format(sql, ", %s", name);
+        ntk_buf_add_format(sql, is_packed ? ", pack(%s)" : ", %s", name);
     }
 }
 
@@ -92,7 +94,7 @@ void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family, enum 
         if (tier == NTK_STORE_SECOND && column->from) {
             ntk_buf_add_format(sql, ", %s AS %s", column->from, column->name);
         } else {
-            add_name(sql, column, column->name);
+            add_name(sql, column, false, column->name);
         }
     }
     ntk_buf_add_format(sql, " FROM %s%s", ntk_tier_families[family], ntk_tier_suffixes[tier]);
@@ -119,16 +121,20 @@ static void add_merged(struct ntk_buf *sql, const struct ntk_column *column)
 
 void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier)
 {
-    ntk_buf_add_format(sql, "INSERT OR REPLACE INTO %s%s (time_ns", ntk_tier_families[family],
-                       ntk_tier_suffixes[tier]);
+    bool is_packed = ntk_packed_is(family);
+
+    ntk_buf_add_format(sql, "INSERT OR REPLACE INTO %s%s%s (time_ns%s", ntk_tier_families[family],
+                       ntk_tier_suffixes[tier], is_packed ? "_packed" : "",
+                       is_packed ? ", row_count" : "");
     ntk_column_each(column, family)
     {
-        add_name(sql, column, column->name);
+        add_name(sql, column, false, column->name);
     }
-    ntk_buf_add_text(sql, ") SELECT :end_ns");
+    ntk_buf_add_format(sql, ") SELECT :end_ns%s", is_packed ? ", count(*)" : "");
     ntk_column_each(column, family)
     {
-        add_name(sql, column, column->merge == NTK_COLUMN_DERIVED ? column->from : column->name);
+        add_name(sql, column, is_packed,
+                 column->merge == NTK_COLUMN_DERIVED ? column->from : column->name);
     }
     ntk_buf_add_text(sql, " FROM (SELECT count(*) AS rows");
     ntk_column_each(column, family)
@@ -148,5 +154,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
             separator = ", ";
         }
     }
-    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* the machine is one group, even if it is empty */
+    /* An aggregate without GROUP BY has a row even if there is nothing to merge. */
+    ntk_buf_add_text(sql, ") WHERE rows > 0");
+    ntk_buf_add_text(sql, is_packed ? " GROUP BY NULL" : "");
 }

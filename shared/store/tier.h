@@ -66,6 +66,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
  * newest(x, time_ns)          the x of the largest time_ns that is not NULL
  * histogram_merge(blob)       all histograms as one BLOB; NULL of nothing; skips malformed ones
  * histogram_percentile(b, p)  ns, NULL for an empty or malformed one
+ * and the packed tables (packed.h).
  */
 int ntk_tier_add_functions(sqlite3 *db, struct ntk_err *err);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/store/packed.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
@@ -160,5 +161,5 @@ int ntk_tier_add_functions(sqlite3 *db, struct ntk_err *err)
             return ntk_store_sql_error(db, "database", err);
         }
     }
-    return 0;
+    return ntk_packed_add_tables(db, err);
 }

@@ -17,11 +17,13 @@
 #include <sys/resource.h>
 
 #include "agent/archive/archive.h"
+#include "shared/store/packed.h"
 #include "shared/store/store.h"
 #include "tests/bench/rounds.h"
 #include "tests/support/scratch.h"
 
 #define ROWS ROUNDS_SIZE(460800, 12800)
+#define CORES 128
 #define START_NS UINT64_C(1700002800000000000) /* on the hour */
 #define ROUND_COUNT 5
 #define FLOOR_TARGET 2.5
@@ -31,6 +33,18 @@ static char *db_path;
 static struct ntk_store_reader *reader;
 static struct ntk_archive *archive;
 static uint64_t bytes_written;
+
+static int64_t number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+
+    rounds_require(sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+                       sqlite3_step(statement) == SQLITE_ROW,
+                   sqlite3_errmsg(db));
+    int64_t value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
 
 static void make_database(void)
 {
@@ -50,49 +64,39 @@ static void make_database(void)
     struct ntk_store *store = NULL;
     struct ntk_err err = { 0 };
     sqlite3 *db = NULL;
-    sqlite3_stmt *insert = NULL, *info = NULL;
-    char text[2048] = "INSERT INTO core_sample VALUES (?1";
-    int columns = 0;
+    struct ntk_packer *packer = NULL;
 
     rounds_require(ntk_store_open(db_path, &options, &store, &err) == 0, err.text);
     ntk_store_close(store, NULL);
     rounds_require(sqlite3_open(db_path, &db) == SQLITE_OK &&
                        sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
-                       sqlite3_prepare_v2(db, "PRAGMA table_info(core_sample)", -1, &info, NULL) ==
-                           SQLITE_OK,
-                   "no database");
-    while (sqlite3_step(info) == SQLITE_ROW) {
-        columns++;
-        if (columns > 1) {
-            snprintf(text + strlen(text), sizeof text - strlen(text), ", ?%d", columns);
-        }
-    }
-    sqlite3_finalize(info);
-    strncat(text, ")", sizeof text - strlen(text) - 1);
-    rounds_require(sqlite3_prepare_v2(db, text, -1, &insert, NULL) == SQLITE_OK &&
                        sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK,
-                   sqlite3_errmsg(db));
+                   "no database");
+    rounds_require(ntk_tier_add_functions(db, &err) == 0 &&
+                       ntk_packer_create(db, NTK_FAMILY_CORE, &packer, &err) == 0,
+                   err.text);
+    int columns = (int)number(db, "SELECT count(*) - 1 FROM pragma_table_info('core_sample')");
     uint64_t mix = 1;
-    for (int i = 0; i < ROWS; i++) {
-        int second = i / 128, core = i % 128;
+    for (int second = 0; second < ROWS / CORES; second++) {
+        uint64_t written = 0;
+        for (int core = 0; core < CORES; core++) {
+            ntk_packer_add(packer);
+            ntk_packer_set(packer, 0, 1 + core / 4);
+            ntk_packer_set(packer, 1, core);
+            ntk_packer_set(packer, 2, 1000000000 + second % 1000);
+            for (int c = 3; c < columns; c++) {
+                mix = mix * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                ntk_packer_set(packer, c, (int64_t)(500000000 + (mix >> 36)));
+            }
+        }
         uint64_t time_ns =
             START_NS + ((uint64_t)second + 1) * UINT64_C(1000000000) - (uint64_t)second % 7 * 1000;
-        sqlite3_bind_int64(insert, 1, (sqlite3_int64)time_ns);
-        sqlite3_bind_int(insert, 2, 1 + core / 4);
-        sqlite3_bind_int(insert, 3, core);
-        sqlite3_bind_int64(insert, 4, 1000000000 + second % 1000);
-        for (int c = 5; c <= columns; c++) {
-            mix = mix * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            uint64_t value = 500000000 + (mix >> 36);
-            sqlite3_bind_int64(insert, c, (sqlite3_int64)value);
-        }
-        rounds_require(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
-        sqlite3_reset(insert);
+        rounds_require(ntk_packer_write(packer, time_ns, &written, &err) == 0, err.text);
     }
+    ntk_packer_destroy(packer);
     rounds_require(sqlite3_exec(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) ==
                        SQLITE_OK,
                    sqlite3_errmsg(db));
-    sqlite3_finalize(insert);
     sqlite3_close(db);
 }
 

@@ -60,6 +60,16 @@ static void must_run(sqlite3 *db, const char *sql)
 
 /* ---- snapshots ---- */
 
+/* A measured figure: no two are related. */
+static uint64_t noise(uint64_t sequence, uint64_t number, uint64_t kind, uint64_t range)
+{
+    uint64_t mix = (sequence * 1000003 + number) * 257 + kind + 1;
+
+    mix = (mix ^ mix >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mix = (mix ^ mix >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (mix ^ mix >> 31) % range;
+}
+
 static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *core, uint32_t number,
                       uint64_t sequence, struct ntk_histogram_dense *dense)
 {
@@ -83,11 +93,11 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
                                          &core->host_to_device_bytes,
                                          &core->device_to_host_bytes };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        uint64_t period = 700000000 + (sequence * 7919 + number * 104729 + i) % 200000000;
+        uint64_t period = 700000000 + noise(sequence, number, i, 200000000);
         *counts[i] = (struct ntk_count){ period, period * sequence };
     }
     for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        core->engine_busy_ns[i].period = 100000000 + (sequence * 31 + number + i) % 50000000;
+        core->engine_busy_ns[i].period = 100000000 + noise(sequence, number, 100 + i, 50000000);
     }
     core->outcome[NTK_OUTCOME_COMPLETED] = (struct ntk_count){ LATENCIES, LATENCIES * sequence };
     core->total_latency = ntk_snapshot_histogram(snapshot, dense);
@@ -106,9 +116,10 @@ static void fill_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     runtime->has = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS | NTK_RUNTIME_HAS_MEMORY |
                    NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_MODELS |
                    NTK_RUNTIME_HAS_TOTALS;
-    runtime->vcpu_user = 0.02;
-    runtime->vcpu_system = 0.001;
-    runtime->rss_bytes = 3000000000u + sequence * 4096;
+    runtime->vcpu_user = (double)noise(sequence, index, 200, 1000) * 1e7 / (1e9 + (double)sequence);
+    runtime->vcpu_system =
+        (double)noise(sequence, index, 201, 100) * 1e7 / (1e9 + (double)sequence);
+    runtime->rss_bytes = 3000000000u + (index * 1000 + noise(sequence, index, 202, 5000)) * 4096;
     runtime->cores = ntk_snapshot_alloc(snapshot, CORES_EACH, sizeof *runtime->cores);
     runtime->core_count = CORES_EACH;
     for (uint32_t c = 0; c < CORES_EACH; c++) {
@@ -118,7 +129,8 @@ static void fill_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     runtime->memory_count = MEMORY_ROWS;
     for (uint32_t m = 0; m < MEMORY_ROWS; m++) {
         /* One of them moves. */
-        uint64_t bytes = 1000000 * (m + 1) + (m == 0 ? sequence * 4096 : 0);
+        uint64_t bytes =
+            1000000 * (m + 1 + index) + (m == 0 ? noise(sequence, index, 203, 100000) * 4096 : 0);
         runtime->memory[m] = (struct ntk_memory_sample){ .location = NTK_MEMORY_DEVICE,
                                                          .core = (uint16_t)(index * CORES_EACH),
                                                          .category = NTK_MEMORY_TENSORS,
@@ -156,7 +168,10 @@ static struct ntk_snapshot *make_snapshot(uint64_t time_ns, uint64_t period_ns, 
         devices[d].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_MEMORY_USED;
         devices[d].ecc_has = (1u << NTK_ECC_COUNT) - 1;
         devices[d].stack_count = NTK_SNAPSHOT_STACKS_MAX;
-        devices[d].memory_used_bytes[0] = 20000000000 + sequence * 4096;
+        for (uint32_t i = 0; i < NTK_SNAPSHOT_STACKS_MAX; i++) {
+            devices[d].memory_used_bytes[i] =
+                5000000000 + noise(sequence, d, 300 + i, 1000000) * 4096;
+        }
     }
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, RUNTIMES);
     for (uint32_t r = 0; r < RUNTIMES; r++) {
@@ -259,14 +274,15 @@ struct bare {
 static const struct {
     const char *table;
     int rows;
-} bare_tables[] = { { "machine_sample", 1 },
-                    { "device_sample", DEVICES },
-                    { "process_sample", RUNTIMES },
-                    { "core_sample", RUNTIMES *CORES_EACH },
-                    { "execution_sample", RUNTIMES *CORES_EACH },
-                    { "core_total", RUNTIMES *CORES_EACH },
-                    { "model_sample", RUNTIMES },
-                    { "memory_sample", RUNTIMES } };
+    const char *key; /* of a table that the store packs; the bare one has plain rows */
+} bare_tables[] = { { "machine_sample", 1, NULL },
+                    { "device_sample", DEVICES, "device" },
+                    { "process_sample", RUNTIMES, "process_id" },
+                    { "core_sample", RUNTIMES *CORES_EACH, "process_id, core" },
+                    { "execution_sample", RUNTIMES *CORES_EACH, NULL },
+                    { "core_total", RUNTIMES *CORES_EACH, NULL },
+                    { "model_sample", RUNTIMES, NULL },
+                    { "memory_sample", RUNTIMES, NULL } };
 #define BARE_TABLES (sizeof bare_tables / sizeof *bare_tables)
 #define COLUMNS_MAX 64
 
@@ -282,6 +298,22 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 
     must_sqlite(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
     return statement;
+}
+
+/* Replaces a packed table by one with plain rows. */
+static void make_plain(sqlite3 *db, const char *table, const char *key)
+{
+    sqlite3_stmt *names = prepare(
+        db, "SELECT group_concat(name || ' INTEGER', ', ') FROM pragma_table_info(?1, 'main')");
+
+    sqlite3_bind_text(names, 1, table, -1, SQLITE_STATIC);
+    rounds_require(sqlite3_step(names) == SQLITE_ROW, table);
+    char *sql = sqlite3_mprintf("DROP TABLE temp.%s; DROP VIEW %s; CREATE TABLE %s"
+                                " (%s, PRIMARY KEY (time_ns, %s)) WITHOUT ROWID",
+                                table, table, table, sqlite3_column_text(names, 0), key);
+    sqlite3_finalize(names);
+    must_run(db, sql);
+    sqlite3_free(sql);
 }
 
 /* The columns are read from the schema. */
@@ -387,6 +419,11 @@ static void bench_writing(const char *folder)
 
     open_writer(&writer, folder, "writer.db");
     bare.db = open_database(bare_path);
+    for (size_t i = 0; i < BARE_TABLES; i++) {
+        if (bare_tables[i].key) {
+            make_plain(bare.db, bare_tables[i].table, bare_tables[i].key);
+        }
+    }
     subjects[0].ctx = &writer;
     subjects[1].ctx = &bare;
     rounds_run(subjects, 2, ROUNDS);
@@ -444,8 +481,8 @@ static double count_values(sqlite3 *db, const char *table)
 
 static void bench_disk(const char *folder)
 {
-    static const char *const tables[] = { "core_sample", "core_minute", "process_sample",
-                                          "device_sample" };
+    static const char *const tables[] = { "core_sample",    "core_minute",   "process_sample",
+                                          "process_minute", "device_sample", "device_minute" };
     static const char *const blob_tables[] = { "execution_sample", "execution_minute" };
     struct writer writer;
     char name[96];
@@ -461,8 +498,9 @@ static void bench_disk(const char *folder)
     rounds_print_value("file of an hour, every core at work",
                        (double)info.st_size * 3600 / DISK_SECONDS / 1e6, "MB", 0, 0);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        snprintf(sql, sizeof sql, "SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name = '%s'",
-                 tables[i]);
+        snprintf(sql, sizeof sql,
+                 "SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name IN ('%s', '%s_packed')",
+                 tables[i], tables[i]);
         double bytes = ask(writer.db, sql);
         snprintf(name, sizeof name, "A4 %s, per value", tables[i]);
         rounds_print_exact(name, bytes / count_values(writer.db, tables[i]), "bytes",

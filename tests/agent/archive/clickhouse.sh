@@ -12,9 +12,7 @@ start_s3 s3
 # ---- the machines of the page, and those with awkward names; 2^63 ns are 2.6 million hours ----
 make_machine node-1 1
 make_machine node-2 2
-make_machine large 1
-sqlite3 large.db "update machine_hour set period_ns = period_ns * 1000000;
-    update core_hour set period_ns = period_ns * 1000000, busy_ns = busy_ns * 1000000" || fail "cannot enlarge the machine"
+make_machine large 1 1000000
 export_all() { # PLACE
     export_days node-1 "$1"
     export_days node-2 "$1"

@@ -11,7 +11,7 @@ ask() { node "$here/ask.mjs" "$tools" "$@"; }
 
 # move_history FILE NS: moves everything that much earlier.
 move_history() {
-    sqlite3 "$1" "$(for column in machine_sample.time_ns device_sample.time_ns process_sample.time_ns core_sample.time_ns \
+    sqlite3 "$1" "$(for column in machine_sample.time_ns device_sample_packed.time_ns process_sample_packed.time_ns core_sample_packed.time_ns \
         execution_sample.time_ns model_sample.time_ns memory_sample.time_ns memory_log.time_ns error_log.time_ns model_log.time_ns \
         mark_log.time_ns device_health.time_ns unwatched.time_ns machine.since_ns device.since_ns process.first_seen_ns process.last_seen_ns \
         model.first_seen_ns model.last_seen_ns; do

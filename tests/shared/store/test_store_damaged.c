@@ -76,7 +76,7 @@ static void a_damaged_file_is_set_aside_and_storing_continues(void **state)
         { "SELECT 1", 100, 0xff }, /* the schema */
         /* Shows only when the writer's thread writes to the table. */
         { "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'", 0, 0xff },
-        { "SELECT rootpage FROM sqlite_schema WHERE name = 'core_sample'", 0, 0xff },
+        { "SELECT rootpage FROM sqlite_schema WHERE name = 'core_sample_packed'", 0, 0xff },
     };
 
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {

@@ -240,17 +240,18 @@ static void job_figures_use_minutes_after_seconds_were_deleted(void **state)
 
     store_two_jobs(f);
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db,
-                                  "DELETE FROM machine_sample WHERE time_ns <= 1800000180000000000;"
-                                  "DELETE FROM core_sample WHERE time_ns <= 1800000180000000000;"
-                                  "DELETE FROM device_sample WHERE time_ns <= 1800000180000000000;"
-                                  "DELETE FROM process_sample WHERE time_ns <= 1800000180000000000;"
-                                  "DELETE FROM execution_sample WHERE time_ns <="
-                                  " 1800000180000000000;"
-                                  "UPDATE tier SET first_ns = 1800000180000000000"
-                                  " WHERE tier = 'second'",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "DELETE FROM machine_sample WHERE time_ns <= 1800000180000000000;"
+                     "DELETE FROM core_sample_packed WHERE time_ns <= 1800000180000000000;"
+                     "DELETE FROM device_sample_packed WHERE time_ns <= 1800000180000000000;"
+                     "DELETE FROM process_sample_packed WHERE time_ns <= 1800000180000000000;"
+                     "DELETE FROM execution_sample WHERE time_ns <="
+                     " 1800000180000000000;"
+                     "UPDATE tier SET first_ns = 1800000180000000000"
+                     " WHERE tier = 'second'",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
     sqlite3_close(db);
     struct answer answer = ask(f, "42", NULL);
     assert_int_equal(answer.count, 1);

@@ -583,7 +583,12 @@ static void the_cost_of_replaying_a_hostile_file_is_limited(void **state)
         "UPDATE machine SET core_count = 1000000000000, stack_count = -1, lnc = -5",
         "UPDATE device SET stack_count = 4000000, connected_devices = '1,999999,x', core_count = "
         "-1",
-        "UPDATE core_sample SET core = core + 100000, busy_ns = -5, period_ns = 0",
+        "UPDATE core_sample_packed SET core = 100000, busy_ns = -5, period_ns = 0",
+        "UPDATE core_sample_packed SET pe_busy_ns = x'', act_busy_ns = x'3b010203', flops = 'text',"
+        " dma_busy_ns = x'2d3b01', sp_busy_ns = CAST('99999999999999999999999;1' AS BLOB)",
+        "UPDATE core_sample_packed SET row_count = 1000000000000",
+        "UPDATE process_sample_packed SET row_count = -1",
+        "UPDATE device_sample_packed SET row_count = 9223372036854775807",
         "UPDATE execution_sample SET completed = 9223372036854775807, total_latency_histogram = "
         "x'01ff'",
         "UPDATE model SET uuid = printf('%.500c', 'x'), core_count = -1, core = 999999",
