@@ -135,7 +135,7 @@ exec {silence}<> <(:)
 pause() { read -r -t "$1" -u "$silence" || true; }
 
 # Polls a command until it prints yes. Running out of patience means that the run is broken; it never decides whether
-# something is fast enough. Between two polls it waits four times as long as a poll takes, so that waiting tests leave
+# something is fast enough. Between two polls it waits eight times as long as a poll takes, so that waiting tests leave
 # processors to working ones. A command that prints "never: REASON" ends the test at once.
 patience=$((120 * ${NTK_TEST_PATIENCE:-1}))
 wait_for() {
@@ -146,7 +146,7 @@ wait_for() {
         [ "$said" != yes ] || return 0
         [[ $said != never:* ]] || fail "$*: $said"
         [ $SECONDS -lt $end ] || fail "timed out after $patience s, waiting for: $*$(! declare -F "$1" >/dev/null || printf '\n' && declare -f "$1")"
-        took=$(((${EPOCHREALTIME/[.,]/} - begun) * 4 + 1000000))
+        took=$(((${EPOCHREALTIME/[.,]/} - begun) * 8 + 1000000))
         [ $took -gt 1050000 ] || took=1050000
         [ $took -lt 3000000 ] || took=3000000
         pause "$((took / 1000000 - 1)).${took: -6}"
