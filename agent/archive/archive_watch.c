@@ -163,8 +163,8 @@ static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_i
         watch->lost_ns[id] = counted_ns + steps * info->step_ns;
         atomic_fetch_add(&watch->lost_steps, steps);
         ntk_log_warn(
-            MODULE, "rows of up to %" PRIu64 " %s of %s were deleted before they were archived",
-            steps, info->step_ns > 3600 * NTK_NS_PER_SECOND ? "days" : "hours", info->name);
+            MODULE, "%s: up to %" PRIu64 " %s of rows were deleted before they could be archived",
+            info->name, steps, info->step_ns > 3600 * NTK_NS_PER_SECOND ? "days" : "hours");
     }
 }
 

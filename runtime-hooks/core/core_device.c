@@ -549,7 +549,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     core->lnc = options->lnc > 0 ? options->lnc : core->row->facts.default_lnc;
     if (core->lnc > core->row->facts.largest_lnc) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "a %s has no logical cores with %u physical cores",
+                          "%s does not support logical cores of %u physical cores",
                           core->row->facts.instance, core->lnc);
         goto out;
     }

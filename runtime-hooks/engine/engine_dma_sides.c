@@ -168,7 +168,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
         }
     }
     if (!ntk_dma_walk_elements(&walk, &elements)) {
-        return BAD("%s: too many elements: no memory is that large", what);
+        return BAD("%s: too many elements: the size exceeds the address space", what);
     }
 
     memset(out, 0, sizeof *out);

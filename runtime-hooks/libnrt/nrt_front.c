@@ -228,7 +228,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     }
     nrt_inspect_opened(core);
     nrt_trigger_start(core, NULL);
-    nrt_log_info("nrt_init", "using %u NeuronCores of a software %s, first %u",
+    nrt_log_info("nrt_init", "using %u NeuronCores of a software %s, starting at core %u",
                  ntk_core_count(core), machine.instance, ntk_core_global(core, 0));
     return NRT_SUCCESS;
 }

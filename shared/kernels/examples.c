@@ -79,7 +79,7 @@ static int check_options(const struct ntk_example *example,
                          const struct ntk_example_options *options, struct ntk_err *err)
 {
     if (options->size != 0 && !example->size_meaning) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' has no size",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' does not support --size",
                            example->name);
     }
     if (options->size != 0 &&

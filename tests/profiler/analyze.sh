@@ -111,7 +111,7 @@ holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].wa
 analyze 0 -s a.ntff -n - critical-path
 grep -q '^No layers' printed || complain "expected a message that the program has no layers"
 analyze 0 -s a.ntff -n - tensors
-grep -q '^Unavailable: tensors require the NEFF' printed || complain "expected a message that tensors require the NEFF"
+grep -q '^Unavailable: this analysis requires the NEFF' printed || complain "expected a message that the analysis requires the NEFF"
 analyze 0 -s a.ntff -n a.neff on-chip
 grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no row of an input in the state buffer"
 analyze 0 -s a.ntff -n - on-chip

@@ -15,9 +15,9 @@
 #define NO_ONCHIP "some instructions were not decoded, or the duration of the execution is unknown"
 #define NO_ROOFLINE \
     "the machine, the work, the device memory traffic or the duration of the execution is unknown"
-#define NO_TENSORS                                                            \
-    "tensors require the NEFF (-n), and the tensor name in each transfer of " \
-    "a vendor program"
+#define NO_TENSORS                                                              \
+    "this analysis requires the NEFF (-n); for vendor programs, each transfer " \
+    "must also name its tensor"
 
 /* Writes an answer; text or json is NULL. Returns 0, -ENOMEM, or -ENODATA if it is not recorded in
  * the files. */

@@ -232,8 +232,8 @@ void ntk_hostwork_text(const struct ntk_hostwork_answer *answer, size_t row_limi
         ntk_units_duration(longest, sizeof longest, result->longest_ns));
     if (records->method == NTK_HOST_METHOD_PROC) {
         ntk_buf_add_format(out,
-                           "method proc: thread states 20 times per second, coarse, "
-                           "without native functions%s%s\n",
+                           "method proc: samples thread states 20 times per second (coarse, no "
+                           "native functions)%s%s\n",
                            answer->reason[0] ? "; " : "", answer->reason);
     }
     if (records->lost > 0 || records->stacks_skipped > 0) {

@@ -194,9 +194,9 @@ int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *
     ntk_text_table_fini(&table);
     ntk_output_more(text, NTK_OUTPUT_ROWS_MAX + hidden);
     if (lacks_steps) {
-        ntk_buf_add_text(text, "Without steps: the trace does not record them, for example if it "
-                               "was recorded from outside (inspect --pid, trigger); view -d shows "
-                               "the calls\n");
+        ntk_buf_add_text(text, "No steps: the trace contains none, for example because it was "
+                               "recorded from outside (inspect --pid, trigger); view -d shows the "
+                               "calls\n");
     }
     return ret;
 }

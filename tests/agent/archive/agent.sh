@@ -115,7 +115,7 @@ start f.db s3://late --archive-tables machine_sample
 wait_for is_resumed
 stop
 [ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "no message about the missing bucket"
-[ "$(grep -c 'were deleted before they were archived' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
+[ "$(grep -c 'were deleted before they could be archived' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
 
 # ---- wrong use ----
 for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do

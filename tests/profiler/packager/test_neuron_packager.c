@@ -431,8 +431,8 @@ static void invalid_arguments_are_usage_errors(void **state)
                 "example", "mpl", "-o", "x", NULL);
     check_error(2, "neuron-packager example: no output: use --output FILE", "example", "mlp", NULL,
                 NULL, NULL);
-    check_error(2, "neuron-packager example: example 'nan' has no size", "example", "nan", "-ox",
-                "-s", "4");
+    check_error(2, "neuron-packager example: example 'nan' does not support --size", "example",
+                "nan", "-ox", "-s", "4");
     check_error(
         2,
         "neuron-packager example: size of 'mlp' must be between 128 and 1024 and a multiple of 128",

@@ -166,7 +166,7 @@ neuron-profile view -d live --output-format perfetto --output-file live.pftrace 
 neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: unexpected exit code $?"
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
 neuron-profile analyze -d live executions >text 2>err || complain "--pid: executions: unexpected exit code $?"
-grep -q '^Without steps: ' text || complain "--pid: executions do not say why they have no steps"
+grep -q '^No steps: ' text || complain "--pid: executions do not say why they have no steps"
 # A recording of this kind does not contain the use of memory.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: unexpected exit code $?"
 grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"

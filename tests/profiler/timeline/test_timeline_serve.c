@@ -90,7 +90,7 @@ static void timeline_queries_return_the_requested_data(void **state)
     expect(f, "/api/v1/analysis?source=0&name=critical-path&brief=1", "200 OK", "\"layers\":[]}}");
     expect(f, "/api/v1/analysis?source=0&name=idle&brief=1", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=tensors", "200 OK",
-           "{\"value\":null,\"absent\":\"tensors require the NEFF");
+           "{\"value\":null,\"absent\":\"this analysis requires the NEFF");
     expect(f, "/api/v1/host?name=ranks", "200 OK",
            "\"absent\":\"requires executions by at least two workers");
     expect(f, "/api/v1/flows?track=0&slice=5", "200 OK", "\"previous\":{\"track\":0,\"slice\":4");
