@@ -114,8 +114,8 @@ static void log_lines_have_the_vendor_format(void **state)
         "[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}  +%d:%d +ERROR    NRT:nrt_load {34}no NEFF",
         (int)getpid(), (int)getpid());
     matches(text, pattern);
-    matches(text,
-            "  INFO     NRT:nrt_init  +using 2 NeuronCores of a software trn1.2xlarge, first 0$");
+    matches(text, "  INFO     NRT:nrt_init  +using 2 NeuronCores of a software trn1.2xlarge, "
+                  "starting at core 0$");
     free(path);
 }
 
