@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "profiler/analysis/chip_lives.h"
 #include "profiler/analysis/hbm_traffic.h"
@@ -123,9 +125,34 @@ static bool mfu_is_known(const struct ntk_program *program, size_t core)
     return is_known;
 }
 
+#define LATEST_PS (INT64_MAX / 4) /* keeps sums of times of an invalid capture in their range */
+
+struct product {
+    int64_t start_ps, end_ps;
+    double peak_ps; /* time at the core's peak */
+    bool is_useful;
+};
+
+/* Adds the operations of a MATMUL. They start once the engine is free; updates *free_ps. */
+static int add_product(struct ntk_steps *steps, const struct product *product, int64_t next_ps,
+                       int64_t *free_ps)
+{
+    int64_t from_ps = product->start_ps > *free_ps ? product->start_ps : *free_ps;
+    int64_t until_ps = product->end_ps < next_ps ? product->end_ps : next_ps;
+    int64_t least_ps = from_ps + (int64_t)fmin(ceil(product->peak_ps), (double)LATEST_PS);
+
+    until_ps = until_ps > least_ps ? until_ps : least_ps;
+    *free_ps = until_ps < LATEST_PS ? until_ps : LATEST_PS;
+    return product->is_useful ? ntk_steps_add(steps, from_ps, until_ps,
+                                              100 * product->peak_ps / (double)(until_ps - from_ps))
+                              : 0;
+}
+
 static int put_mfu(const struct ntk_program *program, size_t core, struct target target)
 {
     const struct ntk_trace *trace = program->trace;
+    struct product last = { INT64_MIN, INT64_MIN, 0, false }; /* its end depends on the next */
+    int64_t free_ps = INT64_MIN;
     struct ntk_steps steps;
     int ret = 0;
 
@@ -140,15 +167,17 @@ static int put_mfu(const struct ntk_program *program, size_t core, struct target
             continue;
         }
         fact = ntk_program_fact(program, core, instruction);
-        if (!fact->code->is_transpose && ntk_code_peak_flops(trace, fact->code, &flops)) {
-            ret = ntk_steps_add_amount(&steps, instruction->start_ps, instruction->end_ps,
-                                       100 * (double)flops / trace->chip.core_flops_per_second);
-        }
+        ret = add_product(&steps, &last, instruction->start_ps, &free_ps);
         if (ret < 0) {
             break;
         }
+        (void)ntk_code_peak_flops(trace, fact->code, &flops);
+        last = (struct product){ instruction->start_ps, instruction->end_ps,
+                                 (double)flops * 1e12 / trace->chip.core_flops_per_second,
+                                 !fact->code->is_transpose };
     }
     target.counter = NTK_COUNTER_MFU;
+    ret = ret ? ret : add_product(&steps, &last, INT64_MAX, &free_ps);
     ret = ret ? ret : finish(&steps, NTK_STEPS_MEAN, target);
     ntk_steps_fini(&steps);
     return ret;
@@ -168,29 +197,31 @@ static int add_bytes(struct ntk_steps steps[2], const struct ntk_slot_fact *fact
                                       share * (double)fact->code->write_bytes);
 }
 
-/* Spreads the bytes of each transfer over its packets. */
+/* Spreads the bytes of each transfer over its packets, one after the other on each DMA engine. */
 static int add_packets(const struct ntk_transfers *transfers, size_t core,
                        struct ntk_steps steps[2])
 {
     const struct ntk_transfers_core *of = &transfers->cores[core];
     const struct ntk_trace_core *in = &transfers->program->trace->cores[core];
+    int64_t *ends_ps = calloc(UINT16_MAX + 1, sizeof *ends_ps); /* by engine */
+    int ret = ends_ps ? 0 : -ENOMEM;
 
-    for (size_t p = 0; p < in->packet_count; p++) {
+    for (size_t p = 0; p < in->packet_count && ret == 0; p++) {
         const struct ntk_trace_packet *packet = &in->packets[p];
         const struct ntk_transfer *transfer =
             of->of_packets[p] ? &of->items[of->of_packets[p] - 1] : NULL;
-        int ret = 0;
+        int64_t *end_ps = &ends_ps[packet->engine];
+        bool overlaps = packet->start_ps < *end_ps && *end_ps < packet->end_ps;
 
         if (transfer && transfer->bytes_count) {
-            ret = add_bytes(steps, ntk_transfer_fact(transfers, core, transfer), packet->start_ps,
-                            packet->end_ps,
+            ret = add_bytes(steps, ntk_transfer_fact(transfers, core, transfer),
+                            overlaps ? *end_ps : packet->start_ps, packet->end_ps,
                             (double)packet->bytes_count / (double)transfer->bytes_count);
         }
-        if (ret < 0) {
-            return ret;
-        }
+        *end_ps = packet->end_ps > *end_ps ? packet->end_ps : *end_ps;
     }
-    return 0;
+    free(ends_ps);
+    return ret;
 }
 
 /* Spreads them evenly over each transfer. */

@@ -4,12 +4,21 @@
  * device memory, and DMA.
  *
  *   SBUF, PSUM     bytes of a partition with a value still needed, as in chip_memory.h
- *   MFU            operations of a MATMUL, spread evenly over it, as a share of the core's
- *                  peak: as mfu_inst_estimated_percent counts them, without transposes
- *   HBM            bytes of device memory that transfers read or write, spread over the packets of
- *                  each; with more than NTK_STEPS_MAX / 2 packets, evenly over the time from its
- *                  first packet to its last
+ *   MFU            operations of a MATMUL, as a share of the core's peak: as
+ *                  mfu_inst_estimated_percent counts them, without transposes
+ *   HBM            bytes of device memory that transfers read or write
  *   Pending DMA    transfers that began and have packets left, as in pending.h
+ *
+ * Records of a pipeline overlap. Work belongs to the time in which the engine can do it, so a
+ * counter does not add up overlapping records:
+ *
+ *   MFU            The operations of a MATMUL are spread evenly from its start to the start of the
+ *                  next one, at the latest to its end. What the engine cannot do in this time at
+ *                  its peak moves later, and delays the next MATMUL. So MFU is at most 100 %.
+ *   HBM            The bytes of a packet are spread evenly from its start to its end, without the
+ *                  time before the end of the previous packet of its DMA engine. With more than
+ *                  NTK_STEPS_MAX / 2 packets, the bytes of a transfer are spread evenly from the
+ *                  start of its first packet to the end of its last.
  *
  * A counter has no points if the capture has only a part of it: SBUF and PSUM if chip_access.h
  * lacks ranges of an instruction, MFU if the work of a MATMUL or the chip is unknown, HBM if a

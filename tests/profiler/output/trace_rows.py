@@ -121,8 +121,8 @@ def sums(derived, database):
     for (core, name), points in derived.items():
         if points[-1][1] != 0 or min(v for _, v in points) < 0:
             sys.exit(f"{name} of core {core} does not end with 0, or is negative: {points[-3:]}")
-        if name == "MFU" and max(v for _, v in points) <= 0:
-            sys.exit("MFU is always 0")
+        if name == "MFU" and not 0 < max(v for _, v in points) <= 100.0001:
+            sys.exit(f"MFU is always 0, or above 100%: {max(v for _, v in points)}")
     for (core, name), points in derived.items():
         if name == "PSUM live":
             banks = max(v for (c, n), of in derived.items() if c == core and "bank" in n for _, v in of)
