@@ -83,17 +83,18 @@ export async function run(text, isQuiet) {
   }
   try {
     const where = await whereOf(text);
-    const [whats, tracks] = where ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
+    const [named, tracks] = where ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
+    const whats = named.filter((w) => state.meta.whats[w].family !== 'counter'); // only their rows are found
     const answer = where || whats.length ? await state.source.hits(whats, 0, false, where) : null;
     if (mine !== asked) return;
     state.hits = answer?.total || answer?.repetitions ? { ...answer, whats, where, isHit: isHitOf(whats, where, answer), text } : null;
     others = { tracks, layers: [], tensors: [] };
     const isShown = state.hits || tracks.length;
     if (isShown) show(isQuiet);
-    const named = where ? [[], []] : await allNamed(); // slow for a long capture
+    const more = where ? [[], []] : await allNamed(); // slow for a long capture
     if (mine !== asked) return;
-    const found = named.some((list) => list.length) ? await matching(text, named) : [[], []];
-    [others.layers, others.tensors] = found.map((list, n) => list.map((i) => named[n][i]));
+    const found = more.some((list) => list.length) ? await matching(text, more) : [[], []];
+    [others.layers, others.tensors] = found.map((list, n) => list.map((i) => more[n][i]));
     if (isShown || found.some((list) => list.length)) show(isShown || isQuiet);
     else clear('no match');
   } catch (error) {

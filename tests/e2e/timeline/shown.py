@@ -283,6 +283,8 @@ def check_counts(page, summary):
     browser.wait_for("/matches/.test(document.querySelector('#found').textContent)")
     found = page.text('#found')
     assert found.startswith(f'{events:,} matches, {regions:,} repetitions'), f'{found}, expected {events:,} hits and {regions:,} repetitions'
+    assert 'MFU (Counters)' in page.text('.pane-search'), 'the row of a counter is not found'
+    assert 'MFU' not in page.text('.pane-search h2 + span'), 'a counter has hits'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
 
 
