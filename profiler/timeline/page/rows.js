@@ -92,7 +92,7 @@ export function inOrder() {
 }
 
 function trackTitle(track) {
-  if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
+  if (track.kind === 'rate') return `${track.name}: bytes per second of all queues; overlapping packets add up`;
   if (track.help) return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.help}. Click to change the height`;
   const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'repetitions', rank: 'intervals' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; the queue is busy while at least one of them is busy` : '';
