@@ -219,28 +219,27 @@ static int add_packets(const struct ntk_transfers *transfers, size_t core,
                             (double)packet->bytes_count / (double)transfer->bytes_count);
         }
         *end_ps = packet->end_ps > *end_ps ? packet->end_ps : *end_ps;
+        if (p % NTK_TRACE_LOOKS == 0) {
+            ntk_transfers_give_back(transfers, core);
+        }
     }
     free(ends_ps);
     return ret;
 }
 
-/* Spreads them evenly over each transfer. */
-static int add_transfers(const struct ntk_transfers *transfers, size_t core,
-                         struct ntk_steps steps[2])
+/* Divides the time of the packets if they have too many edges for exact steps. */
+static int divide(const struct ntk_trace_core *core, struct ntk_steps steps[2])
 {
-    const struct ntk_transfers_core *of = &transfers->cores[core];
-    int ret = 0;
+    int64_t until_ps = INT64_MIN;
 
-    for (size_t t = 0; t < of->count && ret == 0; t++) {
-        const struct ntk_transfer *transfer = &of->items[t];
-
-        ret = add_bytes(steps, ntk_transfer_fact(transfers, core, transfer), transfer->start_ps,
-                        transfer->end_ps, 1);
-        if (t % NTK_TRACE_LOOKS == 0) {
-            ntk_transfers_give_back(transfers, core);
-        }
+    if (core->packet_count <= NTK_STEPS_MAX / 2) {
+        return 0;
     }
-    return ret;
+    ntk_trace_each_packet(core, packet) {
+        until_ps = packet->end_ps > until_ps ? packet->end_ps : until_ps;
+    }
+    int ret = ntk_steps_divide(&steps[0], core->packets[0].start_ps, until_ps);
+    return ret ? ret : ntk_steps_divide(&steps[1], core->packets[0].start_ps, until_ps);
 }
 
 static int put_hbm(const struct ntk_counters *counters, size_t core, struct target target)
@@ -256,10 +255,8 @@ static int put_hbm(const struct ntk_counters *counters, size_t core, struct targ
     for (unsigned w = 0; w < 2; w++) {
         ntk_steps_init(&steps[w], transfers->program->trace, 2);
     }
-    /* With more packets, steps are wider than most transfers. */
-    bool uses_packets = transfers->program->trace->cores[core].packet_count <= NTK_STEPS_MAX / 2;
-    ret =
-        uses_packets ? add_packets(transfers, core, steps) : add_transfers(transfers, core, steps);
+    ret = divide(&transfers->program->trace->cores[core], steps);
+    ret = ret ? ret : add_packets(transfers, core, steps);
     for (unsigned w = 0; w < 2; w++) {
         target.counter = NTK_COUNTER_HBM_READ + w;
         ret = ret ? ret : finish(&steps[w], NTK_STEPS_MEAN, target);

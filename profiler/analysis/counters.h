@@ -16,9 +16,7 @@
  *                  next one, at the latest to its end. What the engine cannot do in this time at
  *                  its peak moves later, and delays the next MATMUL. So MFU is at most 100 %.
  *   HBM            The bytes of a packet are spread evenly from its start to its end, without the
- *                  time before the end of the previous packet of its DMA engine. With more than
- *                  NTK_STEPS_MAX / 2 packets, the bytes of a transfer are spread evenly from the
- *                  start of its first packet to the end of its last.
+ *                  time before the end of the previous packet of its DMA engine.
  *
  * A counter has no points if the capture has only a part of it: SBUF and PSUM if chip_access.h
  * lacks ranges of an instruction, MFU if the work of a MATMUL or the chip is unknown, HBM if a

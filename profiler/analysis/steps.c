@@ -3,6 +3,8 @@
 #include "profiler/analysis/steps.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #define PS_PER_SECOND 1e12
 
@@ -31,6 +33,7 @@ static int compare_edges(const void *a, const void *b)
 
 void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size_t share)
 {
+    *steps = (struct ntk_steps){ 0 };
     steps->list_bytes = ntk_trace_list_bytes_get(trace) / (share ? share : 1);
     ntk_sorter_init(&steps->edges, sizeof(struct edge), compare_edges, steps->list_bytes,
                     ntk_trace_folder_get(trace));
@@ -39,6 +42,32 @@ void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size
 void ntk_steps_fini(struct ntk_steps *steps)
 {
     ntk_sorter_fini(&steps->edges);
+    free(steps->pieces);
+    steps->pieces = NULL;
+}
+
+int ntk_steps_divide(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps)
+{
+    steps->pieces = calloc(NTK_STEPS_MAX, sizeof *steps->pieces);
+    steps->first_ps = from_ps;
+    steps->width_ps = (until_ps - from_ps) / NTK_STEPS_MAX + 1;
+    return steps->pieces ? 0 : -ENOMEM;
+}
+
+static void add_to_pieces(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double height)
+{
+    while (from_ps < until_ps) {
+        int64_t piece = (from_ps - steps->first_ps) / steps->width_ps;
+        /* an amount in less than one ns may end after the divided time */
+        bool is_last = piece >= (int64_t)NTK_STEPS_MAX - 1;
+        int64_t end_ps = steps->first_ps + (piece + 1) * steps->width_ps;
+        int64_t to_ps = is_last || until_ps < end_ps ? until_ps : end_ps;
+
+        assert(piece >= 0);
+        steps->pieces[is_last ? NTK_STEPS_MAX - 1 : piece] +=
+            height * (double)(to_ps - from_ps) / (double)steps->width_ps;
+        from_ps = to_ps;
+    }
 }
 
 static int add_edge(struct ntk_steps *steps, int64_t time_ps, double change)
@@ -55,6 +84,10 @@ static int add_edge(struct ntk_steps *steps, int64_t time_ps, double change)
 int ntk_steps_add(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double height)
 {
     if (until_ps <= from_ps || !(height > 0)) {
+        return 0;
+    }
+    if (steps->pieces) {
+        add_to_pieces(steps, from_ps, until_ps, height);
         return 0;
     }
     int ret = add_edge(steps, from_ps, height);
@@ -155,7 +188,18 @@ int ntk_steps_finish(struct ntk_steps *steps, enum ntk_steps_kind kind, ntk_step
 {
     struct sweep sweep = { .kind = kind, .put = put, .ctx = ctx };
     struct ntk_sorted sorted = { 0 };
-    int ret = ntk_sorter_finish(&steps->edges, steps->list_bytes, &sorted, NULL);
+    int ret = 0;
+
+    if (steps->pieces) {
+        for (unsigned p = 0; p <= NTK_STEPS_MAX && ret == 0; p++) {
+            ret = put_step(&sweep, steps->first_ps + p * steps->width_ps,
+                           p < NTK_STEPS_MAX ? steps->pieces[p] : 0);
+        }
+        free(steps->pieces);
+        steps->pieces = NULL;
+        return ret;
+    }
+    ret = ntk_sorter_finish(&steps->edges, steps->list_bytes, &sorted, NULL);
 
     if (ret < 0) {
         return ret;

@@ -151,6 +151,41 @@ static void merged_intervals_of_many_steps_keep_their_sum(void **state)
     ntk_steps_fini(&steps);
 }
 
+static void a_divided_time_has_the_means_of_its_pieces(void **state)
+{
+    struct ntk_trace trace = { 0 };
+    struct ntk_steps steps;
+    struct seen seen = { 0 };
+    double sum;
+
+    (void)state;
+    ntk_steps_init(&steps, &trace, 1);
+    assert_int_equal(ntk_steps_divide(&steps, 1000, 1000 + 100LL * NTK_STEPS_MAX - 1), 0);
+    assert_int_equal(ntk_steps_add(&steps, 1150, 1340, 8), 0); /* half, all and 40 % of a piece */
+    assert_int_equal(ntk_steps_add(&steps, 1120, 1130, 20), 0);
+    assert_int_equal(ntk_steps_finish(&steps, NTK_STEPS_MEAN, see, &seen), 0);
+    assert_int_equal(seen.count, 4);
+    assert_point(&seen, 0, 1100, 6);
+    assert_point(&seen, 1, 1200, 8);
+    assert_int_equal(seen.points[2].time_ps, 1300);
+    assert_true(fabs(seen.points[2].value - 3.2) < 1e-12);
+    assert_point(&seen, 3, 1400, 0);
+    ntk_steps_fini(&steps);
+
+    seen = (struct seen){ 0 };
+    ntk_steps_init(&steps, &trace, 1);
+    assert_int_equal(ntk_steps_divide(&steps, 0, 30 * 100000 + 60), 0);
+    add_many(&steps, &sum);
+    assert_int_equal(ntk_steps_add_amount(&steps, 3000050, 3000060, 7), 0); /* 1 ns: longer */
+    sum += 7e12;
+    assert_int_equal(ntk_steps_finish(&steps, NTK_STEPS_MEAN, see, &seen), 0);
+    assert_true(seen.count > NTK_STEPS_MAX / 2 && seen.count <= NTK_STEPS_MAX + 1);
+    assert_true(seen.is_in_order);
+    assert_true(seen.last == 0);
+    assert_true(fabs(seen.sum - sum) < sum * 1e-9);
+    ntk_steps_fini(&steps);
+}
+
 static void merged_intervals_of_many_steps_keep_their_peak(void **state)
 {
     struct ntk_trace trace = { 0 };
@@ -192,6 +227,7 @@ int main(void)
         cmocka_unit_test(adding_zero_creates_no_step),
         cmocka_unit_test(an_amount_is_spread_over_its_duration_or_one_nanosecond),
         cmocka_unit_test(merged_intervals_of_many_steps_keep_their_sum),
+        cmocka_unit_test(a_divided_time_has_the_means_of_its_pieces),
         cmocka_unit_test(merged_intervals_of_many_steps_keep_their_peak),
         cmocka_unit_test(a_receiver_can_stop_the_delivery_of_steps),
     };
