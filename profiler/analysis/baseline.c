@@ -192,8 +192,8 @@ int ntk_baseline_check(const struct ntk_comparison *comparison,
             return ret;
         }
         if (finding->limit) {
-            finding->is_beyond = has_grown(finding->row, finding->limit) &&
-                                 ntk_comparison_has_changed(comparison, finding->row);
+            finding->is_beyond =
+                has_grown(finding->row, finding->limit) && ntk_comparison_has_changed(finding->row);
             result.beyond_count += finding->is_beyond;
             result.count++;
         }

@@ -68,6 +68,12 @@ static int compare_rows(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* With fewer values on a side the test has no p below the rate, or hardly any for unequal sides. */
+static bool are_enough(size_t before_count, size_t after_count)
+{
+    return before_count >= NTK_COMPARISON_COUNT_MIN && after_count >= NTK_COMPARISON_COUNT_MIN;
+}
+
 static int select_significant(struct ntk_vec *rows)
 {
     double *p = calloc(rows->count + 1, sizeof *p);
@@ -76,7 +82,7 @@ static int select_significant(struct ntk_vec *rows)
 
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
         const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
-        p[i] = row->has_p && ntk_comparison_differs(row) ? row->p : 2; /* not tested */
+        p[i] = row->can_tell && ntk_comparison_differs(row) ? row->p : 2; /* not tested */
     }
     if (ret == 0) {
         ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);
@@ -97,12 +103,11 @@ const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict)
     return names[verdict];
 }
 
-bool ntk_comparison_has_changed(const struct ntk_comparison *comparison,
-                                const struct ntk_comparison_row *row)
+bool ntk_comparison_has_changed(const struct ntk_comparison_row *row)
 {
     bool are_apart = row->before_most < row->after_least || row->after_most < row->before_least;
 
-    return comparison->can_tell ? row->is_significant : ntk_comparison_differs(row) && are_apart;
+    return row->can_tell ? row->is_significant : ntk_comparison_differs(row) && are_apart;
 }
 
 /* Finds the greatest change of the kind, in one direction (1, -1) or either (0). */
@@ -112,7 +117,7 @@ static const struct ntk_comparison_row *find_most(const struct ntk_comparison *c
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         double change = direction ? direction * (row->after - row->before) : 1;
-        if (row->kind == kind && ntk_comparison_has_changed(comparison, row) && change > 0) {
+        if (row->kind == kind && ntk_comparison_has_changed(row) && change > 0) {
             return row; /* rows of a kind are in this order */
         }
     }
@@ -146,13 +151,13 @@ static void judge(struct ntk_comparison *comparison)
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         comparison->total = row->kind == NTK_MEASURE_TOTAL ? row : comparison->total;
-        comparison->changed_count += ntk_comparison_has_changed(comparison, row);
+        comparison->changed_count += ntk_comparison_has_changed(row);
         comparison->unknown_count += row->is_unknown;
         differs = differs || ntk_comparison_differs(row);
     }
     const struct ntk_comparison_row *total = comparison->total;
     int direction = 0;
-    if (total && ntk_comparison_has_changed(comparison, total)) {
+    if (total && ntk_comparison_has_changed(total)) {
         direction = total->after > total->before ? 1 : -1;
         comparison->verdict = direction > 0 ? NTK_COMPARISON_SLOWER : NTK_COMPARISON_FASTER;
     } else if (comparison->changed_count || (total && total->is_unknown)) {
@@ -177,7 +182,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     double *after_values = values ? values + before_count : NULL;
     int ret = values ? 0 : -ENOMEM;
 
-    result.can_tell = ntk_rank_test_least_p(before_count, after_count) <= NTK_COMPARISON_FALSE_RATE;
+    result.can_tell = are_enough(before_count, after_count);
     ret = ret ? ret : add_names(&rows, &names, before, before_count);
     ret = ret ? ret : add_names(&rows, &names, after, after_count);
     for (size_t i = 0; i < rows.count && ret == 0 && before_count && after_count; i++) {
@@ -192,6 +197,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
             collect(after, after_count, row->kind, row->name, after_values, &row->has_after);
         row->is_unknown = !known_before || !known_after;
         row->has_p = known_before > 1 && known_after > 1;
+        row->can_tell = are_enough(known_before, known_after);
         if (row->has_p) {
             ret = ntk_rank_test(values, known_before, after_values, known_after, &row->p);
         }

@@ -7,8 +7,9 @@
  * and an execution that does not record it (ntk_measures_is_unknown()) does not count. With several
  * executions on both sides, p is the result of the Mann-Whitney test (rank_test.h); is_significant
  * limits the false discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all
- * measures that differ). With too few executions for the test, a measure changed if the values of
- * one side are all above those of the other: one slow execution is not a change.
+ * measures that differ). With fewer than NTK_COMPARISON_COUNT_MIN values on a side, a measure
+ * changed if the values of one side are all above those of the other: one slow execution is not a
+ * change.
  *
  * Owner:   the caller provides the storage; _fini frees the content. Names belong to the measures,
  *          which must outlive the comparison. Errors: -ENOMEM.
@@ -20,6 +21,7 @@
 #include "profiler/analysis/spread.h"
 
 #define NTK_COMPARISON_FALSE_RATE 0.05
+#define NTK_COMPARISON_COUNT_MIN 4
 /* The programs are unrelated if both sides share less than this part of their names */
 #define NTK_COMPARISON_UNRELATED_RATIO 0.05
 
@@ -34,7 +36,8 @@ struct ntk_comparison_row {
     bool is_unknown; /* no execution of one side records it, so nothing can be compared */
     bool has_p;
     double p;
-    bool is_significant;
+    bool can_tell;       /* both sides have enough values: only a significant change counts */
+    bool is_significant; /* false without can_tell */
 };
 
 static inline bool ntk_comparison_is_own(enum ntk_measure_kind kind)
@@ -70,7 +73,7 @@ enum ntk_comparison_verdict {
 
 struct ntk_comparison {
     size_t before_count, after_count; /* number of executions */
-    bool can_tell;                    /* true if there are enough executions for p below the rate */
+    bool can_tell;                    /* there are enough executions for the test */
     size_t row_count;
     struct ntk_comparison_row *rows; /* sorted by kind, then greatest change first */
     /* Number of layers and regions, which have names that depend on the program: of each side, and
@@ -94,8 +97,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
 /* Returns a name such as "same", "chance" or "parts". */
 const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
 /* Returns true if the measure counts as a change. */
-bool ntk_comparison_has_changed(const struct ntk_comparison *comparison,
-                                const struct ntk_comparison_row *row);
+bool ntk_comparison_has_changed(const struct ntk_comparison_row *row);
 /* Computes the share in the time of each side, 0 to 1. False if it is not a time, or if the length
  * of the execution is unknown. */
 bool ntk_comparison_share(const struct ntk_comparison *comparison,

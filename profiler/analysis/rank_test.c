@@ -116,19 +116,6 @@ int ntk_rank_test(const double *a, size_t a_count, const double *b, size_t b_cou
     return ret;
 }
 
-double ntk_rank_test_least_p(size_t a_count, size_t b_count)
-{
-    double divisions = 1;
-
-    if (!a_count || !b_count) {
-        return 1;
-    }
-    for (size_t i = 1; i <= a_count; i++) {
-        divisions *= (double)(b_count + i) / (double)i;
-    }
-    return 2 / divisions < 1 ? 2 / divisions : 1;
-}
-
 struct indexed {
     double p;
     size_t at;

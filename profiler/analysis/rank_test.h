@@ -18,8 +18,6 @@
 
 #define NTK_RANK_TEST_EXACT_MAX 64
 
-/* Returns the smallest possible p for sets of these sizes; 1 if one is empty. */
-double ntk_rank_test_least_p(size_t a_count, size_t b_count);
 /* Stores p in *out_p. Returns 0 or -ENOMEM; -EINVAL if a set is empty. */
 int ntk_rank_test(const double *a, size_t a_count, const double *b, size_t b_count, double *out_p);
 /* Selects the significant tests with the Benjamini-Hochberg procedure at a false discovery rate of

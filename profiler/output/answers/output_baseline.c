@@ -70,8 +70,7 @@ static bool has_worsened(const struct ntk_comparison_row *row)
                                                     : row->after > row->before;
 }
 
-static void finding_cells(struct ntk_text_table *table, const struct ntk_baseline_finding *finding,
-                          const struct ntk_comparison *comparison)
+static void finding_cells(struct ntk_text_table *table, const struct ntk_baseline_finding *finding)
 {
     const struct ntk_comparison_row *row = finding->row;
     struct ntk_buf text = { 0 };
@@ -85,7 +84,7 @@ static void finding_cells(struct ntk_text_table *table, const struct ntk_baselin
     limit_add(&text, finding->limit);
     buf_cell(table, &text);
     ntk_text_table_text(table, finding->is_beyond ? "OVER"
-                               : has_worsened(row) && !ntk_comparison_has_changed(comparison, row)
+                               : has_worsened(row) && !ntk_comparison_has_changed(row)
                                    ? "may be due to chance"
                                    : "within");
 }
@@ -116,7 +115,7 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
                    "needed)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
-        finding_cells(&table, &result->findings[i], comparison);
+        finding_cells(&table, &result->findings[i]);
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);

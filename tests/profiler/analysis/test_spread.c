@@ -11,6 +11,7 @@
 #include "tests/support/unit.h"
 
 #define MOST 12
+#define MANY 64
 
 /* Lengths in us; 0 ends the list, a negative one is unknown. */
 static size_t lengths_put(const double *lengths_us, struct ntk_measures *out)
@@ -129,6 +130,82 @@ static void one_slow_execution_is_not_a_slower_program(void **state)
     }
 }
 
+/* The verdict on `count` executions before, with lengths around 100 us, and on one after them. */
+static void one_is_compared_with(size_t count, double one_us, bool is_before,
+                                 enum ntk_comparison_verdict verdict, bool is_beyond)
+{
+    struct ntk_measures many[MANY] = { 0 };
+    struct ntk_measures one = { 0 };
+    struct ntk_baseline_limit limit;
+    struct ntk_baseline_result result;
+    struct ntk_comparison comparison;
+    struct ntk_err err = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(ntk_measures_add(&many[i], NTK_MEASURE_TOTAL, NTK_MEASURE_TOTAL_NAME,
+                                          (95 + (double)(i % 11)) * 1e6),
+                         0);
+    }
+    assert_int_equal(
+        ntk_measures_add(&one, NTK_MEASURE_TOTAL, NTK_MEASURE_TOTAL_NAME, one_us * 1e6), 0);
+    assert_int_equal(is_before ? ntk_analysis_comparison(&one, 1, many, count, &comparison)
+                               : ntk_analysis_comparison(many, count, &one, 1, &comparison),
+                     0);
+    assert_int_equal(ntk_baseline_limit_parse("total=5%", &limit, &err), 0);
+    assert_int_equal(ntk_baseline_check(&comparison, &limit, 1, &result, &err), 0);
+    if (comparison.can_tell || comparison.verdict != verdict ||
+        (result.beyond_count > 0) != is_beyond) {
+        fail_msg("%zu and one of %g us: %s, %zu beyond", count, one_us,
+                 ntk_comparison_verdict_name(comparison.verdict), result.beyond_count);
+    }
+    ntk_baseline_result_fini(&result);
+    ntk_comparison_fini(&comparison);
+    measures_fini(many, count);
+    ntk_measures_fini(&one);
+}
+
+/* One execution is too few for the test, however many the other side has. */
+static void one_execution_is_compared_with_many(void **state)
+{
+    static const size_t counts[] = { 4, 38, 39, 40, MANY };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        one_is_compared_with(counts[i], 300, false, NTK_COMPARISON_SLOWER, true);
+        one_is_compared_with(counts[i], 30, true, NTK_COMPARISON_SLOWER, true);
+        one_is_compared_with(counts[i], 300, true, NTK_COMPARISON_FASTER, false);
+        one_is_compared_with(counts[i], 97.5, false, NTK_COMPARISON_CHANCE, false);
+    }
+}
+
+/* Only one of five executions after records its operations. */
+static void a_measure_with_few_values_is_compared_without_the_test(void **state)
+{
+    struct ntk_measures sides[2][5] = { 0 };
+    struct ntk_comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t s = 0; s < 2; s++) {
+            assert_int_equal(
+                ntk_measures_add(&sides[s][i], NTK_MEASURE_TOTAL, NTK_MEASURE_TOTAL_NAME, 1e6), 0);
+            sides[s][i].unknown = s && i ? 1u << NTK_MEASURE_OPERATION : 0;
+            if (ntk_measures_have(&sides[s][i], NTK_MEASURE_OPERATION)) {
+                assert_int_equal(ntk_measures_add(&sides[s][i], NTK_MEASURE_OPERATION, "Vector ADD",
+                                                  s ? 3e5 : 1e5),
+                                 0);
+            }
+        }
+    }
+    assert_int_equal(ntk_analysis_comparison(sides[0], 5, sides[1], 5, &comparison), 0);
+    assert_true(comparison.can_tell);
+    assert_int_equal(comparison.verdict, NTK_COMPARISON_PARTS);
+    assert_int_equal(comparison.changed_count, 1);
+    ntk_comparison_fini(&comparison);
+    measures_fini(sides[0], 5);
+    measures_fini(sides[1], 5);
+}
+
 static void the_text_names_the_slow_execution(void **state)
 {
     static const double before_us[] = { 100, 100, 100, 0 };
@@ -168,6 +245,8 @@ int main(void)
         cmocka_unit_test(one_slow_execution_is_not_a_slower_program),
         cmocka_unit_test(the_text_names_the_slow_execution),
     };
+        cmocka_unit_test(one_execution_is_compared_with_many),
+        cmocka_unit_test(a_measure_with_few_values_is_compared_without_the_test),
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
