@@ -476,9 +476,27 @@ int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program
     return create(trace, false, out_program);
 }
 
+int ntk_program_create_slice(const struct ntk_program *whole, const struct ntk_trace *slice,
+                             struct ntk_program **out_program)
+{
+    struct ntk_program *program = malloc(sizeof *program);
+
+    if (!program) {
+        return -ENOMEM;
+    }
+    *program = *whole;
+    program->trace = slice;
+    program->is_slice = true;
+    program->execution_count = 1;
+    program->borders = (struct ntk_execution_borders){ 0 };
+    *out_program = program;
+    return 0;
+}
+
 void ntk_program_destroy(struct ntk_program *program)
 {
-    if (!program) {
+    if (!program || program->is_slice) {
+        free(program);
         return;
     }
     for (size_t i = 0; program->facts && i < program->trace->core_count * NTK_NTFF_ENGINE_COUNT;

@@ -139,6 +139,7 @@ struct ntk_program {
      * unknown, and in a program without names. Figures are sums over all executions. */
     uint64_t execution_count;
     struct ntk_execution_borders borders;
+    bool is_slice; /* the lists belong to the program of the whole trace */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -146,6 +147,11 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
 /* Like ntk_program_create(), without the compiler's names of instructions, positions and
  * executions: for sums, in a third of the time and memory. */
 int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
+/* Creates the program of one execution, a slice of the trace of `whole` (trace/slice.h). It borrows
+ * the facts, which are the same in every execution, and the dropped records, which cannot be
+ * assigned to one: `whole` must outlive it. Returns 0 or -ENOMEM. */
+int ntk_program_create_slice(const struct ntk_program *whole, const struct ntk_trace *slice,
+                             struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
 
 #define NTK_PROGRAM_CODES 1024 /* in a block */

@@ -319,15 +319,17 @@ static bool contains(unsigned uses, unsigned use)
     return (uses & use) == use;
 }
 
-static int create(const struct ntk_trace *trace, unsigned uses, struct ntk_progress *progress,
-                  struct ntk_analyses **out_analyses)
+/* whole: NULL unless the trace is a slice. */
+static int create(const struct ntk_program *whole, const struct ntk_trace *trace, unsigned uses,
+                  struct ntk_progress *progress, struct ntk_analyses **out_analyses)
 {
     struct ntk_analyses *asked = calloc(1, sizeof *asked);
 
     if (!asked) {
         return -ENOMEM;
     }
-    int ret = ntk_program_create(trace, &asked->program);
+    int ret = whole ? ntk_program_create_slice(whole, trace, &asked->program)
+                    : ntk_program_create(trace, &asked->program);
     ntk_progress_show(progress, SHARE_PROGRAM);
     if (ret == 0 && uses & NTK_USES_DEPENDENCIES) {
         ret = ntk_analysis_dependencies(asked->program, &asked->dependencies);
@@ -358,18 +360,24 @@ static int create(const struct ntk_trace *trace, unsigned uses, struct ntk_progr
 
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
 {
-    return create(trace, NTK_USES_ALL, NULL, out_analyses);
+    return create(NULL, trace, NTK_USES_ALL, NULL, out_analyses);
+}
+
+int ntk_analyses_create_slice(const struct ntk_program *whole, const struct ntk_trace *slice,
+                              unsigned uses, struct ntk_analyses **out_analyses)
+{
+    struct ntk_progress progress;
+
+    ntk_progress_begin(&progress, "analysing");
+    int ret = create(whole, slice, uses, &progress, out_analyses);
+    ntk_progress_end(&progress);
+    return ret;
 }
 
 int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
                               struct ntk_analyses **out_analyses)
 {
-    struct ntk_progress progress;
-
-    ntk_progress_begin(&progress, "analysing");
-    int ret = create(trace, uses, &progress, out_analyses);
-    ntk_progress_end(&progress);
-    return ret;
+    return ntk_analyses_create_slice(NULL, trace, uses, out_analyses);
 }
 
 void ntk_analyses_give_back(const struct ntk_analyses *asked)

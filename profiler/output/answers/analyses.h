@@ -46,6 +46,9 @@ int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out
 /* Like ntk_analyses_create(), with progress on stderr. uses: mask of enum ntk_analysis_use. */
 int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
                               struct ntk_analyses **out_analyses);
+/* Same, for one execution, as in ntk_program_create_slice(). */
+int ntk_analyses_create_slice(const struct ntk_program *whole, const struct ntk_trace *slice,
+                              unsigned uses, struct ntk_analyses **out_analyses);
 /* Accepts NULL. */
 void ntk_analyses_destroy(struct ntk_analyses *analyses);
 

@@ -12,10 +12,16 @@ struct adding {
     struct ntk_execution_measures *to;
     const char *name;
     bool wants_units;
-    void (*on_first)(const struct ntk_program *program, void *ctx);
+    void (*on_program)(const struct ntk_program *program, void *ctx);
     void *ctx;
-    bool is_later;
 };
+
+static void pass_program(const struct adding *adding, const struct ntk_program *program)
+{
+    if (adding->on_program) {
+        adding->on_program(program, adding->ctx);
+    }
+}
 
 /* Adds the measures of one execution, or the means of several. */
 static int add_analyses(struct adding *adding, const struct ntk_analyses *analyses,
@@ -28,10 +34,6 @@ static int add_analyses(struct adding *adding, const struct ntk_analyses *analys
     struct ntk_progress progress;
 
     to->mean_count = count > 1 && count > to->mean_count ? count : to->mean_count;
-    if (adding->on_first && !adding->is_later) {
-        adding->on_first(analyses->program, adding->ctx);
-    }
-    adding->is_later = true;
     ntk_progress_begin(&progress, "measuring");
     int ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
                                     &analyses->costs, &progress, &measures,
@@ -50,12 +52,16 @@ static int add_analyses(struct adding *adding, const struct ntk_analyses *analys
     return ret;
 }
 
-static int add_trace(struct adding *adding, const struct ntk_trace *trace, const char *source)
+/* Adds a trace that is measured as one. */
+static int add_trace(struct adding *adding, const struct ntk_trace *trace)
 {
     struct ntk_analyses *analyses = NULL;
     int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
 
-    ret = ret ? ret : add_analyses(adding, analyses, source);
+    if (ret == 0) {
+        pass_program(adding, analyses->program);
+        ret = add_analyses(adding, analyses, adding->name);
+    }
     ntk_analyses_destroy(analyses);
     return ret;
 }
@@ -82,10 +88,11 @@ static int find_executions(const struct ntk_trace *trace, struct ntk_execution_b
                : 0;
 }
 
-static int add_execution(struct adding *adding, const struct ntk_trace *trace,
+static int add_execution(struct adding *adding, const struct ntk_program *whole,
                          const struct ntk_execution_borders *borders, size_t execution)
 {
     char source[NTK_NTFF_NAME_BYTES + 64];
+    struct ntk_analyses *analyses = NULL;
     struct ntk_trace *slice = NULL;
     int64_t from_ps;
     int64_t to_ps;
@@ -93,33 +100,54 @@ static int add_execution(struct adding *adding, const struct ntk_trace *trace,
     ntk_execution_window(borders, execution, &from_ps, &to_ps);
     (void)snprintf(source, sizeof source, "%s%sexecution %zu", adding->name ? adding->name : "",
                    adding->name ? ", " : "", execution + 1);
-    int ret = ntk_trace_slice_create(trace, from_ps, to_ps, &slice);
-    ret = ret ? ret : add_trace(adding, slice, source);
+    int ret = ntk_trace_slice_create(whole->trace, from_ps, to_ps, &slice);
+    ret = ret ? ret : ntk_analyses_create_slice(whole, slice, NTK_USES_COSTS, &analyses);
+    ret = ret ? ret : add_analyses(adding, analyses, source);
+    ntk_analyses_destroy(analyses);
     ntk_trace_destroy(slice);
+    return ret;
+}
+
+/* Adds each execution; of more than the maximum, some. Only the program of the whole trace shows
+ * which records are lost, and its names and positions take long to read. */
+static int add_executions(struct adding *adding, const struct ntk_program *whole,
+                          const struct ntk_execution_borders *borders)
+{
+    size_t count = borders->count;
+    size_t measured = count < NTK_EXECUTION_MEASURES_MAX ? count : NTK_EXECUTION_MEASURES_MAX;
+    int ret = 0;
+
+    pass_program(adding, whole);
+    adding->to->omitted_count += count - measured;
+    for (size_t i = 0; i < measured && ret == 0; i++) {
+        ret = add_execution(adding, whole, borders, i * count / measured);
+    }
     return ret;
 }
 
 int ntk_execution_measures_add(struct ntk_execution_measures *to, const struct ntk_trace *trace,
                                const struct ntk_analyses *whole, const char *name, bool wants_units,
-                               void (*on_first)(const struct ntk_program *program, void *ctx),
+                               void (*on_program)(const struct ntk_program *program, void *ctx),
                                void *ctx)
 {
-    struct adding adding = { to, name, wants_units, on_first, ctx, false };
+    struct adding adding = { to, name, wants_units, on_program, ctx };
     struct ntk_execution_borders borders;
+    struct ntk_program *own = NULL;
     int ret = find_executions(trace, &borders);
-    size_t count = borders.count;
-    size_t measured = count < NTK_EXECUTION_MEASURES_MAX ? count : NTK_EXECUTION_MEASURES_MAX;
 
     if (!to->measures.item_bytes) {
         ntk_vec_init(&to->measures, sizeof(struct ntk_measures));
     }
-    to->omitted_count += count - measured;
-    for (size_t i = 0; i < measured && ret == 0; i++) {
-        ret = add_execution(&adding, trace, &borders, i * count / measured);
+    if (ret == 0 && borders.count > 0) {
+        ret = whole ? 0 : ntk_program_create(trace, &own);
+        ret = ret ? ret : add_executions(&adding, whole ? whole->program : own, &borders);
+    } else if (ret == 0 && whole) {
+        pass_program(&adding, whole->program);
+        ret = add_analyses(&adding, whole, name);
+    } else if (ret == 0) {
+        ret = add_trace(&adding, trace);
     }
-    if (ret == 0 && count == 0) {
-        ret = whole ? add_analyses(&adding, whole, name) : add_trace(&adding, trace, name);
-    }
+    ntk_program_destroy(own);
     ntk_execution_borders_fini(&borders);
     return ret;
 }

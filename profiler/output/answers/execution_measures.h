@@ -26,12 +26,12 @@ struct ntk_execution_measures {
     uint64_t omitted_count; /* executions beyond NTK_EXECUTION_MEASURES_MAX of a capture */
 };
 
-/* Adds the executions of a capture. whole: the analyses of the trace with costs; NULL: they are
- * created if there is only one execution. name: of the capture, in sources; NULL if not needed.
- * on_first: called with the program of the first execution; NULL if not needed. */
+/* Adds the executions of a capture. whole: the analyses of the trace with costs; NULL if there are
+ * none yet. name: of the capture, in sources; NULL if not needed. on_program: called once, with the
+ * program of the whole trace; NULL if not needed. */
 int ntk_execution_measures_add(struct ntk_execution_measures *to, const struct ntk_trace *trace,
                                const struct ntk_analyses *whole, const char *name, bool wants_units,
-                               void (*on_first)(const struct ntk_program *program, void *ctx),
+                               void (*on_program)(const struct ntk_program *program, void *ctx),
                                void *ctx);
 void ntk_execution_measures_fini(struct ntk_execution_measures *measures);
 
