@@ -59,7 +59,7 @@ static const struct ntk_opt_program program_options = {
                "limits. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
     .epilogue = "check exits with 0 if no limit is exceeded, 3 if one is, and 1 if it cannot\n"
-                "decide. Four captures on each side are enough to tell a change from chance.",
+                "decide. Four executions on each side are enough to tell a change from chance.",
     .commands = verbs,
 };
 
@@ -96,6 +96,7 @@ static int save(const char *path, struct ntk_side *side)
     struct ntk_baseline baseline = { .saved_unix_ns = ntk_clock_realtime_ns(),
                                      .executions = side->executions.measures };
     struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
 
     (void)ntk_str_copy(baseline.instance_type, sizeof baseline.instance_type, side->instance_type);
     (void)ntk_str_copy(baseline.metrics_version, sizeof baseline.metrics_version,
@@ -103,8 +104,8 @@ static int save(const char *path, struct ntk_side *side)
     for (unsigned i = 0; i < side->uuid_known_bytes; i++) {
         (void)snprintf(baseline.neff_uuid + (size_t)2 * i, 3, "%02x", side->uuid[i]);
     }
-    ntk_baseline_write(&baseline, &out);
-    int code = ntk_profile_put(&out, path);
+    int ret = ntk_baseline_write(&baseline, &out, &err);
+    int code = ret < 0 ? ntk_profile_fail(&err) : ntk_profile_put(&out, path);
     ntk_buf_fini(&out);
     if (code == 0 && strcmp(path, "-") != 0) {
         printf("%s: %zu execution%s\n", path, side->executions.measures.count,

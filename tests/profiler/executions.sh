@@ -183,6 +183,17 @@ for pair in "64 1" "1 64"; do
     ends 0 neuron-profile baseline check slow-$before.json -n e.neff usual-$after.ntff
 done
 
+# A baseline that check would reject does not replace another one.
+cp usual-64.json kept.json
+ends 1 neuron-profile baseline save kept.json -n e.neff $(printf 'usual-64.ntff %.0s' {1..157})
+says err 'too many executions for a baseline: 10048 (at most 10000); save fewer captures'
+cmp -s kept.json usual-64.json || complain "a baseline that is too large replaced another one"
+
+# A baseline names its slow execution.
+ends 0 neuron-profile baseline save last.json -n e.neff last.ntff
+ends 0 neuron-profile baseline check last.json -n e.neff usual.ntff
+says printed 'last.ntff, execution 6 ('
+
 # The page shows of the host what it did during the execution.
 neuron-packager example memcpy -s 64 -o m.neff >/dev/null
 neuron-profile inspect -o hosted --capture-system-profiles --capture-device-profiles --device-profile-mode session -- \

@@ -11,8 +11,6 @@
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
-#define FILE_BYTES_MAX ((size_t)16 << 20) /* maximum size, for a hundred thousand measures */
-#define EXECUTIONS_MAX 10000
 #define VALUE_MAX 9007199254740992.0 /* 2^53: whole numbers up to this value are exact */
 
 static const char *value_key(enum ntk_measure_kind kind)
@@ -24,14 +22,20 @@ static const char *value_key(enum ntk_measure_kind kind)
     return keys[ntk_measure_unit(kind)];
 }
 
+/* Writes one kind per line: a review shows which kinds changed, and the file takes half the bytes
+ * of one value per line. */
 static void put_execution(const struct ntk_measures *measures, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
+    if (measures->source) {
+        ntk_json_key_text(json, "source", measures->source);
+    }
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
         if (!ntk_measures_have(measures, k)) {
             continue; /* a missing array: unknown */
         }
         ntk_json_key_array_begin(json, ntk_measure_key(k));
+        json->pretty = false;
         ntk_vec_each(const struct ntk_measure, measure, &measures->items) {
             if (measure->kind == (enum ntk_measure_kind)k) {
                 ntk_json_object_begin(json);
@@ -44,14 +48,23 @@ static void put_execution(const struct ntk_measures *measures, struct ntk_json *
             }
         }
         ntk_json_array_end(json);
+        json->pretty = true;
     }
     ntk_json_object_end(json);
 }
 
-void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out)
+int ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out,
+                       struct ntk_err *err)
 {
+    size_t before_bytes = out->bytes_count;
     struct ntk_json json;
 
+    if (baseline->executions.count > NTK_BASELINE_EXECUTIONS_MAX) {
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                           "too many executions for a baseline: %zu (at most %d); save fewer "
+                           "captures",
+                           baseline->executions.count, NTK_BASELINE_EXECUTIONS_MAX);
+    }
     ntk_json_init(&json, out, true);
     ntk_json_object_begin(&json);
     ntk_json_key_text(&json, "format", NTK_BASELINE_FORMAT);
@@ -67,6 +80,14 @@ void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out
     ntk_json_array_end(&json);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
+    if (out->bytes_count - before_bytes > NTK_BASELINE_BYTES_MAX) {
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                           "the baseline of %zu executions has %zu MiB (at most %zu MiB); save "
+                           "fewer captures",
+                           baseline->executions.count, (out->bytes_count - before_bytes) >> 20,
+                           NTK_BASELINE_BYTES_MAX >> 20);
+    }
+    return ntk_buf_ok(out) ? 0 : ntk_err_no_memory(err);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -97,13 +118,28 @@ static int read_measure(const json_t *row, enum ntk_measure_kind kind,
     return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 
+static void read_text(const json_t *json, const char *key, char *to, size_t to_bytes)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+
+    if (text) {
+        ntk_str_copy_clean(to, to_bytes, text, strlen(text));
+    }
+}
+
 static int read_execution(const json_t *json, struct ntk_measures *measures, const char *path,
                           struct ntk_err *err)
 {
+    char source[NTK_NTFF_NAME_BYTES + 64] = "";
     int ret = 0;
 
     if (!json_is_object(json)) {
         return bad(err, path, "an execution is not an object");
+    }
+    read_text(json, "source", source, sizeof source);
+    if (source[0]) {
+        measures->source = strdup(source);
+        ret = measures->source ? 0 : ntk_err_no_memory(err);
     }
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT && ret == 0; k++) {
         const json_t *rows = json_object_get(json, ntk_measure_key(k));
@@ -125,7 +161,7 @@ static int read_executions(const json_t *list, struct ntk_baseline *baseline, co
     size_t count = json_array_size(list);
     int ret = 0;
 
-    if (count == 0 || count > EXECUTIONS_MAX) {
+    if (count == 0 || count > NTK_BASELINE_EXECUTIONS_MAX) {
         return bad(err, path, count ? "more than 10,000 executions" : "no executions");
     }
     for (size_t i = 0; i < count && ret == 0; i++) {
@@ -140,15 +176,6 @@ static int read_executions(const json_t *list, struct ntk_baseline *baseline, co
         }
     }
     return ret;
-}
-
-static void read_text(const json_t *json, const char *key, char *to, size_t to_bytes)
-{
-    const char *text = json_string_value(json_object_get(json, key));
-
-    if (text) {
-        ntk_str_copy_clean(to, to_bytes, text, strlen(text));
-    }
 }
 
 static int read_whole(const json_t *json, struct ntk_baseline *baseline, const char *path,
@@ -200,7 +227,7 @@ int ntk_baseline_read(const char *path, struct ntk_baseline *out_baseline, struc
 {
     uint8_t *bytes = NULL;
     size_t count = 0;
-    int ret = ntk_fs_read(path, FILE_BYTES_MAX, &bytes, &count, err);
+    int ret = ntk_fs_read(path, NTK_BASELINE_BYTES_MAX, &bytes, &count, err);
 
     if (ret == 0) {
         ret = ntk_baseline_read_bytes(bytes, count, path, out_baseline, err);

@@ -22,7 +22,7 @@ static void spread_cells(const char *name, const struct ntk_spread *spread,
         if (outlier->source) {
             ntk_buf_add_text(&text, outlier->source);
         } else {
-            ntk_buf_add_format(&text, "execution %zu", outlier->execution + 1);
+            ntk_buf_add_format(&text, "number %zu", outlier->execution + 1);
         }
         ntk_buf_add_format(&text, " (%.3f us)", outlier->value / 1e6);
     }
@@ -31,6 +31,12 @@ static void spread_cells(const char *name, const struct ntk_spread *spread,
     }
     ntk_text_table_text(table, spread->outlier_count ? ntk_buf_text_get(&text) : "-");
     ntk_buf_fini(&text);
+}
+
+/* Returns true if the user can find the execution of an outlier. */
+static bool has_source(const struct ntk_spread *spread)
+{
+    return spread->outlier_count && spread->outliers[0].source;
 }
 
 void ntk_output_spreads_text(const struct ntk_comparison *comparison, const char *before,
@@ -53,8 +59,12 @@ void ntk_output_spreads_text(const struct ntk_comparison *comparison, const char
     if (comparison->spread_before.outlier_count || comparison->spread_after.outlier_count) {
         ntk_buf_add_format(out,
                            "Outliers: farther from the median than %.0f standard deviations and "
-                           "%.0f%%; neuron-profile analyze --execution N shows one\n",
+                           "%.0f%%",
                            NTK_SPREAD_DEVIATIONS, 100 * NTK_SPREAD_OUTLIER_RATIO);
+        ntk_buf_add_text(out, has_source(&comparison->spread_before) ||
+                                      has_source(&comparison->spread_after)
+                                  ? "; neuron-profile analyze --execution N shows one\n"
+                                  : "\n");
     }
 }
 

@@ -24,13 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         return 0;
     }
-    ntk_baseline_write(&baseline, &first);
-    if (!ntk_buf_ok(&first) ||
+    if (ntk_baseline_write(&baseline, &first, &err) < 0 ||
         ntk_baseline_read_bytes(first.bytes, first.bytes_count, "written", &again, &err) < 0) {
         abort();
     }
-    ntk_baseline_write(&again, &second);
-    if (first.bytes_count != second.bytes_count ||
+    if (ntk_baseline_write(&again, &second, &err) < 0 || first.bytes_count != second.bytes_count ||
         memcmp(first.bytes, second.bytes, first.bytes_count) != 0) {
         abort();
     }

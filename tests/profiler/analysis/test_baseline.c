@@ -235,12 +235,13 @@ static void a_written_baseline_is_read_back_unchanged(void **state)
 
     put(&measures[0], NTK_MEASURE_TOTAL, "execution", 54276582);
     put(&measures[0], NTK_MEASURE_LAYER, "a \"b\" <c>\n\x1b", 9007199254740991.0);
+    measures[1].source = strdup("run.ntff, execution 7");
     put(&measures[1], NTK_MEASURE_BYTES, "q", 0);
     put(&measures[1], NTK_MEASURE_USE, "MFU", 0.25);
     ntk_vec_init(&baseline.executions, sizeof *measures);
     assert_int_equal(ntk_vec_push(&baseline.executions, &measures[0]), 0);
     assert_int_equal(ntk_vec_push(&baseline.executions, &measures[1]), 0);
-    ntk_baseline_write(&baseline, &file);
+    assert_int_equal(ntk_baseline_write(&baseline, &file, &err), 0);
     assert_int_equal(ntk_baseline_read_bytes(file.bytes, file.bytes_count, "there", &again, &err),
                      0);
     assert_int_equal(again.saved_unix_ns, baseline.saved_unix_ns);
@@ -252,7 +253,9 @@ static void a_written_baseline_is_read_back_unchanged(void **state)
     assert_true(ntk_measures_find(first, NTK_MEASURE_TOTAL, "execution")->value == 54276582);
     assert_true(ntk_measures_find(first, NTK_MEASURE_LAYER, "a \"b\" <c>\n\x1b")->value ==
                 9007199254740991.0);
+    assert_null(first->source);
     const struct ntk_measures *second = ntk_vec_at(&again.executions, 1);
+    assert_string_equal(second->source, "run.ntff, execution 7");
     assert_true(ntk_measures_find(second, NTK_MEASURE_USE, "MFU")->value == 0.25);
     assert_true(ntk_measures_find(second, NTK_MEASURE_BYTES, "q")->value == 0);
     ntk_baseline_fini(&again);
@@ -264,6 +267,49 @@ static void a_written_baseline_is_read_back_unchanged(void **state)
     }
     ntk_buf_fini(&file);
     ntk_baseline_fini(&baseline);
+}
+
+/* Writes `count` executions with a measure whose name has name_bytes; expects the code. */
+static void write_expect(size_t count, size_t name_bytes, int code, const char *says)
+{
+    struct ntk_baseline baseline = { .executions = NTK_VEC_INIT(struct ntk_measures) };
+    struct ntk_buf file = { 0 };
+    struct ntk_err err = { 0 };
+    char *name = malloc(name_bytes + 1);
+
+    assert_non_null(name);
+    memset(name, 'n', name_bytes);
+    name[name_bytes] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_measures measures = { 0 };
+
+        put(&measures, NTK_MEASURE_TOTAL, name, 1);
+        assert_int_equal(ntk_vec_push(&baseline.executions, &measures), 0);
+    }
+    assert_int_equal(ntk_baseline_write(&baseline, &file, &err), code);
+    if (code == 0) {
+        struct ntk_baseline again;
+
+        assert_int_equal(
+            ntk_baseline_read_bytes(file.bytes, file.bytes_count, "there", &again, &err), 0);
+        assert_int_equal(again.executions.count, count);
+        ntk_baseline_fini(&again);
+    } else if (!strstr(err.text, says)) {
+        fail_msg("%s", err.text);
+    }
+    free(name);
+    ntk_buf_fini(&file);
+    ntk_baseline_fini(&baseline);
+}
+
+static void a_baseline_that_could_not_be_read_is_not_written(void **state)
+{
+    (void)state;
+    write_expect(NTK_BASELINE_EXECUTIONS_MAX, 9, 0, NULL);
+    write_expect(NTK_BASELINE_EXECUTIONS_MAX + 1, 9, -EFBIG,
+                 "10001 (at most 10000); save fewer captures");
+    write_expect(128, 1000000, 0, NULL);
+    write_expect(128, 1 << 20, -EFBIG, "128 executions has 128 MiB (at most 128 MiB)");
 }
 
 static void an_invalid_baseline_is_rejected(void **state)
@@ -343,6 +389,7 @@ int main(void)
         cmocka_unit_test(an_increase_within_variation_does_not_exceed_the_limit),
         cmocka_unit_test(a_baseline_limit_of_zero_is_an_error),
         cmocka_unit_test(a_written_baseline_is_read_back_unchanged),
+        cmocka_unit_test(a_baseline_that_could_not_be_read_is_not_written),
         cmocka_unit_test(an_invalid_baseline_is_rejected),
         cmocka_unit_test(names_are_escaped_in_xml),
     };
