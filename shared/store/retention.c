@@ -122,41 +122,39 @@ static int slice_rows(const struct table *table)
     return table->slice_rows ? table->slice_rows : NTK_RETENTION_SLICE_ROWS;
 }
 
-/* Finds the end of a slice: the time of the row that is slice_rows() after the oldest, at most
- * limit_ns. Returns -ENODATA if nothing is older than limit_ns. */
-static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, int64_t *out_ns,
-                     struct ntk_err *err)
+/* Lowers end_ns so that at most slice_rows() rows are older, or those of the oldest time. */
+static int bound_slice(sqlite3 *db, const struct table *table, int64_t *end_ns, struct ntk_err *err)
 {
     char sql[SQL_BYTES];
     char condition[OLDER_BYTES];
+    int64_t oldest_ns = 0;
 
-    older(table, limit_ns, condition);
-    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE %s LIMIT 1", table->name, condition);
-    int ret = ntk_store_sql_number(db, sql, out_ns, err);
-    if (ret < 0) {
-        return ret;
+    older(table, *end_ns, condition);
+    snprintf(sql, sizeof sql, "SELECT time_ns FROM %s WHERE %s ORDER BY time_ns LIMIT 1",
+             table->name, condition);
+    int ret = ntk_store_sql_number(db, sql, &oldest_ns, err);
+    if (ret == 0) {
+        snprintf(sql, sizeof sql,
+                 "SELECT time_ns FROM %s WHERE %s AND time_ns > %" PRId64
+                 " ORDER BY time_ns LIMIT 1 OFFSET %d",
+                 table->name, condition, oldest_ns, slice_rows(table) - 1);
+        ret = ntk_store_sql_number(db, sql, end_ns, err);
     }
-    snprintf(sql, sizeof sql, "SELECT time_ns FROM %s WHERE %s ORDER BY time_ns LIMIT 1 OFFSET %d",
-             table->name, condition, slice_rows(table));
-    ret = ntk_store_sql_number(db, sql, out_ns, err);
-    if (ret == -ENODATA) {
-        *out_ns = limit_ns;
-        ret = 0;
-    }
-    return ret;
+    return ret == -ENODATA ? 0 : ret;
 }
 
-/* Deletes one slice of rows older than limit_ns; returns the number of rows or a negative value. */
-static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns,
-                        struct ntk_err *err)
+/* Deletes the rows older than limit_ns, or a slice of the rows with an end; returns the number of
+ * rows or a negative value. */
+static int delete_rows(sqlite3 *db, const struct table *table, int64_t limit_ns,
+                       struct ntk_err *err)
 {
     char sql[SQL_BYTES];
     char condition[OLDER_BYTES];
-    int64_t end_ns;
-    int ret = slice_end(db, table, limit_ns, &end_ns, err);
+    int64_t end_ns = limit_ns;
+    int ret = table->kept == KEPT_ENDED ? bound_slice(db, table, &end_ns, err) : 0;
 
     if (ret < 0) {
-        return ret == -ENODATA ? 0 : ret;
+        return ret;
     }
     if (strcmp(table->name, "memory_sample") == 0) {
         ret = exec_at(db, restate_memory, end_ns, err);
@@ -169,15 +167,26 @@ static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns
     return ret < 0 ? ret : sqlite3_changes(db);
 }
 
-/* Deletes a slice of each table of a tier, and stores the time since which the tier is complete. */
+/* Deletes a slice of a tier: the same periods from all tables, so that the tier stays complete
+ * since a time, which is stored. */
 static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns, bool *more,
                          struct ntk_err *err)
 {
     int64_t deleted_count = 0;
+    int64_t end_ns = limit_ns;
 
     table_each(table, tier)
     {
-        int deleted = delete_slice(db, table, limit_ns, err);
+        int ret = table->kept == KEPT_ENDED ? 0 : bound_slice(db, table, &end_ns, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    *more = *more || end_ns < limit_ns;
+    table_each(table, tier)
+    {
+        int64_t table_ns = table->kept == KEPT_ENDED ? limit_ns : end_ns;
+        int deleted = delete_rows(db, table, table_ns, err);
         if (deleted < 0) {
             return deleted;
         }
@@ -189,7 +198,7 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
     }
     char sql[SQL_BYTES];
     snprintf(sql, sizeof sql,
-             "UPDATE tier SET first_ns = max(first_ns, %" PRId64 ") WHERE tier = '%s'", limit_ns,
+             "UPDATE tier SET first_ns = max(first_ns, %" PRId64 ") WHERE tier = '%s'", end_ns,
              ntk_tier_names[tier]);
     return ntk_store_sql_exec(db, sql, err);
 }

@@ -16,7 +16,7 @@
 #include "shared/store/store.h"
 
 /* Maximum number of rows that one call deletes from one table, so that the writer's pauses stay
- * short. */
+ * short; the rows of one time are never divided. */
 #define NTK_RETENTION_SLICE_ROWS 10000
 /* Same for packed rows, each with up to hundreds of rows. */
 #define NTK_RETENTION_SLICE_PACKED 200

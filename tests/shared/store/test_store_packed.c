@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shared/store/packed.h"
+#include "shared/store/retention.h"
 #include "shared/store/store_schema.h"
 #include "shared/store/tier.h"
 #include "tests/support/unit.h"
@@ -147,6 +148,68 @@ static void a_packed_row_can_have_more_rows_than_any_before(void **state)
     assert_unpacked(db);
 }
 
+/* Fills the seconds of machine_sample and core_sample, which are all merged. */
+static void fill_seconds(sqlite3 *db, int count)
+{
+    char sql[512];
+
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO machine_sample (time_ns, period_ns, events_read, events_lost,"
+                   " events_unlisted) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                   " FROM n WHERE i < %d) SELECT i, 1, 0, 0, 0 FROM n",
+                   count);
+    run(db, sql);
+    run(db, "INSERT INTO core_sample_packed (time_ns, row_count, process_id, core, period_ns)"
+            " SELECT time_ns, 1, 1, 0, 1 FROM machine_sample");
+    run(db, "UPDATE tier SET done_ns = 1000000 WHERE tier <> 'second'");
+}
+
+/* Method: the age limit deletes more than a slice, then the size limit more than a slice. */
+static void retention_keeps_the_same_periods_of_all_tables(void **state)
+{
+    enum { SECONDS = 20 * NTK_RETENTION_SLICE_PACKED, OLD = 3 * NTK_RETENTION_SLICE_PACKED };
+    sqlite3 *db = *state;
+    struct ntk_retention retention = { { SECONDS - OLD, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+    int ret = 1;
+
+    fill_seconds(db, SECONDS);
+    for (int run_count = 0; run_count < 12 && ret > 0; run_count++) {
+        retention.keep_bytes = run_count < 6 ? UINT64_MAX : 1;
+        ret = ntk_retention_run(db, &retention, SECONDS, NULL);
+        assert_true(ret >= 0);
+        int64_t first_ns = ask(db, "SELECT first_ns FROM tier WHERE tier = 'second'");
+        assert_true(first_ns > 0);
+        assert_int_equal(ask(db, "SELECT min(time_ns) FROM core_sample_packed"), first_ns);
+        assert_int_equal(ask(db, "SELECT min(time_ns) FROM machine_sample"), first_ns);
+        if (ret == 0 && retention.keep_bytes == UINT64_MAX) {
+            assert_int_equal(first_ns, OLD);
+            ret = 1;
+        }
+    }
+    assert_true(ask(db, "SELECT first_ns FROM tier WHERE tier = 'second'") > 2 * OLD);
+}
+
+static void retention_passes_a_time_with_more_rows_than_a_slice(void **state)
+{
+    sqlite3 *db = *state;
+    const struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+    char sql[512];
+    int ret = 1;
+
+    fill_seconds(db, 9);
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO memory_sample WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL"
+                   " SELECT i + 1 FROM n WHERE i < %d) SELECT 4 + i / %d, 1, i, 0, 0, 1, 1 FROM n",
+                   3 * NTK_RETENTION_SLICE_ROWS, NTK_RETENTION_SLICE_ROWS + 1);
+    run(db, sql);
+    for (int i = 0; i < 4 && ret > 0; i++) {
+        ret = ntk_retention_run(db, &retention, 9, NULL);
+    }
+    assert_int_equal(ret, 0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM memory_sample"), 0);
+    assert_int_equal(ask(db, "SELECT min(time_ns) FROM core_sample"), 8);
+}
+
 static void aggregates_pack_the_same_way(void **state)
 {
     sqlite3 *db = *state;
@@ -218,6 +281,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_value_is_unpacked_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_packed_row_can_have_more_rows_than_any_before, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(retention_keeps_the_same_periods_of_all_tables, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(retention_passes_a_time_with_more_rows_than_a_slice, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(aggregates_pack_the_same_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_virtual_table_finds_times_in_both_directions, set_up,
