@@ -9,6 +9,8 @@
 #include "shared/store/packed.h"
 #include "shared/store/store_sql.h"
 
+/* the rows of the tier below that a step merges */
+#define IN_STEP " WHERE time_ns > :start_ns AND time_ns <= :end_ns"
 #define DAY_NS (24 * 3600 * NTK_NS_PER_SECOND)
 
 const char *const ntk_tier_names[NTK_STORE_TIER_COUNT] = { "second", "minute", "hour" };
@@ -100,6 +102,17 @@ void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family, enum 
     ntk_buf_add_format(sql, " FROM %s%s", ntk_tier_families[family], ntk_tier_suffixes[tier]);
 }
 
+void ntk_tier_add_keys(struct ntk_buf *sql, enum ntk_tier_family family, const char *before)
+{
+    ntk_column_each(column, family)
+    {
+        if (column->merge == NTK_COLUMN_KEY) {
+            ntk_buf_add_format(sql, "%s%s", before, column->name);
+            before = ", ";
+        }
+    }
+}
+
 static void add_merged(struct ntk_buf *sql, const struct ntk_column *column)
 {
     static const char *const functions[] = {
@@ -117,6 +130,25 @@ static void add_merged(struct ntk_buf *sql, const struct ntk_column *column)
         ntk_buf_add_format(sql, ", %s(%s%s) AS %s", functions[column->merge], column->name,
                            column->merge == NTK_COLUMN_NEWEST ? ", time_ns" : "", column->name);
     }
+}
+
+/* A row replaces one with the same key. A packed row replaces all rows of its time, so it includes
+ * those that have nothing to merge: after the clock was set back, their rows below may be gone. */
+static void add_kept(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier)
+{
+    ntk_buf_add_text(sql, " UNION ALL SELECT 1");
+    ntk_column_each(column, family)
+    {
+        if (column->merge != NTK_COLUMN_DERIVED) {
+            add_name(sql, column, false, column->name);
+        }
+    }
+    ntk_buf_add_format(sql, " FROM %s%s WHERE time_ns = :end_ns", ntk_tier_families[family],
+                       ntk_tier_suffixes[tier]);
+    ntk_tier_add_keys(sql, family, " AND (");
+    ntk_tier_add_keys(sql, family, ") NOT IN (SELECT ");
+    ntk_buf_add_format(sql, " FROM %s%s" IN_STEP ")", ntk_tier_families[family],
+                       ntk_tier_suffixes[tier - 1]);
 }
 
 void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier)
@@ -145,14 +177,10 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
     }
     ntk_buf_add_text(sql, " FROM (");
     ntk_tier_add_select(sql, family, (enum ntk_store_tier)(tier - 1));
-    ntk_buf_add_text(sql, " WHERE time_ns > :start_ns AND time_ns <= :end_ns)");
-    const char *separator = " GROUP BY ";
-    ntk_column_each(column, family)
-    {
-        if (column->merge == NTK_COLUMN_KEY) {
-            ntk_buf_add_format(sql, "%s%s", separator, column->name);
-            separator = ", ";
-        }
+    ntk_buf_add_text(sql, IN_STEP ")");
+    ntk_tier_add_keys(sql, family, " GROUP BY ");
+    if (is_packed) {
+        add_kept(sql, family, tier);
     }
     /* An aggregate without GROUP BY has a row even if there is nothing to merge. */
     ntk_buf_add_text(sql, ") WHERE rows > 0");

@@ -56,6 +56,8 @@ uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns);
  * percentiles. */
 void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family,
                          enum ntk_store_tier tier);
+/* Appends `before` and the columns that identify a row next to time_ns, with commas. */
+void ntk_tier_add_keys(struct ntk_buf *sql, enum ntk_tier_family family, const char *before);
 /* Appends the INSERT that computes the rows of one step of `tier` from the tier below, with
  * parameters :start_ns and :end_ns. */
 void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier);

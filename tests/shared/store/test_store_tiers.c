@@ -112,6 +112,44 @@ static void rows_are_complete_after_the_clock_is_set_back(void **state)
     sqlite3_close(db);
 }
 
+/* Method: a minute of one process is merged, its seconds are deleted, and in the repeated minute
+ * there is only another process. */
+static void entities_stay_in_a_minute_that_is_merged_again_without_them(void **state)
+{
+    static const char *const families[] = { "process", "core", "execution" };
+    struct fixture *f = *state;
+    struct test_period period = { .uid = 1 };
+    struct test_period other = { .uid = 2 };
+    char sql[256];
+
+    for (int round = 0; round < 3; round++) {
+        struct ntk_store *store = open_store(f->path);
+        for (uint64_t i = round == 0 ? 1 : 31; i <= 70; i++) {
+            struct test_period *now = round == 0 ? &period : &other;
+            now->time_ns = HOUR_0 + i * SECOND;
+            put(store, now, i);
+        }
+        assert_int_equal(ntk_store_close(store, NULL), 0);
+        sqlite3 *db = test_tier_open(f->path);
+        for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+            bool is_packed = strcmp(families[i], "execution") != 0;
+            (void)snprintf(sql, sizeof sql, "DELETE FROM %s_sample%s", families[i],
+                           is_packed ? "_packed" : "");
+            assert_int_equal(round > 0 ? SQLITE_OK : sqlite3_exec(db, sql, NULL, NULL, NULL),
+                             SQLITE_OK);
+            (void)snprintf(sql, sizeof sql,
+                           "SELECT count(*) FROM %s_minute WHERE process_id = 1 AND samples = 60",
+                           families[i]);
+            assert_int_equal(test_tier_number(db, sql), i == 0 ? 1 : 2);
+            (void)snprintf(sql, sizeof sql,
+                           "SELECT count(*) FROM %s_minute WHERE process_id = 2 AND samples = 30",
+                           families[i]);
+            assert_int_equal(test_tier_number(db, sql), round == 0 ? 0 : i == 0 ? 1 : 2);
+        }
+        sqlite3_close(db);
+    }
+}
+
 static void stored_sums_that_overflow_are_limited_to_the_maximum(void **state)
 {
     sqlite3 *db;
@@ -144,6 +182,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(rows_are_complete_after_the_clock_is_set_back, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(entities_stay_in_a_minute_that_is_merged_again_without_them,
+                                        set_up, tear_down),
         cmocka_unit_test(stored_sums_that_overflow_are_limited_to_the_maximum),
     };
 
