@@ -169,8 +169,9 @@ static void pack_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     ntk_packer_add(row);
     ntk_rows_put(rows, row, "process_id", true, (uint64_t)process->id);
     ntk_rows_put(rows, row, "period_ns", true, snapshot->period_ns);
-#define NTK_PROCESS_SHARE(name, key) \
-    ntk_rows_put(rows, row, #name "_ratio", has_cpu, (uint64_t)ntk_packed_parts(runtime->name));
+#define NTK_PROCESS_SHARE(name, key)                                                        \
+    ntk_rows_put(rows, row, #name "_ratio", has_cpu &&ntk_packed_parts(runtime->name) >= 0, \
+                 (uint64_t)ntk_packed_parts(runtime->name));
 #define NTK_PROCESS_BYTES(name, group, ...) \
     ntk_rows_put(rows, row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
 #include "shared/metrics/process.def"

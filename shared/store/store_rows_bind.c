@@ -54,7 +54,7 @@ void ntk_rows_put(struct ntk_store_rows *rows, struct ntk_packer *packer, const 
         *place = (struct ntk_rows_place){ packer, name, ntk_packer_column(packer, name) };
         assert(place->at >= 0);
     }
-    ntk_packer_set(packer, place->at, (int64_t)value);
+    ntk_packer_set(packer, place->at, ntk_store_sql_integer(value));
 }
 
 void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name, uint64_t value)

@@ -85,7 +85,8 @@ static void pack_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
         for (size_t k = counts->at; k < counts->at + counts->count && core->has & counts->has;
              k++) {
             if (rows->packed_counts_at[k] >= 0) {
-                ntk_packer_set(row, rows->packed_counts_at[k], (int64_t)core->counts[k].period);
+                ntk_packer_set(row, rows->packed_counts_at[k],
+                               ntk_store_sql_integer(core->counts[k].period));
             }
         }
     }

@@ -7,8 +7,10 @@
 
 #include "shared/store/packed.h"
 #include "shared/store/retention.h"
+#include "shared/store/store_rows.h"
 #include "shared/store/store_schema.h"
 #include "shared/store/tier.h"
+#include "tests/shared/store/make_snapshot.h"
 #include "tests/support/unit.h"
 
 /* "plain" holds the rows of core_sample as they are. */
@@ -111,10 +113,10 @@ static void every_value_is_unpacked_unchanged(void **state)
 
     for (int bits = 0; bits <= 63; bits++) {
         int64_t edge = bits == 63 ? INT64_MAX : (int64_t)1 << bits;
-        int64_t top = bits == 63 ? INT64_MAX - 2 : edge; /* the view has a range of 63 bits */
         const int64_t values[][3] = {
-            { edge, edge, edge },     { 0, top - 1, top },       { edge - 2, edge - 1, edge },
-            { -edge, -1, -edge + 1 }, { 1, 1 + edge / 2, edge }, { -1, 0, top },
+            { edge, edge, edge },      { 0, edge - 1, edge },     { edge - 2, edge - 1, edge },
+            { -edge, -1, -edge + 1 },  { 1, 1 + edge / 2, edge }, { -edge, 0, edge },
+            { -edge, edge - 1, edge },
         };
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             time_ns++;
@@ -146,6 +148,36 @@ static void a_packed_row_can_have_more_rows_than_any_before(void **state)
     run(db, "DELETE FROM plain WHERE time_ns = 6 AND core > 0");
     pack(db, 6); /* replaces all rows of the time */
     assert_unpacked(db);
+}
+
+/* Counters in a segment can have any value. */
+static void a_counter_above_the_range_does_not_change_other_rows(void **state)
+{
+    sqlite3 *db = *state;
+    struct test_period period = { .time_ns = 5, .completed = 3, .latency_ns = 1000 };
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    struct ntk_core_sample *cores = snapshot->runtimes[0].cores;
+    struct ntk_store_rows *rows = NULL;
+    uint64_t row_count = 0;
+
+    cores[0].has |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS;
+    cores[1].has |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS;
+    cores[0].busy_ns.total = UINT64_MAX;
+    cores[1].busy_ns.total = 7;
+    cores[0].busy_ns.period = UINT64_C(1) << 63;
+    cores[1].busy_ns.period = 0;
+    assert_int_equal(ntk_store_rows_create(db, &rows, NULL), 0);
+    assert_int_equal(ntk_store_rows_write(rows, snapshot, &row_count, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        char sql[256];
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT group_concat(busy_total_ns || ' ' || busy_ns) ="
+                       " '9223372036854775807 9223372036854775807,7 0' FROM %s.core_sample",
+                       i == 0 ? "main" : "temp");
+        assert_int_equal(ask(db, sql), 1);
+    }
+    ntk_store_rows_destroy(rows);
+    ntk_snapshot_destroy(snapshot);
 }
 
 /* Fills the seconds of machine_sample and core_sample, which are all merged. */
@@ -282,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_value_is_unpacked_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_packed_row_can_have_more_rows_than_any_before, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_counter_above_the_range_does_not_change_other_rows,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_keeps_the_same_periods_of_all_tables, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(retention_passes_a_time_with_more_rows_than_a_slice, set_up,
