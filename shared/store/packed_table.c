@@ -3,6 +3,7 @@
  *
  * The tables are in the temporary schema, so our statements find them before the views in the
  * file. A cursor reads one packed row at a time, with only the columns that the statement uses. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define COLUMNS_MAX 63 /* SQLite reports the use of as many */
 #define TIME_COLUMN 0
 
+#define ARGUMENTS 3    /* of xConnect, before those of the module: the columns of the key */
 #define FIRST_COLUMN 3 /* after time_ns, row_count and the bytes of the key */
 
 /* idxNum */
@@ -24,6 +26,7 @@ struct table {
     sqlite3_vtab base;
     sqlite3 *db;
     char name[NTK_PACKED_NAME_BYTES];
+    uint64_t keys; /* a bit per column; older versions of SQLite do not report their use */
     bool is_real[COLUMNS_MAX];
 };
 
@@ -46,8 +49,9 @@ static void find_real(const char *sql, bool is_real[static COLUMNS_MAX])
 {
     size_t column = 0;
 
-    for (; *sql && column < COLUMNS_MAX; sql++) {
+    for (; *sql; sql++) {
         column += *sql == ',';
+        assert(column < COLUMNS_MAX);
         if (strncmp(sql, " REAL", 5) == 0) {
             is_real[column] = true;
         }
@@ -60,7 +64,6 @@ static int connect_table(sqlite3 *db, void *ctx, int argc, const char *const *ar
     struct table *table = sqlite3_malloc64(sizeof *table);
     struct ntk_buf sql = { 0 };
     (void)ctx;
-    (void)argc;
     (void)out_error;
 
     if (!table) {
@@ -69,10 +72,18 @@ static int connect_table(sqlite3 *db, void *ctx, int argc, const char *const *ar
     memset(table, 0, sizeof *table);
     table->db = db;
     (void)snprintf(table->name, sizeof table->name, "%s", argv[2]);
-    ntk_packed_tell(&sql, "CREATE TABLE x(time_ns INTEGER NOT NULL{~|, % $})", table->name);
+    /* The key identifies a row where SQLite combines the conditions of OR. Its columns come
+     * first. */
+    ntk_packed_tell(&sql, "CREATE TABLE x(time_ns INTEGER NOT NULL{~|, % $}", table->name);
+    find_real(ntk_buf_text_get(&sql), table->is_real);
+    ntk_buf_add_text(&sql, ", PRIMARY KEY (time_ns");
+    for (int i = ARGUMENTS; i < argc; i++) {
+        ntk_buf_add_format(&sql, ", %s", argv[i]);
+        table->keys |= UINT64_C(1) << (TIME_COLUMN + 1 + i - ARGUMENTS);
+    }
+    ntk_buf_add_text(&sql, ")) WITHOUT ROWID");
     int code = ntk_buf_ok(&sql) ? sqlite3_declare_vtab(db, ntk_buf_text_get(&sql)) : SQLITE_NOMEM;
     if (code == SQLITE_OK) {
-        find_real(ntk_buf_text_get(&sql), table->is_real);
         *out_table = &table->base;
     } else {
         sqlite3_free(table);
@@ -147,6 +158,9 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out_cursor)
         return SQLITE_NOMEM;
     }
     memset(cursor, 0, sizeof *cursor);
+    for (size_t i = 0; i < COLUMNS_MAX; i++) {
+        cursor->columns[i].base = NTK_PACKED_NULL;
+    }
     *out_cursor = &cursor->base;
     return SQLITE_OK;
 }
@@ -199,14 +213,20 @@ static int next_packed(struct cursor *cursor)
 static void tell_select(struct cursor *cursor, const char *used_text, struct ntk_buf *sql)
 {
     const struct table *table = (const struct table *)cursor->base.pVtab;
-    uint64_t used = strtoull(used_text, NULL, 16);
+    uint64_t used = strtoull(used_text, NULL, 16) | table->keys;
     struct ntk_buf names = { 0 };
     size_t column = TIME_COLUMN + 1;
 
     ntk_packed_tell(&names, "{~|% }", table->name);
+    if (!ntk_buf_ok(&names)) {
+        sql->failed = true;
+        ntk_buf_fini(&names);
+        return;
+    }
     int first = (int)strcspn(ntk_buf_text_get(&names), " ");
     const char *second = ntk_buf_text_get(&names) + first + 1;
-    /* A key has at most two columns. A leading comment marks a statement inside another one. */
+    /* The key is within the first two columns. A leading comment marks a statement inside
+     * another one. */
     ntk_buf_add_format(sql,
                        "--\nSELECT time_ns, row_count,"
                        " coalesce(length(%.*s), 0) + coalesce(length(%.*s), 0) AS key_bytes",
@@ -218,7 +238,6 @@ static void tell_select(struct cursor *cursor, const char *used_text, struct ntk
             cursor->used[cursor->used_count++] = (unsigned char)column;
         }
     }
-    sql->failed = sql->failed || !ntk_buf_ok(&names);
     ntk_buf_fini(&names);
     ntk_buf_add_format(sql, " FROM main.%s_packed WHERE time_ns >= :from_ns AND time_ns <= :to_ns",
                        table->name);
@@ -239,6 +258,14 @@ static int prepare(struct cursor *cursor, bool is_backwards, const char *used_te
     return code == SQLITE_OK ? code : fail(cursor, code);
 }
 
+/* A text is greater than any number, and SQLite checks the condition again. */
+static int64_t bound_of(sqlite3_value *value, int64_t without)
+{
+    int type = sqlite3_value_numeric_type(value);
+
+    return type == SQLITE_TEXT || type == SQLITE_BLOB ? without : sqlite3_value_int64(value);
+}
+
 /* In a loop over another table, SQLite calls this repeatedly with the same plan. */
 static int begin(sqlite3_vtab_cursor *base, int plan, const char *used_text, int argc,
                  sqlite3_value **argv)
@@ -255,10 +282,10 @@ static int begin(sqlite3_vtab_cursor *base, int plan, const char *used_text, int
         return code;
     }
     ntk_store_sql_bind(cursor->statement, "from_ns",
-                       (uint64_t)(plan & FROM_TIME ? sqlite3_value_int64(argv[0]) : INT64_MIN));
+                       (uint64_t)(plan & FROM_TIME ? bound_of(argv[0], INT64_MIN) : INT64_MIN));
     ntk_store_sql_bind(
         cursor->statement, "to_ns",
-        (uint64_t)(plan & TO_TIME ? sqlite3_value_int64(argv[argc - 1]) : INT64_MAX));
+        (uint64_t)(plan & TO_TIME ? bound_of(argv[argc - 1], INT64_MAX) : INT64_MAX));
     return next_packed(cursor);
 }
 
@@ -295,12 +322,6 @@ static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int c
     return SQLITE_OK;
 }
 
-static int get_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out_id)
-{
-    *out_id = (sqlite3_int64)((const struct cursor *)base)->row;
-    return SQLITE_OK;
-}
-
 static const sqlite3_module module = {
     .iVersion = 1,
     .xCreate = connect_table,
@@ -314,7 +335,6 @@ static const sqlite3_module module = {
     .xNext = next_row,
     .xEof = is_at_end,
     .xColumn = get_column,
-    .xRowid = get_rowid,
 };
 
 /* ---- pack(x) ---- */
@@ -371,11 +391,15 @@ int ntk_packed_add_tables(sqlite3 *db, struct ntk_err *err)
     for (int i = 0; ret == 0 && i < NTK_FAMILY_COUNT * NTK_STORE_TIER_COUNT; i++) {
         enum ntk_tier_family family = (enum ntk_tier_family)(i / NTK_STORE_TIER_COUNT);
         char name[NTK_PACKED_NAME_BYTES];
-        char sql[128];
+        struct ntk_buf sql = { 0 };
         if (ntk_packed_is(family)) {
             ntk_packed_name(family, (enum ntk_store_tier)(i % NTK_STORE_TIER_COUNT), name);
-            (void)snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE temp.%s USING ntk_packed", name);
-            ret = ntk_store_sql_exec(db, sql, err);
+            ntk_buf_add_format(&sql, "CREATE VIRTUAL TABLE temp.%s USING ntk_packed", name);
+            ntk_tier_add_keys(&sql, family, "(");
+            ntk_buf_add_char(&sql, ')');
+            ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
+                                   : ntk_err_no_memory(err);
+            ntk_buf_fini(&sql);
         }
     }
     return ret;

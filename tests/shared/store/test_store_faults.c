@@ -3,6 +3,7 @@
  * closed, or read; then it is read without faults. */
 #include <errno.h>
 #include <glob.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include "shared/base/fs.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
+#include "shared/store/store_sql.h"
+#include "shared/store/tier.h"
 #include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/fault.h"
@@ -31,6 +34,7 @@ struct world {
     struct ntk_snapshot *snapshots[EARLIER + PUT];
     unsigned put; /* snapshots that an open store accepted */
     unsigned seen;
+    sqlite3 *db; /* open while a packed table is read */
 };
 
 /* Opens, puts snapshots [first, end) and closes. */
@@ -182,6 +186,29 @@ static const char *has_seen_all(void *ctx, int ret)
     return ret >= 0 && world->seen != EARLIER ? "rows are missing without an error" : NULL;
 }
 
+/* Reads columns of a packed table. */
+static int read_packed(void *ctx, struct ntk_err *err)
+{
+    struct world *world = ctx;
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(world->db, "SELECT process_id, core FROM core_sample",
+                                    &statement, err);
+
+    world->seen = 0;
+    while (ret == 0 && ntk_store_sql_next(world->db, statement, &ret, err)) {
+        world->seen++;
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static const char *has_seen_all_cores(void *ctx, int ret)
+{
+    const struct world *world = ctx;
+
+    return ret >= 0 && world->seen != EARLIER * 2 ? "rows are missing without an error" : NULL;
+}
+
 static void with_world(void **state, const struct fault_operation *operation, bool is_there)
 {
     const struct fixture *f = *state;
@@ -242,12 +269,38 @@ static void a_failing_reader_returns_all_rows_or_an_error(void **state)
     with_world(state, &operation, true);
 }
 
+/* A sanitizer finds reads beyond a text that could not grow. */
+static void a_packed_table_returns_all_rows_or_an_error(void **state)
+{
+    static const struct fault_operation operation = { .kinds = FAULT_ALLOCATION,
+                                                      .own_allocations_only = true,
+                                                      .run = read_packed,
+                                                      .after = has_seen_all_cores };
+    const struct fixture *f = *state;
+    struct world world = { .path = f->path };
+    struct test_period period = { .time_ns = T0, .completed = 5, .latency_ns = 1000 };
+
+    for (unsigned i = 0; i < EARLIER; i++) {
+        world.snapshots[i] = test_make_snapshot(&period);
+        period.time_ns += SECOND;
+    }
+    assert_int_equal(write_some(&world, 0, EARLIER, NULL), 0);
+    assert_int_equal(sqlite3_open(world.path, &world.db), SQLITE_OK);
+    assert_int_equal(ntk_tier_add_functions(world.db, NULL), 0);
+    assert_true(fault_everywhere(&operation, &world) > 3);
+    sqlite3_close(world.db);
+    for (unsigned i = 0; i < EARLIER; i++) {
+        ntk_snapshot_destroy(world.snapshots[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_new_database_is_valid_if_any_creation_step_fails),
         TEST(a_database_keeps_its_rows_if_any_insert_step_fails),
+        TEST(a_packed_table_returns_all_rows_or_an_error),
         TEST(a_failing_reader_returns_all_rows_or_an_error),
     };
 

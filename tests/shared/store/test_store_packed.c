@@ -273,6 +273,12 @@ static void the_virtual_table_finds_times_in_both_directions(void **state)
                                               "time_ns BETWEEN 4 AND 5 AND core = 1",
                                               "time_ns IN (2, 4, 99)",
                                               "time_ns > 6.5",
+                                              "time_ns < 'abc'",
+                                              "time_ns > 'abc'",
+                                              "time_ns < x'00'",
+                                              "(time_ns > 3 AND time_ns < 5) OR (time_ns > 7 AND"
+                                              " time_ns < 9)",
+                                              "time_ns = 2 OR time_ns = 5",
                                               "time_ns > NULL",
                                               "time_ns = '7'" };
     sqlite3 *db = *state;
@@ -300,6 +306,10 @@ static void the_virtual_table_finds_times_in_both_directions(void **state)
             }
         }
     }
+    /* The statement does not use the columns of the key. */
+    assert_int_equal(ask(db, "SELECT sum(busy_ns) FROM core_sample WHERE (time_ns > 3 AND"
+                             " time_ns < 5) OR (time_ns > 7 AND time_ns < 9)"),
+                     2 * 4 + 2 * 8 + 200);
     assert_int_equal(ask(db, "SELECT min(time_ns) FROM core_sample WHERE time_ns > 4"), 5);
     assert_int_equal(ask(db, "SELECT max(time_ns) FROM core_sample"), 9);
     assert_int_equal(ask(db, "SELECT time_ns FROM core_sample ORDER BY time_ns DESC LIMIT 1"), 9);
