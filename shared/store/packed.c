@@ -226,6 +226,12 @@ void ntk_packer_reset(struct ntk_packer *packer)
     packer->failed = false;
 }
 
+void ntk_packer_forget(struct ntk_packer *packer)
+{
+    ntk_packer_reset(packer);
+    packer->numbers = 0;
+}
+
 void ntk_packer_add(struct ntk_packer *packer)
 {
     if (packer->row_count == packer->capacity) {
@@ -270,9 +276,9 @@ static bool bind_column(struct ntk_packer *packer, size_t column)
         sqlite3_bind_int64(packer->insert, parameter, *values);
         break;
     case SQLITE_BLOB:
-        sqlite3_bind_blob64(packer->insert, parameter, blob->bytes, blob->bytes_count,
-                            SQLITE_STATIC);
-        return ntk_buf_ok(blob);
+        return ntk_buf_ok(blob) &&
+               sqlite3_bind_blob64(packer->insert, parameter, blob->bytes, blob->bytes_count,
+                                   SQLITE_STATIC) == SQLITE_OK;
     default:
         break; /* unbound parameters are NULL */
     }
@@ -312,10 +318,10 @@ int ntk_packed_count_to(sqlite3 *db, int64_t row_count, struct ntk_err *err)
 {
     char sql[256];
 
+    /* All of them, because another program may have deleted some. */
     (void)snprintf(sql, sizeof sql,
-                   "INSERT INTO number WITH RECURSIVE n(i) AS"
-                   " (SELECT (SELECT count(*) FROM number) UNION ALL SELECT i + 1 FROM n"
-                   " WHERE i < %1$lld) SELECT i FROM n WHERE i < %1$lld",
-                   (long long)row_count);
+                   "INSERT OR IGNORE INTO number WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL"
+                   " SELECT i + 1 FROM n WHERE i < max(%lld, 8)) SELECT i FROM n",
+                   (long long)row_count - 1);
     return ntk_store_sql_exec(db, sql, err);
 }

@@ -55,6 +55,8 @@ int ntk_packer_create(sqlite3 *db, enum ntk_tier_family family, struct ntk_packe
 void ntk_packer_destroy(struct ntk_packer *packer);
 /* Forgets all rows. */
 void ntk_packer_reset(struct ntk_packer *packer);
+/* Same after a rollback. */
+void ntk_packer_forget(struct ntk_packer *packer);
 /* Starts a row, in which nothing is known. */
 void ntk_packer_add(struct ntk_packer *packer);
 /* Position of a column, -1 if there is no such column. */

@@ -75,6 +75,11 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_store_ecc_reset(&rows->ecc);
     ntk_store_verdicts_reset(&rows->verdicts);
     ntk_store_jobs_reset(&rows->jobs);
+    for (size_t i = 0; i < NTK_FAMILY_COUNT; i++) {
+        if (rows->packers[i]) {
+            ntk_packer_forget(rows->packers[i]);
+        }
+    }
 }
 
 /* Looks the parameters up once, because there are many for each core. */

@@ -150,6 +150,41 @@ static void a_packed_row_can_have_more_rows_than_any_before(void **state)
     assert_unpacked(db);
 }
 
+static void missing_numbers_are_added_again(void **state)
+{
+    sqlite3 *db = *state;
+
+    run(db, "DELETE FROM number WHERE i IN (3, 8)");
+    run(db, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19)"
+            " INSERT INTO plain (time_ns, process_id, core, period_ns, busy_ns)"
+            " SELECT 5, 1, i, 1, i * 7919 % 1009 FROM n");
+    pack(db, 5);
+    assert_unpacked(db);
+    assert_int_equal(ask(db, "SELECT count(*) FROM number"), 20);
+}
+
+/* Method: a file with few numbers, and a write that is rolled back. */
+static void views_have_all_rows_after_a_rollback(void **state)
+{
+    sqlite3 *db = *state;
+    struct test_period period = { .time_ns = 5, .completed = 3, .latency_ns = 1000 };
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    struct ntk_store_rows *rows = NULL;
+    uint64_t row_count = 0;
+
+    run(db, "DELETE FROM number WHERE i > 0");
+    assert_int_equal(ntk_store_rows_create(db, &rows, NULL), 0);
+    run(db, "BEGIN");
+    assert_int_equal(ntk_store_rows_write(rows, snapshot, &row_count, NULL), 0);
+    run(db, "ROLLBACK");
+    ntk_store_rows_forget(rows);
+    assert_int_equal(ntk_store_rows_write(rows, snapshot, &row_count, NULL), 0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM temp.core_sample"), 2);
+    assert_int_equal(ask(db, "SELECT count(*) FROM main.core_sample"), 2);
+    ntk_store_rows_destroy(rows);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* Counters in a segment can have any value. */
 static void a_counter_above_the_range_does_not_change_other_rows(void **state)
 {
@@ -324,6 +359,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_value_is_unpacked_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_packed_row_can_have_more_rows_than_any_before, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(missing_numbers_are_added_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(views_have_all_rows_after_a_rollback, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_counter_above_the_range_does_not_change_other_rows,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_keeps_the_same_periods_of_all_tables, set_up,
