@@ -269,7 +269,7 @@ static void a_written_baseline_is_read_back_unchanged(void **state)
     ntk_baseline_fini(&baseline);
 }
 
-/* Writes `count` executions with a measure whose name has name_bytes; expects the code. */
+/* Writes `count` executions. Each has one measure with a name of name_bytes. */
 static void write_expect(size_t count, size_t name_bytes, int code, const char *says)
 {
     struct ntk_baseline baseline = { .executions = NTK_VEC_INIT(struct ntk_measures) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made trace of two executions, of which one lost a known number of records. */
+/* Method: a hand-made trace of two executions. One of them lacks a known number of records. */
 #include "profiler/output/answers/execution_measures.h"
 
 #include <string.h>

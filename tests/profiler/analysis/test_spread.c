@@ -224,7 +224,7 @@ static void the_text_names_the_slow_execution(void **state)
                      0);
     ntk_output_spreads_text(&comparison, "before", "after", &out);
     assert_non_null(strstr(ntk_buf_text_get(&out), "180.000  number 2 (180.000 us)\n"));
-    assert_null(strstr(ntk_buf_text_get(&out), "--execution")); /* of which capture? */
+    assert_null(strstr(ntk_buf_text_get(&out), "--execution")); /* the capture is unknown */
     after[1].source = strdup("run.ntff, execution 2");
     ntk_comparison_fini(&comparison);
     ntk_buf_reset(&out);
