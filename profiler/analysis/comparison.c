@@ -74,6 +74,13 @@ static bool are_enough(size_t before_count, size_t after_count)
     return before_count >= NTK_COMPARISON_COUNT_MIN && after_count >= NTK_COMPARISON_COUNT_MIN;
 }
 
+static bool is_tested(const struct ntk_comparison_row *row)
+{
+    return row->can_tell && ntk_comparison_differs(row);
+}
+
+/* The length of the execution is a question by itself: thousands of other measures that vary would
+ * hide any change of it. */
 static int select_significant(struct ntk_vec *rows)
 {
     double *p = calloc(rows->count + 1, sizeof *p);
@@ -82,13 +89,16 @@ static int select_significant(struct ntk_vec *rows)
 
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
         const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
-        p[i] = row->can_tell && ntk_comparison_differs(row) ? row->p : 2; /* not tested */
+        p[i] = is_tested(row) && row->kind != NTK_MEASURE_TOTAL ? row->p : 2; /* not tested */
     }
     if (ret == 0) {
         ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);
     }
     for (size_t i = 0; i < rows->count && ret == 0; i++) {
-        ((struct ntk_comparison_row *)ntk_vec_at(rows, i))->is_significant = is_significant[i];
+        struct ntk_comparison_row *row = ntk_vec_at(rows, i);
+        row->is_significant = row->kind == NTK_MEASURE_TOTAL
+                                  ? is_tested(row) && row->p <= NTK_COMPARISON_FALSE_RATE
+                                  : is_significant[i];
     }
     free(p);
     free(is_significant);

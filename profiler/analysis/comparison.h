@@ -7,9 +7,9 @@
  * and an execution that does not record it (ntk_measures_is_unknown()) does not count. With several
  * executions on both sides, p is the result of the Mann-Whitney test (rank_test.h); is_significant
  * limits the false discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all
- * measures that differ). With fewer than NTK_COMPARISON_COUNT_MIN values on a side, a measure
- * changed if the values of one side are all above those of the other: one slow execution is not a
- * change.
+ * measures that differ, except the length of the execution, which is tested alone). With fewer than
+ * NTK_COMPARISON_COUNT_MIN values on a side, a measure changed if the values of one side are all
+ * above those of the other: one slow execution is not a change.
  *
  * Owner:   the caller provides the storage; _fini frees the content. Names belong to the measures,
  *          which must outlive the comparison. Errors: -ENOMEM.

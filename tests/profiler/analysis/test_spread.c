@@ -206,6 +206,38 @@ static void a_measure_with_few_values_is_compared_without_the_test(void **state)
     measures_fini(sides[1], 5);
 }
 
+/* Four executions on each side are enough, however many other measures vary. */
+static void a_slow_program_is_found_among_varying_measures(void **state)
+{
+    static const double varying[2][4] = { { 10, 12, 14, 16 }, { 11, 13, 14.5, 15 } };
+    struct ntk_measures sides[2][4] = { 0 };
+    struct ntk_comparison comparison;
+
+    (void)state;
+    for (size_t s = 0; s < 2; s++) {
+        for (size_t i = 0; i < 4; i++) {
+            assert_int_equal(ntk_measures_add(&sides[s][i], NTK_MEASURE_TOTAL,
+                                              NTK_MEASURE_TOTAL_NAME,
+                                              (s ? 3e8 : 1e8) + 1e6 * (double)i),
+                             0);
+            for (int o = 0; o < 50; o++) {
+                char name[16];
+
+                (void)snprintf(name, sizeof name, "operation %d", o);
+                assert_int_equal(ntk_measures_add(&sides[s][i], NTK_MEASURE_OPERATION, name,
+                                                  1e6 * varying[s][i]),
+                                 0);
+            }
+        }
+    }
+    assert_int_equal(ntk_analysis_comparison(sides[0], 4, sides[1], 4, &comparison), 0);
+    assert_int_equal(comparison.verdict, NTK_COMPARISON_SLOWER);
+    assert_int_equal(comparison.changed_count, 1);
+    ntk_comparison_fini(&comparison);
+    measures_fini(sides[0], 4);
+    measures_fini(sides[1], 4);
+}
+
 static void the_text_names_the_slow_execution(void **state)
 {
     static const double before_us[] = { 100, 100, 100, 0 };
@@ -247,6 +279,7 @@ int main(void)
         cmocka_unit_test(one_slow_execution_is_not_a_slower_program),
         cmocka_unit_test(one_execution_is_compared_with_many),
         cmocka_unit_test(a_measure_with_few_values_is_compared_without_the_test),
+        cmocka_unit_test(a_slow_program_is_found_among_varying_measures),
         cmocka_unit_test(the_text_names_the_slow_execution),
     };
 
