@@ -33,6 +33,8 @@
  * thread does not prevent it for others, and per CPU. */
 #define NTK_HOST_BPF_THREAD_PYTHONS 32u
 #define NTK_HOST_BPF_CPU_PYTHONS 128u
+/* Maximum number of waits in 100 ms for which the state of a thread without one is searched. */
+#define NTK_HOST_BPF_THREAD_SEARCHES 4u
 
 enum ntk_host_bpf_kind {
     NTK_HOST_BPF_SLICE = 1,
@@ -46,6 +48,13 @@ enum ntk_host_bpf_collecting {
     NTK_HOST_BPF_COLLECTING_UNKNOWN,
     NTK_HOST_BPF_NOT_COLLECTING,
     NTK_HOST_BPF_COLLECTING /* the thread holds the interpreter's lock and collects garbage */
+};
+
+/* Whether an interpreter knows a thread. A thread may change from one to the other. */
+enum ntk_host_bpf_thread {
+    NTK_HOST_BPF_THREAD_UNKNOWN,
+    NTK_HOST_BPF_THREAD_NATIVE, /* the last search found no state, so it has no Python frames */
+    NTK_HOST_BPF_THREAD_PYTHON
 };
 
 struct ntk_host_bpf_event {
@@ -118,9 +127,17 @@ struct ntk_host_bpf_waiting {
     uint32_t is_idle; /* a core was idle when the wait began */
     uint32_t holder;
     char comm[NTK_HOST_BPF_COMM];
-    /* Not of this wait: for how many waits of the last interval Python frames were read. */
-    uint64_t pythons_tick;
-    uint64_t pythons_read;
+    /* Not of this wait. */
+    uint64_t pythons_tick; /* the interval of the next two numbers */
+    uint32_t pythons_read; /* number of waits for which Python frames were read */
+    uint32_t searches;     /* number of waits for which a search found no state */
+    uint32_t thread;       /* enum ntk_host_bpf_thread */
+    uint32_t reserved_of_thread;
+};
+
+/* Counters of a CPU for an interval of 100 ms. */
+struct ntk_host_bpf_tick {
+    uint64_t number, copies, pythons;
 };
 
 /* Makes the event of an ended wait, without its stack. Inlined, because the BPF program cannot call

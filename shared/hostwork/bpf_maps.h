@@ -16,10 +16,6 @@ struct {
     __uint(max_entries, NTK_HOST_BPF_RING);
 } ring SEC(".maps");
 
-struct tick {
-    uint64_t number, copies, pythons;
-};
-
 #define MAP(name, kind, entries, flags, value_type) \
     struct {                                        \
         __uint(type, BPF_MAP_TYPE_##kind);          \
@@ -38,7 +34,7 @@ MAP(copies, LRU_HASH, 512, 0, struct ntk_host_bpf_full);
 MAP(pythons, LRU_HASH, 512, 0, struct ntk_host_bpf_python);
 MAP(control, ARRAY, 1, BPF_F_MMAPABLE, struct ntk_host_bpf_control);
 MAP(counts, ARRAY, 1, 0, struct ntk_host_bpf_counts);
-MAP(ticks, PERCPU_ARRAY, 1, 0, struct tick);
+MAP(ticks, PERCPU_ARRAY, 1, 0, struct ntk_host_bpf_tick);
 /* Templates for new entries of `copies` and `pythons`, which are too large for a BPF program's
  * stack. */
 MAP(blank, ARRAY, 1, 0, struct ntk_host_bpf_full);

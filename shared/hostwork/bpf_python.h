@@ -64,6 +64,56 @@ static __always_inline uint64_t python_state_of(const struct ntk_host_bpf_interp
     return 0;
 }
 
+/* ---- for which waits frames are read ---- */
+
+static __always_inline bool python_has_room(const struct ntk_host_bpf_waiting *wait,
+                                            const struct ntk_host_bpf_tick *tick)
+{
+    return wait->pythons_read < NTK_HOST_BPF_THREAD_PYTHONS &&
+           tick->pythons < NTK_HOST_BPF_CPU_PYTHONS;
+}
+
+/* Whether the state of the thread is needed at the begin of this wait. If a limit prevents it, sets
+ * is_skipped, except for a thread without Python frames, which lacks nothing. */
+static __always_inline bool python_is_due(struct ntk_host_bpf_waiting *wait,
+                                          const struct ntk_host_bpf_tick *tick)
+{
+    bool has_room;
+
+    if (wait->pythons_tick != tick->number) {
+        wait->pythons_tick = tick->number;
+        wait->pythons_read = 0;
+        wait->searches = 0;
+    }
+    has_room = python_has_room(wait, tick);
+    if (wait->thread == NTK_HOST_BPF_THREAD_PYTHON) {
+        wait->is_skipped = !has_room;
+        return has_room;
+    }
+    return wait->searches < NTK_HOST_BPF_THREAD_SEARCHES &&
+           (has_room || wait->thread == NTK_HOST_BPF_THREAD_UNKNOWN);
+}
+
+/* The same for its frames, once it is known whether the thread has a state. Counts the wait. */
+static __always_inline bool python_is_read(struct ntk_host_bpf_waiting *wait,
+                                           struct ntk_host_bpf_tick *tick, bool has_state)
+{
+    wait->thread = has_state ? NTK_HOST_BPF_THREAD_PYTHON : NTK_HOST_BPF_THREAD_NATIVE;
+    if (!has_state) {
+        wait->searches++;
+        return false;
+    }
+    if (!python_has_room(wait, tick)) {
+        wait->is_skipped = 1;
+        return false;
+    }
+    wait->pythons_read++;
+    tick->pythons++;
+    return true;
+}
+
+/* ---- frames ---- */
+
 /* Reads a frame, and moves *address to its caller; returns false if it is unreadable. `part` is
  * working memory: reading all members with one call takes much less time. */
 static __always_inline bool python_frame(const struct ntk_python *python, uint64_t *address,

@@ -17,21 +17,21 @@
 #define CHUNK 1024
 
 /* Counters of this CPU for the current 100 ms. */
-static __always_inline struct tick *tick_of(uint64_t time_ns)
+static __always_inline struct ntk_host_bpf_tick *tick_of(uint64_t time_ns)
 {
     uint32_t zero = 0;
-    struct tick *tick = bpf_map_lookup_elem(&ticks, &zero);
+    struct ntk_host_bpf_tick *tick = bpf_map_lookup_elem(&ticks, &zero);
     uint64_t number = time_ns / TICK_NS;
 
     if (tick && tick->number != number) {
-        *tick = (struct tick){ .number = number };
+        *tick = (struct ntk_host_bpf_tick){ .number = number };
     }
     return tick;
 }
 
 static __always_inline int may_copy(struct ntk_host_bpf_control *now, uint64_t time_ns)
 {
-    struct tick *tick = tick_of(time_ns);
+    struct ntk_host_bpf_tick *tick = tick_of(time_ns);
 
     if (!tick) {
         return 0;
@@ -105,10 +105,9 @@ static __always_inline uint32_t inner_tid_of(struct task_struct *task)
     return tid;
 }
 
-/* Reads the frames of the current thread, a thread of the process of this interpreter. Returns
- * their number. A function of its own, because it is long. */
-static __noinline uint64_t read_python(const struct ntk_host_bpf_interpreter *interpreter,
-                                       struct ntk_host_bpf_python *out)
+/* The state of the current thread, a thread of the process of this interpreter; 0 if it has none. A
+ * function of its own, because it is long. */
+static __noinline uint64_t find_state(const struct ntk_host_bpf_interpreter *interpreter)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
     uint32_t inner_tid = inner_tid_of(task);
@@ -116,38 +115,29 @@ static __noinline uint64_t read_python(const struct ntk_host_bpf_interpreter *in
     uint64_t *known;
     uint64_t state;
 
-    if (!interpreter || !out || inner_tid == 0) {
+    if (!interpreter || inner_tid == 0) {
         return 0;
     }
     known = bpf_map_lookup_elem(&states, &tid);
-    state = known && python_tid_of(interpreter, *known) == inner_tid
-                ? *known
-                : python_state_of(interpreter, inner_tid);
-    if (state != 0 && (!known || *known != state)) {
+    if (known && python_tid_of(interpreter, *known) == inner_tid) {
+        return *known;
+    }
+    state = python_state_of(interpreter, inner_tid);
+    if (state != 0) {
         bpf_map_update_elem(&states, &tid, &state, BPF_ANY);
+    }
+    return state;
+}
+
+/* Reads the frames of the thread with that state. Returns their number. */
+static __noinline uint64_t read_python(const struct ntk_host_bpf_interpreter *interpreter,
+                                       uint64_t state, struct ntk_host_bpf_python *out)
+{
+    if (!interpreter || !out) {
+        return 0;
     }
     out->count = python_frames(interpreter, state, out);
     return out->count;
-}
-
-static __always_inline int may_read_python(struct ntk_host_bpf_waiting *wait, uint64_t time_ns)
-{
-    struct tick *tick = tick_of(time_ns);
-
-    if (!tick) {
-        return 0;
-    }
-    if (wait->pythons_tick != tick->number) {
-        wait->pythons_tick = tick->number;
-        wait->pythons_read = 0;
-    }
-    if (wait->pythons_read >= NTK_HOST_BPF_THREAD_PYTHONS ||
-        tick->pythons >= NTK_HOST_BPF_CPU_PYTHONS) {
-        return 0;
-    }
-    wait->pythons_read++;
-    tick->pythons++;
-    return 1;
 }
 
 /* At the begin of a wait: the frames of the thread, and which thread holds the lock that it waits
@@ -156,17 +146,26 @@ static __always_inline void note_python(struct ntk_host_bpf_waiting *wait, uint3
 {
     const struct ntk_host_bpf_interpreter *interpreter =
         bpf_map_lookup_elem(&interpreters, &wait->pid);
+    struct ntk_host_bpf_tick *tick = tick_of(wait->start_ns);
     struct ntk_host_bpf_python *python;
+    uint64_t state;
 
-    if (!interpreter) {
+    if (!interpreter || !tick) {
         return;
     }
     if (wait->syscall >= 0 && wait->argument[0] >= interpreter->lock_start &&
         wait->argument[0] < interpreter->lock_end) {
         wait->holder = python_tid_of(interpreter, python_word(interpreter->holder));
     }
-    python = may_read_python(wait, wait->start_ns) ? entry_of(&pythons, &blank_python, tid) : NULL;
-    wait->has_python = python && read_python(interpreter, python) > 0;
+    if (!python_is_due(wait, tick)) {
+        return;
+    }
+    state = find_state(interpreter);
+    if (!python_is_read(wait, tick, state != 0)) {
+        return;
+    }
+    python = entry_of(&pythons, &blank_python, tid);
+    wait->has_python = python && read_python(interpreter, state, python) > 0;
     wait->is_skipped = !python;
 }
 

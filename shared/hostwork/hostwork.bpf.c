@@ -283,7 +283,7 @@ static __always_inline bool sample_python(const struct ntk_host_bpf_interpreter 
     uint32_t zero = 0;
     struct ntk_host_bpf_python *python = bpf_map_lookup_elem(&python_now, &zero);
 
-    if (!interpreter || !python || read_python(interpreter, python) == 0) {
+    if (!interpreter || !python || read_python(interpreter, find_state(interpreter), python) == 0) {
         return false;
     }
     tell_python(python, pid, tid, time_ns);

@@ -437,10 +437,12 @@ static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
         }
         struct ntk_host_bpf_full full = { 0 };
         int copies = bpf_object__find_map_fd_by_name(sampler->object, "copies");
-        bool has_python = wait.has_python && take_python(sampler, &wait, tid);
-        bool has_stack = wait.has_stack && bpf_map_lookup_elem(copies, &tid, &full) == 0;
+        bool is_long = now_ns - wait.start_ns >= NTK_HOST_BPF_COPY_NS; /* as in the BPF program */
+        bool has_python = is_long && wait.has_python && take_python(sampler, &wait, tid);
+        bool has_stack = is_long && wait.has_stack && bpf_map_lookup_elem(copies, &tid, &full) == 0;
         sampler->records->stacks_skipped +=
-            wait.is_skipped || (wait.has_python && !has_python) || (wait.has_stack && !has_stack);
+            is_long &&
+            (wait.is_skipped || (wait.has_python && !has_python) || (wait.has_stack && !has_stack));
         ntk_host_bpf_event_of_wait(&full.event, &wait, tid, now_ns);
         full.event.has_stack = has_stack;
         (void)take(sampler, &full, sizeof full);

@@ -396,6 +396,83 @@ static void garbage_does_not_keep_the_bpf_program(void **state)
     assert_int_equal(frames_seen(&python, BASE + THREAD), 0);
 }
 
+/* Whether the BPF program reads frames for a wait of the thread. */
+static bool frames_read_for(struct ntk_host_bpf_waiting *wait, struct ntk_host_bpf_tick *tick,
+                            bool has_state)
+{
+    wait->is_skipped = 0;
+    return python_is_due(wait, tick) && python_is_read(wait, tick, has_state);
+}
+
+static void many_waits_of_a_python_thread_have_no_frames_and_are_counted(void **state)
+{
+    struct ntk_host_bpf_tick tick = { .number = 1 };
+    struct ntk_host_bpf_waiting wait = { 0 };
+
+    for (uint32_t i = 0; i < NTK_HOST_BPF_THREAD_PYTHONS; i++) {
+        assert_true(frames_read_for(&wait, &tick, true));
+        assert_false(wait.is_skipped);
+    }
+    assert_int_equal(tick.pythons, NTK_HOST_BPF_THREAD_PYTHONS);
+    assert_false(frames_read_for(&wait, &tick, true));
+    assert_true(wait.is_skipped);
+    tick = (struct ntk_host_bpf_tick){ .number = 2 };
+    assert_true(frames_read_for(&wait, &tick, true));
+    tick.pythons = NTK_HOST_BPF_CPU_PYTHONS; /* because of other threads */
+    assert_false(frames_read_for(&wait, &tick, true));
+    assert_true(wait.is_skipped);
+    (void)state;
+}
+
+static void waits_of_a_native_thread_lack_no_frames_and_use_up_no_limit(void **state)
+{
+    struct ntk_host_bpf_tick tick = { .number = 1 };
+    struct ntk_host_bpf_waiting wait = { 0 };
+    uint32_t searches = 0;
+
+    for (uint32_t i = 0; i < 2 * NTK_HOST_BPF_THREAD_PYTHONS; i++) {
+        wait.is_skipped = 0;
+        if (python_is_due(&wait, &tick)) {
+            searches++;
+            assert_false(python_is_read(&wait, &tick, false));
+        }
+        assert_false(wait.is_skipped);
+    }
+    assert_int_equal(searches, NTK_HOST_BPF_THREAD_SEARCHES);
+    assert_int_equal(tick.pythons, 0);
+    tick = (struct ntk_host_bpf_tick){ .number = 2, .pythons = NTK_HOST_BPF_CPU_PYTHONS };
+    assert_false(frames_read_for(&wait, &tick, false));
+    assert_false(wait.is_skipped);
+    (void)state;
+}
+
+static void a_native_thread_that_enters_the_interpreter_gets_frames(void **state)
+{
+    struct ntk_host_bpf_tick tick = { .number = 1 };
+    struct ntk_host_bpf_waiting wait = { 0 };
+
+    for (uint32_t i = 0; i < NTK_HOST_BPF_THREAD_SEARCHES; i++) {
+        assert_false(frames_read_for(&wait, &tick, false));
+    }
+    assert_false(frames_read_for(&wait, &tick, true)); /* not searched again in this interval */
+    tick.number++;
+    assert_true(frames_read_for(&wait, &tick, true));
+    (void)state;
+}
+
+static void a_thread_that_is_new_at_the_limit_is_counted_only_if_it_has_python_frames(void **state)
+{
+    struct ntk_host_bpf_tick tick = { .number = 1, .pythons = NTK_HOST_BPF_CPU_PYTHONS };
+    struct ntk_host_bpf_waiting native = { 0 };
+    struct ntk_host_bpf_waiting python = { 0 };
+
+    assert_false(frames_read_for(&native, &tick, false));
+    assert_false(native.is_skipped);
+    assert_false(frames_read_for(&python, &tick, true));
+    assert_true(python.is_skipped);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +488,10 @@ int main(void)
         cmocka_unit_test(the_bpf_program_finds_a_thread_and_its_frames_in_each_python_version),
         cmocka_unit_test(the_bpf_program_reads_the_same_frames_as_the_command),
         cmocka_unit_test(garbage_does_not_keep_the_bpf_program),
+        cmocka_unit_test(many_waits_of_a_python_thread_have_no_frames_and_are_counted),
+        cmocka_unit_test(waits_of_a_native_thread_lack_no_frames_and_use_up_no_limit),
+        cmocka_unit_test(a_native_thread_that_enters_the_interpreter_gets_frames),
+        cmocka_unit_test(a_thread_that_is_new_at_the_limit_is_counted_only_if_it_has_python_frames),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
