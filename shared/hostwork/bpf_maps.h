@@ -39,6 +39,8 @@ MAP(ticks, PERCPU_ARRAY, 1, 0, struct ntk_host_bpf_tick);
  * stack. */
 MAP(blank, ARRAY, 1, 0, struct ntk_host_bpf_full);
 MAP(blank_python, ARRAY, 1, 0, struct ntk_host_bpf_python);
+/* Working memory for samples. */
+MAP(sample_now, PERCPU_ARRAY, 1, 0, struct ntk_host_bpf_full);
 MAP(python_now, PERCPU_ARRAY, 1, 0, struct ntk_host_bpf_python);
 
 static __always_inline struct ntk_host_bpf_control *control_get(void)

@@ -65,31 +65,30 @@ static __always_inline void tell_python(struct ntk_host_bpf_python *python, uint
     }
 }
 
-static __always_inline void tell(const struct ntk_host_bpf_event *event,
-                                 struct ntk_host_bpf_full *full)
+static __always_inline void tell(const struct ntk_host_bpf_event *event)
 {
-    struct ntk_host_bpf_event *small;
-    uint32_t bytes;
+    struct ntk_host_bpf_event *small = bpf_ringbuf_reserve(&ring, sizeof *small, 0);
 
     COUNT(events);
-    if (full) {
-        full->event = *event;
-        full->event.has_stack = 1;
-        bytes = full->stack.bytes_count;
-        if (bytes <= NTK_HOST_BPF_STACK &&
-            bpf_ringbuf_output(&ring, full, offsetof(struct ntk_host_bpf_full, stack.bytes) + bytes,
-                               BPF_RB_NO_WAKEUP) == 0) {
-            return;
-        }
+    if (small) {
+        *small = *event;
+        bpf_ringbuf_submit(small, BPF_RB_NO_WAKEUP);
     } else {
-        small = bpf_ringbuf_reserve(&ring, sizeof *small, 0);
-        if (small) {
-            *small = *event;
-            bpf_ringbuf_submit(small, BPF_RB_NO_WAKEUP);
-            return;
-        }
+        COUNT(lost);
     }
-    COUNT(lost);
+}
+
+static __always_inline void tell_full(struct ntk_host_bpf_full *full)
+{
+    uint32_t bytes = full->stack.bytes_count;
+
+    COUNT(events);
+    full->event.has_stack = 1;
+    if (bytes > NTK_HOST_BPF_STACK ||
+        bpf_ringbuf_output(&ring, full, offsetof(struct ntk_host_bpf_full, stack.bytes) + bytes,
+                           BPF_RB_NO_WAKEUP) != 0) {
+        COUNT(lost);
+    }
 }
 
 /* ---- off the CPU ---- */
@@ -203,7 +202,12 @@ static __noinline void returns(struct ntk_host_bpf_control *now, struct task_str
             COUNT(stacks_skipped);
         }
         ntk_host_bpf_event_of_wait(&event, wait, tid, time_ns);
-        tell(&event, stack);
+        if (stack) {
+            stack->event = event;
+            tell_full(stack);
+        } else {
+            tell(&event);
+        }
     }
     wait->start_ns = 0;
 }
@@ -299,6 +303,7 @@ int on_sample(struct bpf_perf_event_data *context)
     const struct ntk_host_bpf_interpreter *interpreter;
     struct ntk_host_bpf_full *full;
     struct task_struct *task;
+    uint32_t zero = 0;
     uint64_t time_ns;
     bool has_python;
 
@@ -311,10 +316,8 @@ int on_sample(struct bpf_perf_event_data *context)
     }
     interpreter = bpf_map_lookup_elem(&interpreters, &pid);
     has_python = sample_python(interpreter, pid, (uint32_t)who, time_ns);
-    COUNT(events);
-    full = bpf_ringbuf_reserve(&ring, sizeof *full, 0);
+    full = bpf_map_lookup_elem(&sample_now, &zero);
     if (!full) {
-        COUNT(lost);
         return 0;
     }
     __builtin_memset(&full->event, 0, sizeof full->event);
@@ -325,7 +328,6 @@ int on_sample(struct bpf_perf_event_data *context)
     full->event.tid = (uint32_t)who;
     full->event.syscall = -1;
     full->event.waker_syscall = -1;
-    full->event.has_stack = 1;
     task = (struct task_struct *)bpf_get_current_task_btf();
     full->event.collecting = collecting_of(interpreter, task);
     bpf_get_current_comm(full->event.comm, sizeof full->event.comm);
@@ -335,7 +337,7 @@ int on_sample(struct bpf_perf_event_data *context)
         bpf_get_stack(context, full->stack.user, sizeof full->stack.user, BPF_F_USER_STACK));
     read_registers(task, &full->stack);
     copy_bytes(&full->stack, stack_bytes(has_python));
-    bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
+    tell_full(full);
     return 0;
 }
 
@@ -350,7 +352,7 @@ static __always_inline void tell_life(uint32_t kind, struct task_struct *task)
     event.pid = (uint32_t)task->tgid;
     event.tid = (uint32_t)task->pid;
     bpf_probe_read_kernel(event.comm, sizeof event.comm, task->comm);
-    tell(&event, NULL);
+    tell(&event);
 }
 
 SEC("tp_btf/sched_process_fork")
