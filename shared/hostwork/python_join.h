@@ -64,9 +64,11 @@ uint32_t ntk_host_pythons_tid_at(const struct ntk_host_modules *modules,
  * threads cannot be identified. */
 bool ntk_host_pythons_interpreter(struct ntk_host_pythons *pythons, uint32_t pid,
                                   struct ntk_host_bpf_interpreter *out);
-/* The tid of a thread, from its number in the PID namespace of its process; 0 if unknown. */
-uint32_t ntk_host_pythons_tid(const struct ntk_host_pythons *pythons, uint32_t pid,
-                              uint32_t inner_tid);
+/* The thread that held the lock for which the thread of the event waits; 0 if unknown. The lock
+ * names its last holder: after a forced switch that is the waiting thread. */
+uint32_t ntk_host_pythons_holder(const struct ntk_host_pythons *pythons,
+                                 const struct ntk_host_bpf_event *event,
+                                 const struct ntk_host_records *records);
 /* Samples all threads of all interpreters. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
 /* Adds frames that the BPF program has read. */

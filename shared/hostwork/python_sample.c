@@ -206,13 +206,26 @@ static uint32_t tid_by_descriptor(const struct ntk_host_memory *memory,
     return tid;
 }
 
-uint32_t ntk_host_pythons_tid(const struct ntk_host_pythons *pythons, uint32_t pid,
-                              uint32_t inner_tid)
+/* The tid of a thread of the process, from its number in the PID namespace of the process; 0 if
+ * there is none. */
+static uint32_t outer_tid_of(const struct ntk_host_pythons *pythons, uint32_t pid,
+                             uint32_t inner_tid, const struct ntk_host_records *records)
 {
     uint64_t key = ntk_host_process_inner_key(pid, inner_tid);
+    uint32_t tid = pythons->outer_tids
+                       ? (uint32_t)(uintptr_t)ntk_map_get_number(pythons->outer_tids, key)
+                       : inner_tid;
 
-    return pythons->outer_tids ? (uint32_t)(uintptr_t)ntk_map_get_number(pythons->outer_tids, key)
-                               : inner_tid;
+    return tid_if_of(pid, tid, records);
+}
+
+uint32_t ntk_host_pythons_holder(const struct ntk_host_pythons *pythons,
+                                 const struct ntk_host_bpf_event *event,
+                                 const struct ntk_host_records *records)
+{
+    uint32_t tid = outer_tid_of(pythons, event->pid, event->holder, records);
+
+    return tid != event->tid ? tid : 0;
 }
 
 /* The tid of a thread of an interpreter; 0 if unknown. */
@@ -225,7 +238,7 @@ static uint32_t tid_of(const struct ntk_host_pythons *pythons, struct ntk_host_p
                              ? (uint32_t)native
                              : tid_by_descriptor(memory, python, native, is_in_container, records);
 
-    return tid_if_of(python->pid, ntk_host_pythons_tid(pythons, python->pid, inner_tid), records);
+    return outer_tid_of(pythons, python->pid, inner_tid, records);
 }
 
 /* ---- frames ---- */

@@ -87,7 +87,7 @@ static void take_slice(struct ntk_host_sampler *sampler, const struct ntk_host_b
         .tid = event->tid,
         .waker = ntk_host_is_waker(event->syscall, event->waker_syscall)
                      ? event->waker
-                     : ntk_host_pythons_tid(sampler->pythons, event->pid, event->holder),
+                     : ntk_host_pythons_holder(sampler->pythons, event, records),
         .syscall = event->syscall,
         .stack = stack,
         .argument = { event->argument[0], event->argument[1], event->argument[2] },

@@ -166,6 +166,27 @@ static void invalid_events_are_ignored(void **state)
     assert_int_equal(pythons.samples.count, 0);
 }
 
+static void the_holder_of_the_lock_is_another_thread_of_the_process(void **state)
+{
+    uint32_t pid = (uint32_t)getpid();
+    struct ntk_host_bpf_event wait = { .pid = pid, .tid = pid, .holder = INNER_TID + 1 };
+
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), pid + 1);
+    wait.holder = INNER_TID; /* itself, as after a forced switch */
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), 0);
+    wait.holder = INNER_TID + 2;
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), 0);
+    pythons.outer_tids = NULL; /* outside of a container, the process may write any number */
+    wait.holder = pid + 1;
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), pid + 1);
+    wait.holder = pid + 2;
+    ntk_host_process_thread(&records, pid + 2, pid + 2, "other", 1, 1);
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), 0);
+    wait.holder = pid;
+    assert_int_equal(ntk_host_pythons_holder(&pythons, &wait, &records), 0);
+    (void)state;
+}
+
 static size_t read_self(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
     (void)ctx;
@@ -205,6 +226,7 @@ int main(void)
         TEST(frames_of_the_bpf_program_get_names),
         TEST(another_function_in_the_same_place_is_not_taken_for_the_old_one),
         TEST(invalid_events_are_ignored),
+        TEST(the_holder_of_the_lock_is_another_thread_of_the_process),
         cmocka_unit_test(the_c_library_publishes_where_a_thread_descriptor_has_its_tid),
     };
 
