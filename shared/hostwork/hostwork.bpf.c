@@ -341,7 +341,7 @@ int on_sample(struct bpf_perf_event_data *context)
     return 0;
 }
 
-/* ---- threads ---- */
+/* ---- threads and processes ---- */
 
 static __always_inline void tell_life(uint32_t kind, struct task_struct *task)
 {
@@ -375,6 +375,29 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
+static __always_inline void forget_thread(uint32_t tid)
+{
+    bpf_map_delete_elem(&waiting, &tid);
+    bpf_map_delete_elem(&copies, &tid);
+    bpf_map_delete_elem(&pythons, &tid);
+    bpf_map_delete_elem(&states, &tid);
+}
+
+/* The process executes another program, in which the addresses of its interpreter mean nothing. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
+{
+    struct ntk_host_bpf_control *now = control_get();
+    uint32_t pid = (uint32_t)task->tgid;
+
+    if (now && is_of_job(now, pid)) {
+        forget_thread((uint32_t)old_tid);
+        forget_thread(pid);
+        bpf_map_delete_elem(&interpreters, &pid);
+    }
+    return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -384,13 +407,13 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
     if (now && is_of_job(now, pid)) {
         tell_life(NTK_HOST_BPF_EXIT, task);
-        bpf_map_delete_elem(&waiting, &tid);
-        bpf_map_delete_elem(&copies, &tid);
-        bpf_map_delete_elem(&pythons, &tid);
-        bpf_map_delete_elem(&states, &tid);
+        forget_thread(tid);
         /* a new process may reuse the pid */
-        if (task->signal->live.counter == 0 && bpf_map_delete_elem(&processes, &pid) == 0) {
-            __sync_fetch_and_add(&now->process_count[pid % NTK_HOST_BPF_PIDS], -1);
+        if (task->signal->live.counter == 0) {
+            bpf_map_delete_elem(&interpreters, &pid);
+            if (bpf_map_delete_elem(&processes, &pid) == 0) {
+                __sync_fetch_and_add(&now->process_count[pid % NTK_HOST_BPF_PIDS], -1);
+            }
         }
     }
     return 0;

@@ -36,7 +36,8 @@ bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
                                       .base = mapping.start - mapping.offset,
                                       .device = mapping.device,
                                       .inode = mapping.inode,
-                                      .fd = -1 };
+                                      .fd = -1,
+                                      .round = modules->round };
     ntk_str_copy(module.name, sizeof module.name, ntk_str_base_name(mapping.path));
     if (mapping.offset == 0 && module.inode != 0) {
         *before = module;
@@ -50,9 +51,10 @@ bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
     if (modules->modules.count >= NTK_HOST_MODULES_MAX) {
         return false;
     }
-    ntk_vec_each(const struct ntk_host_module, known, &modules->modules) {
+    ntk_vec_each(struct ntk_host_module, known, &modules->modules) {
         if (known->start == module.start && known->end == module.end &&
             known->inode == module.inode && known->device == module.device) {
+            known->round = modules->round;
             return false;
         }
     }
@@ -143,6 +145,21 @@ void ntk_host_files_fini(struct ntk_host_files *files)
     ntk_map_fini(&files->fds);
 }
 
+/* Notes whether the process executes another program: its interpreter may be in a file at the same
+ * addresses as before. */
+static void note_image(struct ntk_host_modules *modules)
+{
+    uint64_t image = ntk_host_process_image(modules->pid);
+
+    if (image == 0 || image == modules->image) {
+        return;
+    }
+    modules->image = image;
+    ntk_vec_each(struct ntk_host_module, module, &modules->modules) {
+        module->is_looked = false;
+    }
+}
+
 NTK_ORDER(by_start, struct ntk_host_module, NTK_UP(start));
 
 void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
@@ -158,6 +175,8 @@ void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
         ntk_vec_init(&modules->modules, sizeof(struct ntk_host_module));
         ntk_vec_init(&modules->symbols, sizeof(struct ntk_host_map_symbol));
     }
+    modules->round++;
+    note_image(modules);
     (void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
     FILE *file = fopen(path, "re");
     for (size_t i = 0; file && i < LINES_MAX && getline(&line, &line_bytes, file) > 0; i++) {

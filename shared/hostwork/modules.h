@@ -32,6 +32,7 @@ struct ntk_host_module {
     uint64_t device, inode;
     uint64_t load;  /* start of the mapping with file offset 0, if known; otherwise base */
     int fd;         /* descriptor, owned by the files; -1: not open */
+    uint32_t round; /* the last call of _read() that found the mapping */
     bool is_looked; /* python_join has searched it for an interpreter */
     char name[NTK_HOST_MODULE_NAME_BYTES]; /* base name, not cleaned */
 };
@@ -43,7 +44,10 @@ struct ntk_host_map_symbol {
 
 struct ntk_host_modules {
     uint32_t pid;
-    struct ntk_vec modules; /* elements are struct ntk_host_module, sorted by start */
+    uint32_t round;         /* number of calls of _read() */
+    uint64_t image;         /* ntk_host_process_image() at the last call; 0: unknown */
+    struct ntk_vec modules; /* elements are struct ntk_host_module, sorted by start; mappings that
+                             * are gone stay, for stacks from before */
     struct ntk_vec symbols; /* elements are struct ntk_host_map_symbol, sorted by start */
     char *text;             /* content of the map file */
 };

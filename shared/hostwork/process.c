@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/hash.h"
 #include "shared/base/str.h"
 
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO */
@@ -111,6 +112,30 @@ bool ntk_host_process_may_trace(uint32_t pid)
     }
     close(fd);
     return true;
+}
+
+uint64_t ntk_host_process_image(uint32_t pid)
+{
+    char path[64];
+    char text[1024];
+    uint64_t started;
+    uint64_t code;
+    uint64_t stack;
+
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    const char *after_name =
+        ntk_fs_read_text(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+    /* Fields 22, 26 and 28: the start time, and the addresses of the code and the stack, which
+     * are random for each program that the process executes. */
+    if (!after_name ||
+        sscanf(after_name,
+               ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%" SCNu64 " %*s %*s %*s %" SCNu64 " %*s %" SCNu64,
+               &started, &code, &stack) != 3 ||
+        stack <= 1) { /* the kernel reports 0 or 1 instead of an address */
+        return 0;
+    }
+    return ntk_hash_number(ntk_hash_number(ntk_hash_number(started) ^ code) ^ stack);
 }
 
 bool ntk_host_process_is_first_namespace(void)

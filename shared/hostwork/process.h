@@ -22,6 +22,9 @@ size_t ntk_host_process_tree(uint32_t pid, uint32_t *out_pids, size_t out_count)
 /* Returns true if the kernel allows this program to attach as a debugger: the condition for reading
  * memory and stacks. */
 bool ntk_host_process_may_trace(uint32_t pid);
+/* A number for the program that the process executes, which exec() changes, and for the process, as
+ * pids are reused; 0 if unknown. */
+uint64_t ntk_host_process_image(uint32_t pid);
 /* Returns true if this program's pids are the same as in BPF programs. */
 bool ntk_host_process_is_first_namespace(void);
 /* Adds new threads to the records, observed from first_ns until now or later. */

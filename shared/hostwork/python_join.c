@@ -50,16 +50,6 @@ static const struct ntk_host_python_sample *sample_near(const struct ntk_vec *sa
     return best;
 }
 
-static const struct ntk_host_python *python_of(const struct ntk_host_pythons *pythons, uint32_t pid)
-{
-    ntk_vec_each(const struct ntk_host_python, python, &pythons->pythons) {
-        if (python->pid == pid) {
-            return python;
-        }
-    }
-    return NULL;
-}
-
 /* Joins the Python frames with the native frames that the interpreter called. */
 static uint32_t join(struct ntk_host_stacks *stacks, const struct ntk_host_python *python,
                      uint32_t python_stack, uint32_t native)
@@ -107,7 +97,8 @@ static void join_slice(struct ntk_host_pythons *pythons, struct ntk_host_records
                        struct ntk_host_slice *slice)
 {
     const struct ntk_host_thread *thread = ntk_host_records_thread(records, slice->tid);
-    const struct ntk_host_python *python = thread ? python_of(pythons, thread->pid) : NULL;
+    const struct ntk_host_python *python =
+        thread ? ntk_host_pythons_of(pythons, thread->pid) : NULL;
 
     if (!python) {
         return;
@@ -138,7 +129,8 @@ void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_rec
         const struct ntk_host_python_sample *sample =
             sample_near(&pythons->samples, cpu->tid, cpu->time_ns, near_ns);
         const struct ntk_host_thread *thread = ntk_host_records_thread(records, cpu->tid);
-        const struct ntk_host_python *python = thread ? python_of(pythons, thread->pid) : NULL;
+        const struct ntk_host_python *python =
+            thread ? ntk_host_pythons_of(pythons, thread->pid) : NULL;
         if (sample && python && sample->stack != 0) {
             cpu->stack = join(&records->stacks, python, sample->stack, cpu->stack);
             if (!cpu->is_exact && sample->is_collecting) {

@@ -27,9 +27,11 @@ struct ntk_host_python_sample {
 /* The interpreter of a process. */
 struct ntk_host_python {
     uint32_t pid;
+    uint64_t image; /* ntk_host_process_image() when it was found */
     struct ntk_python python;
     uint64_t gil_start, gil_end;
     bool is_taken; /* by ntk_host_pythons_interpreter() */
+    bool is_gone;  /* the process executes another program now */
     size_t thread_count;
     struct ntk_python_thread *threads; /* NTK_PYTHON_THREADS_MAX */
     struct ntk_map codes;              /* by address; struct code of python_sample.c */
@@ -51,10 +53,12 @@ struct ntk_host_pythons {
     struct ntk_python_scratch scratch;
 };
 
+/* The last interpreter that was found in the process; NULL if there is none. */
+struct ntk_host_python *ntk_host_pythons_of(const struct ntk_host_pythons *pythons, uint32_t pid);
 /* Returns true if a file with this base name may contain an interpreter, or the C library. */
 bool ntk_host_pythons_is_file(const char *name);
 /* Adds the interpreter of a process that may be traced, if its version is supported. Checks each
- * module once. */
+ * module once per program that the process executes. */
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
 /* The position of the tid in the thread descriptors of the C library, which it publishes for
  * debuggers; 0 if it does not. */

@@ -107,31 +107,38 @@ uint32_t ntk_host_pythons_tid_at(const struct ntk_host_modules *modules,
     return 0;
 }
 
-static struct ntk_host_python *python_of(const struct ntk_host_pythons *pythons, uint32_t pid)
+struct ntk_host_python *ntk_host_pythons_of(const struct ntk_host_pythons *pythons, uint32_t pid)
 {
+    struct ntk_host_python *last = NULL;
+
     ntk_vec_each(struct ntk_host_python, python, &pythons->pythons) {
-        if (python->pid == pid) {
-            return python;
-        }
+        last = python->pid == pid ? python : last;
     }
-    return NULL;
+    return last;
 }
 
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules)
 {
     pid_t pid = (pid_t)modules->pid;
     struct ntk_host_memory memory = { read_process, &pid };
-    struct ntk_host_python python = { .pid = modules->pid };
+    struct ntk_host_python python = { .pid = modules->pid, .image = modules->image };
 
     if (pythons->pythons.item_bytes == 0) {
         ntk_vec_init(&pythons->pythons, sizeof(struct ntk_host_python));
         ntk_vec_init(&pythons->samples, sizeof(struct ntk_host_python_sample));
         ntk_vec_init(&pythons->holders, sizeof(struct ntk_host_python_sample));
     }
-    if (python_of(pythons, modules->pid)) {
+    struct ntk_host_python *known = ntk_host_pythons_of(pythons, modules->pid);
+    if (known && known->image == modules->image) {
         return;
     }
+    if (known) {
+        known->is_gone = true; /* it stays, because earlier stacks have its frames */
+    }
     ntk_vec_each(struct ntk_host_module, module, &modules->modules) {
+        if (module->round != modules->round) {
+            continue; /* of an earlier program */
+        }
         uint32_t minor = module->is_looked ? 0 : minor_of(module->name);
         uint64_t runtime = minor > 0 ? object_of(module, "_PyRuntime") : 0;
         module->is_looked = true;
@@ -151,10 +158,10 @@ bool ntk_host_pythons_interpreter(struct ntk_host_pythons *pythons, uint32_t pid
 {
     pid_t own_pid = (pid_t)pid;
     struct ntk_host_memory memory = { read_process, &own_pid };
-    struct ntk_host_python *python = python_of(pythons, pid);
+    struct ntk_host_python *python = ntk_host_pythons_of(pythons, pid);
     struct ntk_python_gil gil;
 
-    if (!python || python->is_taken ||
+    if (!python || python->is_taken || python->is_gone ||
         (!python->python.offsets.thread_has_native && python->python.tid_at == 0) ||
         !ntk_python_gil(&python->python, &memory, &gil)) {
         return false;
@@ -363,6 +370,9 @@ void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_r
         pid_t pid = (pid_t)python->pid;
         struct ntk_host_memory memory = { read_process, &pid };
         struct ntk_python_gil gil;
+        if (python->is_gone) {
+            continue;
+        }
         pythons->scratch.round++;
         bool has_gil = ntk_python_gil(&python->python, &memory, &gil);
         if (!python->threads) {
@@ -388,7 +398,7 @@ void ntk_host_pythons_take(struct ntk_host_pythons *pythons,
 {
     pid_t pid = (pid_t)event->event.pid;
     struct ntk_host_memory memory = { read_process, &pid };
-    struct ntk_host_python *python = python_of(pythons, event->event.pid);
+    struct ntk_host_python *python = ntk_host_pythons_of(pythons, event->event.pid);
     struct trace spare = { 0 };
 
     if (!python || event->count > NTK_PYTHON_FRAMES_MAX) {

@@ -46,7 +46,7 @@ struct ntk_host_sampler {
     struct ntk_host_pythons *pythons;
     uint32_t pid;
     struct bpf_object *object;
-    struct bpf_link *tracepoints[4];
+    struct bpf_link *tracepoints[5];
     struct bpf_link **samples;
     size_t cpu_count;
     struct ring_buffer *ring;
@@ -249,7 +249,8 @@ static int attach_samples(struct ntk_host_sampler *sampler, uint32_t rate)
 
 static int attach_tracepoints(struct ntk_host_sampler *sampler)
 {
-    static const char *const names[] = { "on_fork", "on_exit", "on_waking", "on_switch" };
+    static const char *const names[] = { "on_fork", "on_exec", "on_exit", "on_waking",
+                                         "on_switch" };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         sampler->tracepoints[i] =

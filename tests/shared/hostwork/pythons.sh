@@ -16,6 +16,23 @@ waits_in() { # COMMAND...: observes the job, a process of that command
         ! grep -E ';\[unknown\](;| )' folded.txt || complain "$method: $*: a Python function has no name"
     done
 }
+# A child process executes another interpreter while it is observed.
+has_read_child() { readlink /proc/$observer/fd/* 2>/dev/null | greps "/child.so$" && echo yes; }
+finds_after_exec() { # PYTHON
+    cp "$library" child.so
+    for _ in {1..8}; do
+        rm -f go
+        started "$1" "$python_job" exec "$library"
+        neuron-profile idle --pid $pid --for 3s --method bpf --json -o answer.json 2>err &
+        observer=$!
+        wait_for has_read_child
+        touch go
+        wait $observer || complain "bpf: exec: exit code $?: $(cat err)"
+        stop
+        ! jq -e 'any(.processes[0].rows[]; .function == "load_after_exec" and .cause == "sleep")' answer.json >/dev/null || return 0
+    done
+    complain "bpf: $1: no row of load_after_exec: $(jq -c '.processes[0].rows[:3]' answer.json)"
+}
 has_container=$("${container[@]}" echo yes 2>/dev/null) || true
 tried=0
 for minor in 10 11 12 13; do
@@ -24,6 +41,7 @@ for minor in 10 11 12 13; do
         tried=$((tried + 1))
         waits_in "$python"
         [ -z "$has_container" ] || waits_in "${container[@]}" "$python"
+        [[ $methods != *bpf* ]] || finds_after_exec "$python"
         break
     done
 done

@@ -5,8 +5,10 @@
  */
 #include "shared/hostwork/python_join.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/hostwork/process.h"
@@ -187,6 +189,60 @@ static void the_holder_of_the_lock_is_another_thread_of_the_process(void **state
     (void)state;
 }
 
+static void an_interpreter_of_an_earlier_program_of_the_process_is_not_read(void **state)
+{
+    struct ntk_host_modules modules = { .pid = (uint32_t)getpid() };
+    struct ntk_host_bpf_interpreter interpreter;
+
+    ntk_vec_init(&modules.modules, sizeof(struct ntk_host_module));
+    ntk_host_pythons_find(&pythons, &modules);
+    ntk_host_pythons_sample(&pythons, &records);
+    assert_int_equal(pythons.samples.count, 1);
+    modules.image = 1; /* after exec() */
+    ntk_host_pythons_find(&pythons, &modules);
+    assert_false(ntk_host_pythons_interpreter(&pythons, modules.pid, &interpreter));
+    ntk_host_pythons_sample(&pythons, &records);
+    assert_int_equal(pythons.samples.count, 1);
+    /* The waits of the earlier program still have its frames. */
+    assert_ptr_equal(ntk_host_pythons_of(&pythons, modules.pid), only_python());
+    ntk_host_modules_fini(&modules);
+    (void)state;
+}
+
+/* Method: `cat` replaces this program in a child. The second pipe is closed when that happens, and
+ * `cat` exits at the end of its input, the first one. */
+static void exec_changes_the_image_of_a_process(void **state)
+{
+    int input[2];
+    int closed[2];
+    char byte;
+
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(closed, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (dup2(input[0], 0) == 0 && read(0, &byte, 1) == 1) {
+            execlp("cat", "cat", (char *)NULL);
+        }
+        _exit(1);
+    }
+    close(closed[1]);
+    uint64_t before = ntk_host_process_image((uint32_t)child);
+    assert_true(before != 0);
+    assert_int_equal(ntk_host_process_image((uint32_t)child), before);
+    assert_int_equal(write(input[1], "x", 1), 1);
+    assert_int_equal(read(closed[0], &byte, 1), 0);
+    uint64_t after = ntk_host_process_image((uint32_t)child);
+    assert_true(after != 0 && after != before);
+    close(input[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(ntk_host_process_image((uint32_t)child), 0);
+    close(input[0]);
+    close(closed[0]);
+    (void)state;
+}
+
 static size_t read_self(void *ctx, const struct ntk_host_range *ranges, size_t count, void *out)
 {
     (void)ctx;
@@ -227,6 +283,8 @@ int main(void)
         TEST(another_function_in_the_same_place_is_not_taken_for_the_old_one),
         TEST(invalid_events_are_ignored),
         TEST(the_holder_of_the_lock_is_another_thread_of_the_process),
+        TEST(an_interpreter_of_an_earlier_program_of_the_process_is_not_read),
+        cmocka_unit_test(exec_changes_the_image_of_a_process),
         cmocka_unit_test(the_c_library_publishes_where_a_thread_descriptor_has_its_tid),
     };
 

@@ -1,6 +1,7 @@
 # idle_job.py KIND LIBRARY - like idle_job_main.c, for causes that only an interpreter has.
 import ctypes
 import gc
+import os
 import queue
 import signal
 import sys
@@ -63,6 +64,38 @@ def tokenize_in_framework():
     nested(20, tokenize_batch)
 
 
+after_exec = """
+import os, sys, time
+def load_after_exec():
+    time.sleep(0.012)
+while True:
+    load_after_exec()
+    os.write(int(sys.argv[1]), b"x")
+"""
+
+
+def load_in_child(output):
+    """Writes batches, until the file `go` exists; then another interpreter replaces this one. The library shows whether
+    the mappings of this program have been read."""
+    ctypes.CDLL("./child.so")
+    os.write(output, b"x")
+    while not os.path.exists("go"):
+        time.sleep(0.012)
+        os.write(output, b"x")
+    os.set_inheritable(output, True)
+    os.execv(sys.executable, [sys.executable, "-c", after_exec, str(output)])
+
+
+def begin_child():
+    input, output = os.pipe()
+    if os.fork() == 0:
+        os.close(input)
+        load_in_child(output)
+    os.close(output)
+    os.read(input, 1)
+    return lambda: os.read(input, 1)
+
+
 def wait_for_end():
     while not must_end:
         time.sleep(0.1)
@@ -71,6 +104,8 @@ def wait_for_end():
 causes = {"gil": take_gil, "running": tokenize_batch, "sleep": wait_for_data, "garbage-collection": collect}
 causes["loader"] = batches.get  # another thread sleeps meanwhile
 causes["framework"] = tokenize_in_framework  # deep stacks of several threads
+if kind == "exec":
+    causes[kind] = begin_child()
 signal.signal(signal.SIGTERM, on_term)
 if job.idle_job_begin() < 0:
     sys.exit(2)
