@@ -7,28 +7,19 @@
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/trace/walk.h"
 
-/* Returns a text such as ", which is caused by Vector ACTIVATE (81.3 %)", with the root cause of
- * most waits for a source, if it is another instruction and accounts for at least half of them;
- * else "". */
-static const char *root_text(const struct ntk_idle_engine *engine, unsigned source, int64_t for_ps,
+/* Returns a text such as ", the largest part (59.0% of that time) for DMA", with the root cause of
+ * the waits for a source, if it is not the source itself; else "". */
+static const char *root_text(const struct ntk_chain_link *root, unsigned source, int64_t for_ps,
                              char *buf, size_t buf_bytes)
 {
+    bool is_direct = root->is_transfer ? source == NTK_NTFF_ENGINE_AXI : root->engine == source;
+
     buf[0] = '\0';
-    for (size_t c = 0; c < engine->chains.count; c++) {
-        const struct ntk_wait_chain *chain = &engine->chains.chains[c];
-        if (chain->source != source || chain->link_count == 0) {
-            continue;
-        }
-        const struct ntk_chain_link *root = &chain->links[chain->link_count - 1];
-        bool is_direct = root->is_transfer ? source == NTK_NTFF_ENGINE_AXI && chain->link_count == 1
-                                           : root->engine == source;
-        if (!is_direct && !chain->is_unknown && chain->idle_ps >= for_ps / 2) {
-            char name[NTK_NTFF_NAME_BYTES + 32];
-            ntk_chain_link_name(root, name, sizeof name);
-            snprintf(buf, buf_bytes, ", ultimately for %s (%.1f%% of that time)", name,
-                     100 * (double)chain->idle_ps / (double)for_ps);
-        }
-        break; /* the longest row is first */
+    if (root->part_ps > 0 && (!is_direct || root->is_other_core)) {
+        char name[NTK_NTFF_NAME_BYTES + 32];
+        ntk_chain_link_name(root, name, sizeof name);
+        snprintf(buf, buf_bytes, ", the largest part (%.1f%% of that time) for %s",
+                 100 * (double)root->part_ps / (double)for_ps, name);
     }
     return buf;
 }
@@ -60,6 +51,10 @@ void ntk_advice_idle(struct ntk_advice_list *list)
         for (unsigned e = 0; e < NTK_SOURCES; e++) {
             double share = list->has_no_waits ? 0 : (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
+            struct ntk_chain_link from;
+            bool has_root = ntk_wait_chains_root(&engine->chains, e, &from);
+            double part = has_root ? (double)from.part_ps / list->total_ps : share;
+            from.part_ps = has_root ? from.part_ps : 0;
 
             struct ntk_advice_item *item = ntk_advice_judge(
                 list, NTK_ADVICE_WAIT,
@@ -71,9 +66,10 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 e == NTK_SOURCE_OTHER_CORE ? "another core"
                 : e == NTK_NTFF_ENGINE_AXI ? "DMA"
                                            : ntk_ntff_engine_title(e),
-                root_text(engine, e, for_ps[e], root, sizeof root),
+                root_text(&from, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
-            ntk_advice_gain(item, busy, share); /* the engine waits and works at the same time */
+            /* gain: the root's part overlaps with work of this engine */
+            ntk_advice_gain(item, part < busy ? part : busy, share);
             ntk_advice_limit(list, item, 0, "wait:%s", ntk_ntff_engine_name(engine->engine));
         }
     }

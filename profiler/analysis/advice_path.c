@@ -236,6 +236,17 @@ static void judge_late(struct ntk_advice_list *list, const struct path_sum *late
     ntk_advice_limit(list, item, 0, "latency=2");
 }
 
+/* Returns true if a step of the runtime can be in its prologue or epilogue. A time range without
+ * the start of the execution has no prologue, and a step at its start has an earlier cause. */
+static bool is_around_program(const struct ntk_trace *trace, const struct ntk_path_step *step)
+{
+    bool has_start = !ntk_trace_has_window(trace) || trace->part.from_ps <= 0;
+    bool has_end = !ntk_trace_has_window(trace) || trace->part.is_open ||
+                   trace->part.to_ps >= trace->part.total_ps;
+
+    return has_start || (has_end && step->start_ps > 0);
+}
+
 void ntk_advice_path(struct ntk_advice_list *list)
 {
     const struct ntk_program *program = list->input->program;
@@ -257,7 +268,8 @@ void ntk_advice_path(struct ntk_advice_list *list)
         add_parts(list, &sweep, i);
         /* The runtime did not cause the time after the last record. */
         if (step->layer == NTK_LAYER_RUNTIME) {
-            sum = step->kind == NTK_PATH_END ? NULL : &runtime;
+            bool is_around = is_around_program(program->trace, step);
+            sum = step->kind == NTK_PATH_END || !is_around ? NULL : &runtime;
         } else if (ntk_path_is_engine(step->kind)) {
             sum = &engines[ntk_path_instruction(program->trace, step)->engine];
         } else if (step->kind == NTK_PATH_LATENCY) {

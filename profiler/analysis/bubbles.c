@@ -187,10 +187,11 @@ static int end_gap(struct gather *gather)
 /* Takes the root of the cause's longest wait, if it is not the cause itself. */
 static void take_root(struct share *share, const struct ntk_wait_chain *chain)
 {
-    share->is_root_unknown = chain && chain->is_unknown;
+    const struct ntk_chain_link *root = chain ? ntk_wait_chain_root(chain) : NULL;
+
+    share->is_root_unknown = chain && !root;
     share->has_root = chain && (chain->link_count > 1 || chain->is_unknown);
-    share->root = share->has_root && chain->link_count ? chain->links[chain->link_count - 1]
-                                                       : (struct ntk_chain_link){ 0 };
+    share->root = share->has_root && root ? *root : (struct ntk_chain_link){ 0 };
 }
 
 static int add_part(const struct ntk_idle_part *part, void *ctx)

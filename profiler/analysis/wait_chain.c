@@ -211,7 +211,69 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
     take(&back, out);
 }
 
+/* Returns the unknown time before the earliest link. */
+static int64_t unknown_ps(const struct ntk_wait_chain *chain)
+{
+    int64_t known_ps = 0;
+
+    for (size_t i = 0; i < chain->link_count; i++) {
+        known_ps += chain->links[i].part_ps;
+    }
+    return chain->is_unknown || chain->link_count == 0 ? chain->idle_ps - known_ps : 0;
+}
+
+const struct ntk_chain_link *ntk_wait_chain_root(const struct ntk_wait_chain *chain)
+{
+    const struct ntk_chain_link *root = NULL;
+
+    for (size_t i = 0; i < chain->link_count; i++) {
+        const struct ntk_chain_link *link = &chain->links[i];
+        root = root && root->part_ps > link->part_ps ? root : link;
+    }
+    return root && root->part_ps >= unknown_ps(chain) ? root : NULL;
+}
+
 /* ---- lists ---- */
+
+/* Returns true if links count as one for ntk_wait_chains_root(). */
+static bool is_same_maker(const struct ntk_chain_link *a, const struct ntk_chain_link *b)
+{
+    return a->is_transfer == b->is_transfer && a->is_other_core == b->is_other_core &&
+           a->core == b->core && a->is_foreign == b->is_foreign &&
+           (a->is_transfer || a->engine == b->engine);
+}
+
+bool ntk_wait_chains_root(const struct ntk_wait_chains *chains, unsigned source,
+                          struct ntk_chain_link *out_root)
+{
+    struct ntk_chain_link makers[2 * NTK_SOURCES]; /* the first different ones */
+    size_t count = 0;
+    int64_t lost_ps = 0;
+
+    *out_root = (struct ntk_chain_link){ 0 };
+    for (size_t c = 0; c < chains->count; c++) {
+        const struct ntk_wait_chain *chain = &chains->chains[c];
+        lost_ps += chain->source == source ? unknown_ps(chain) : 0;
+        for (size_t i = 0; chain->source == source && i < chain->link_count; i++) {
+            const struct ntk_chain_link *link = &chain->links[i];
+            size_t m = 0;
+            while (m < count && !is_same_maker(&makers[m], link)) {
+                m++;
+            }
+            if (m < count) {
+                makers[m].part_ps += link->part_ps;
+                makers[m].queue = makers[m].queue == link->queue ? link->queue : NULL;
+                makers[m].opcode = makers[m].opcode == link->opcode ? link->opcode : 0;
+            } else if (count < sizeof makers / sizeof *makers) {
+                makers[count++] = *link;
+            }
+        }
+    }
+    for (size_t m = 0; m < count; m++) {
+        *out_root = makers[m].part_ps > out_root->part_ps ? makers[m] : *out_root;
+    }
+    return out_root->part_ps > 0 && out_root->part_ps >= lost_ps;
+}
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {

@@ -5,7 +5,7 @@
  *
  * Causes (dependencies.h) are followed back from the change that ended a wait to the start of the
  * wait. Each engine and each queue on this path is one link, with its time; links with less than a
- * tenth of the wait are omitted. The last link is the root.
+ * tenth of the wait are omitted. The root is the link that takes the largest part of the wait.
  *
  * Owner:   chains are plain data; ntk_wait_chains_fini() frees a list. Errors: -ENOMEM.
  */
@@ -38,10 +38,10 @@ struct ntk_chain_link {
 
 struct ntk_wait_chain {
     size_t link_count; /* 0 for further chains, see NTK_CHAINS_MAX */
-    /* from the link that ended the wait to the root */
+    /* from the link that ended the wait to the earliest one */
     struct ntk_chain_link links[NTK_CHAIN_LINKS];
     uint8_t source; /* maker of the change, see NTK_SOURCES */
-    /* The cause of the root's wait was not recorded */
+    /* The cause of the earliest link's wait was not recorded */
     bool is_unknown;
     uint64_t count; /* number of waits */
     int64_t idle_ps;
@@ -59,6 +59,13 @@ struct ntk_wait_chains {
 void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                         const struct ntk_core_dependencies *dependencies, uint32_t item,
                         int64_t from_ps, int64_t until_ps, struct ntk_wait_chain *out);
+/* Returns the link with the largest part; of equal ones, the earliest in time. NULL without links,
+ * or if the unknown time before the earliest link is longer. */
+const struct ntk_chain_link *ntk_wait_chain_root(const struct ntk_wait_chain *chain);
+/* Finds the root of all waits for a source: the parts of each engine and of DMA are added. The
+ * queue and the opcode are set if all its links have the same. Returns false if it is unknown. */
+bool ntk_wait_chains_root(const struct ntk_wait_chains *chains, unsigned source,
+                          struct ntk_chain_link *out_root);
 /* Adds the chain of one wait. */
 int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_chain *one);
 void ntk_wait_chains_sort(struct ntk_wait_chains *chains);

@@ -81,8 +81,9 @@ static void chains_text(const struct ntk_program *program, const struct ntk_idle
                 continue;
             }
             chain_text(chain, &text);
-            if (!chain->is_unknown) {
-                ntk_chain_link_name(&chain->links[chain->link_count - 1], root, sizeof root);
+            const struct ntk_chain_link *largest = ntk_wait_chain_root(chain);
+            if (largest) {
+                ntk_chain_link_name(largest, root, sizeof root);
             }
             ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
             ntk_text_table_text(&table, ntk_ntff_source_title(engine->engine));
@@ -98,7 +99,7 @@ static void chains_text(const struct ntk_program *program, const struct ntk_idle
     }
     if (shown) {
         ntk_buf_add_text(out, "\nCauses of waits: each element of a chain waited for the next; the "
-                              "last is the root cause\n");
+                              "largest part is the root cause\n");
         ntk_text_table_put(&table, out);
     }
     ntk_text_table_fini(&table);
@@ -172,8 +173,9 @@ static void chain_json(const struct ntk_wait_chain *chain, int64_t total_ps, str
     char name[REASON_BYTES];
 
     ntk_json_object_begin(json);
-    if (chain->link_count) {
-        ntk_chain_link_name(&chain->links[chain->link_count - 1], name, sizeof name);
+    const struct ntk_chain_link *root = ntk_wait_chain_root(chain);
+    if (root) {
+        ntk_chain_link_name(root, name, sizeof name);
         ntk_json_key_text(json, "root", name);
     }
     ntk_json_key_bool(json, "root_waited_for_unknown", chain->is_unknown);

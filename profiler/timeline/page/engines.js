@@ -55,7 +55,7 @@ function chains(idle) {
         reveal(trackOf(engine.core, engine.engine));
         glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);
       },
-      cells: [String(engine.core), engine.engine, chain.root_waited_for_unknown ? 'unknown' : chain.root,
+      cells: [String(engine.core), engine.engine, chain.root ?? 'unknown',
         chain.links.map((link) => `${link.name} (${((link.part_ns / chain.idle_ns) * 100).toFixed(0)}%)`).join(' > '),
         { value: chain.count, text: whole(chain.count) }, { value: chain.idle_ns, text: duration(chain.idle_ns * 1000) },
         bar(chain.idle_ratio), { value: chain.longest_ns, text: duration(chain.longest_ns * 1000) }],

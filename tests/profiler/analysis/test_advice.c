@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profiler/analysis/advice.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/hand_positions.h"
 #include "tests/support/unit.h"
@@ -501,6 +502,76 @@ static void idle_cores_slow_runtimes_and_throttling_are_reported(void **state)
     done(&h, &a);
 }
 
+/* Tensor runs code of the runtime until 800 ns, then the program. The records are the execution,
+ * and ranges with and without its start and end. */
+static void a_time_range_inside_the_execution_has_no_prologue_or_epilogue(void **state)
+{
+    static const struct {
+        bool is_part, is_open;
+        int64_t from_ns, to_ns;
+        bool has_runtime;
+    } ranges[] = {
+        { false, false, 0, 0, true },       { true, true, 0, 1000, true },
+        { true, false, 500, 1500, false },  { true, false, 0, 1000, true },
+        { true, true, 1000, 2000, false }, /* the code reaches back before the range */
+        { true, false, 1000, 2000, false }, { true, false, 0, 2000, true },
+    };
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
+        struct hand_trace h;
+        struct answers a;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        h.subgraphs[0].insertions = &inserted;
+        h.subgraphs[0].insertion_count = 1;
+        h.trace.is_part = ranges[i].is_part;
+        h.trace.part.is_open = ranges[i].is_open;
+        h.trace.part.from_ps = ranges[i].from_ns * NTK_TRACE_PS_PER_NS;
+        h.trace.part.to_ps = ranges[i].to_ns * NTK_TRACE_PS_PER_NS;
+        h.trace.part.total_ps = 2000 * NTK_TRACE_PS_PER_NS;
+        uint32_t runtime = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, runtime, 0, 800);
+        uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 800, 1000);
+        ask(&h, NULL, NULL, &a);
+        if (!find(&a, NTK_ADVICE_RUNTIME) == ranges[i].has_runtime) {
+            fail_msg("range %zu", i);
+        }
+        done(&h, &a);
+    }
+}
+
+/* Runtime code at the end of a range counts if the range includes the end of the execution. */
+static void a_time_range_at_the_end_of_the_execution_has_its_epilogue(void **state)
+{
+    for (unsigned is_open = 0; is_open < 2; is_open++) {
+        struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 1, 1, 0 };
+        struct hand_trace h;
+        struct answers a;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        h.subgraphs[0].insertions = &inserted;
+        h.subgraphs[0].insertion_count = 1;
+        h.trace.is_part = true;
+        h.trace.part.is_open = is_open;
+        h.trace.part.from_ps = 1000 * NTK_TRACE_PS_PER_NS;
+        h.trace.part.to_ps = 2000 * NTK_TRACE_PS_PER_NS;
+        h.trace.part.total_ps = is_open ? h.trace.part.to_ps : 3000 * NTK_TRACE_PS_PER_NS;
+        uint32_t own = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        uint32_t runtime = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 0, 600);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, runtime, 600, 1000);
+        ask(&h, NULL, NULL, &a);
+        if (is_open) {
+            expect(&a, NTK_ADVICE_RUNTIME, 0.4, "40.0% of the execution is spent in the prologue");
+        } else {
+            assert_null(find(&a, NTK_ADVICE_RUNTIME));
+        }
+        done(&h, &a);
+    }
+}
+
 static void transposes_and_partially_filled_products_are_reported(void **state)
 {
     static const uint8_t product[64] = {
@@ -522,6 +593,53 @@ static void transposes_and_partially_filled_products_are_reported(void **state)
     double rate = 64 / (200 * 2.4);
     expect_gain(&a, NTK_ADVICE_TRANSPOSES, 0.2 * 0.2, 0.2);
     expect_gain(&a, NTK_ADVICE_TENSOR_RATE, 0.2 * (1 - rate / 0.5), 0.2 * (1 - rate));
+    done(&h, &a);
+}
+
+/* PE works 0 to 100, and waits until 1000 for ACT (950 to 1000), which waited for a load (320 to
+ * 950), which waited for DVE (0 to 300). The load takes 630 of the 900 ns, although DVE is at the
+ * start of the chain; PE, with 1100 ns of work, could hide all of them. */
+static void the_root_of_a_wait_is_the_largest_part_of_its_chain(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_buf out = { 0 };
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 2000);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
+    copy.wait_semaphore = 9;
+    copy.wait_value = 1;
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t softmax = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, 9);
+    uint32_t cast = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 20, 1, 21);
+    uint32_t early = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t product = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 21, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, early, 0, 100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, softmax, 0, 300);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_VECTOR, 9, 1, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 300, 320);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 950);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, cast, 950, 1000);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 21, 1, 1000);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, product, 1000, 2000);
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_WAIT, 0.45,
+           "waiting for Scalar, the largest part (70.0% of that time) for DMA queue ");
+    expect_gain(&a, NTK_ADVICE_WAIT, 0.315, 0.45);
+
+    /* The table of causes names the same root. */
+    ntk_output_idle_text(a.all.program, &a.all.idle, &out);
+    const char *causes = strstr(ntk_buf_text_get(&out), "largest part is the root cause");
+    assert_non_null(causes);
+    assert_non_null(strstr(causes, "DMA queue"));
+    const char *link = strstr(causes, "(70.0%)");
+    assert_non_null(link);
+    while (*link != '\n' && link > causes) {
+        link--;
+    }
+    assert_non_null(strstr(link, "  DMA queue"));
+    assert_true(strstr(link, "  DMA queue") < strstr(link, "(70.0%)"));
+    ntk_buf_fini(&out);
     done(&h, &a);
 }
 
@@ -553,7 +671,10 @@ int main(void)
         cmocka_unit_test(inputs_are_read_once_per_execution_of_their_model),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling_are_reported),
+        cmocka_unit_test(a_time_range_inside_the_execution_has_no_prologue_or_epilogue),
+        cmocka_unit_test(a_time_range_at_the_end_of_the_execution_has_its_epilogue),
         cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
+        cmocka_unit_test(the_root_of_a_wait_is_the_largest_part_of_its_chain),
         cmocka_unit_test(every_advice_rule_has_an_id_a_threshold_and_a_text),
     };
 

@@ -1,0 +1,26 @@
+#!/bin/bash
+# vendor_advice - findings of analyze for captures of real hardware, compared with the records that they refer to.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq
+[ -n "${NTK_VENDOR_CAPTURES:-}" ] || skip "NTK_VENDOR_CAPTURES is not set"
+ask() { # CAPTURE ANALYSES [OPTION]...: prints JSON
+    neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$1.ntff" -n "$NTK_VENDOR_CAPTURES/$1.neff" --json "${@:3}" $2 2>err
+}
+holds() { # FILE WHAT FILTER
+    jq -e "$3" "$1" >/dev/null || fail "$2: $(jq -c '.advice | map(.text)' "$1")"
+}
+
+# From 19.62 to 41.57 us, Tensor waits for DMA. Transfers take 12.1 us of it, and TENSOR_REDUCE 5.4 us.
+ask v6_baseline_bf16_s512 "advice idle" >baseline.json
+holds baseline.json "the wait of Tensor names a part of DMA" '[.advice[] | select(.id == "wait" and (.text | test("^Tensor .*waiting for DMA"))) |
+    select(.text | test("for (Vector|TENSOR_REDUCE)") | not)] | length == 1'
+holds baseline.json "the chain of the same wait has another root" '[.idle.engines[].chains[] | select(.idle_ns > 21900 and .idle_ns < 22000) |
+    select(.root | startswith("DMA queue"))] | length == 1'
+holds baseline.json "the root of a chain is not its largest part" 'all(.idle.engines[].chains[] | select(.root_waited_for_unknown | not);
+    . as $chain | ([.links[].part_ns] | max) as $most | any(.links[]; .part_ns == $most and .name == $chain.root))'
+
+# The range is inside the execution of 38.1 us, and the tensor engine works for more than half of it.
+ask v6_fused_fp32_s512 "advice" --from 13.3us --to 23.8us >part.json
+holds part.json "a prologue or epilogue inside the execution" 'all(.advice[]; .id != "runtime")'
+ask v6_fused_fp32_s512 "advice" >whole.json
+holds whole.json "no prologue or epilogue of the execution" 'any(.advice[]; .id == "runtime")'
