@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/analysis/throttling.h"
 #include "shared/base/buf.h"
 
 #define GAIN_LEAST_PS 500 /* 0.001 us, rounded */
@@ -106,22 +105,58 @@ const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct nt
     return buf;
 }
 
+/* Returns the time in which the tensor engine of a core executes the program while the core is
+ * limited. Without such work, a limit delays nothing. */
+static int64_t limited_work_ps(const struct ntk_program *program, size_t index)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[index];
+    int64_t until_ps = INT64_MIN;
+    int64_t work_ps = 0;
+    size_t t = 0; /* the first limit that may be valid after until_ps */
+
+    ntk_trace_each_instruction(core, one) {
+        int64_t from_ps = one->start_ps > until_ps ? one->start_ps : until_ps;
+
+        if (one->engine != NTK_NTFF_ENGINE_TENSOR || ntk_only_waits(one) ||
+            one->end_ps <= from_ps) {
+            continue;
+        }
+        const struct ntk_slot_code *code = ntk_program_fact(program, index, one)->code;
+        if (code->is_runtime || code->is_transfer) {
+            continue;
+        }
+        while (t + 1 < core->throttle_count && core->throttles[t + 1].time_ps <= from_ps) {
+            t++;
+        }
+        for (size_t i = t; i < core->throttle_count; i++) {
+            const struct ntk_trace_throttle *now = &core->throttles[i];
+            bool is_last = i + 1 == core->throttle_count;
+            int64_t start_ps = now->time_ps > from_ps ? now->time_ps : from_ps;
+            int64_t end_ps = is_last || core->throttles[i + 1].time_ps > one->end_ps
+                                 ? one->end_ps
+                                 : core->throttles[i + 1].time_ps;
+            if (now->time_ps >= one->end_ps) {
+                break;
+            }
+            work_ps += now->k < now->n && end_ps > start_ps ? end_ps - start_ps : 0;
+        }
+        until_ps = one->end_ps;
+    }
+    return work_ps;
+}
+
 static void judge_throttling(struct ntk_advice_list *list)
 {
     const struct ntk_trace *trace = list->input->program->trace;
 
     for (size_t c = 0; c < trace->core_count; c++) {
-        struct ntk_throttling throttling;
+        double work_ps = (double)limited_work_ps(list->input->program, c);
+        double share = work_ps / list->total_ps;
 
-        ntk_analysis_throttling(&trace->cores[c], &throttling);
-        if (throttling.is_present && throttling.limited_ns > 0) {
-            double share = (double)throttling.limited_ns * NTK_TRACE_PS_PER_NS / list->total_ps;
-
-            ntk_advice_judge(list, NTK_ADVICE_THROTTLING, share, share,
-                             "core %u was throttled for %.1f%% of the execution (%.3f us)",
-                             trace->cores[c].ntff->core, 100 * share,
-                             (double)throttling.limited_ns / 1e3);
-        }
+        ntk_advice_judge(list, NTK_ADVICE_THROTTLING, share, share,
+                         "core %u was throttled while its tensor engine executed, for %.1f%% of "
+                         "the execution (%.3f us)",
+                         trace->cores[c].ntff->core, 100 * share, work_ps / 1e6);
     }
 }
 

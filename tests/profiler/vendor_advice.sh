@@ -24,3 +24,7 @@ ask v6_fused_fp32_s512 "advice" --from 13.3us --to 23.8us >part.json
 holds part.json "a prologue or epilogue inside the execution" 'all(.advice[]; .id != "runtime")'
 ask v6_fused_fp32_s512 "advice" >whole.json
 holds whole.json "no prologue or epilogue of the execution" 'any(.advice[]; .id == "runtime")'
+
+# The last MATMUL ends at 30.62 us; the core is throttled from 31.55 us on.
+ask v5_transpose_1024 "advice" >transpose.json
+holds transpose.json "throttling after the last product" 'all(.advice[]; .id != "throttling")'

@@ -493,7 +493,8 @@ static void idle_cores_slow_runtimes_and_throttling_are_reported(void **state)
     expect(&a, NTK_ADVICE_RUNTIME, 0.7,
            "70.0% of the execution is spent in the prologue and epilogue");
     expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0%");
-    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0%");
+    expect(&a, NTK_ADVICE_THROTTLING, 0.3,
+           "core 0 was throttled while its tensor engine executed, for 30.0%");
     expect_gain(&a, NTK_ADVICE_RUNTIME, 0.35, 0.7);
     expect_gain(&a, NTK_ADVICE_IDLE_CORE, 0.15, 0.45); /* half of the 300 ns that are work */
     assert_false(find(&a, NTK_ADVICE_THROTTLING)->has_gain);
@@ -567,6 +568,46 @@ static void a_time_range_at_the_end_of_the_execution_has_its_epilogue(void **sta
             expect(&a, NTK_ADVICE_RUNTIME, 0.4, "40.0% of the execution is spent in the prologue");
         } else {
             assert_null(find(&a, NTK_ADVICE_RUNTIME));
+        }
+        done(&h, &a);
+    }
+}
+
+/* Tensor works 0 to 200, and 500 to 600 twice at the same time; other engines work until the end.
+ * Limits without work, and full rates, do not count. */
+static void throttling_counts_only_while_the_tensor_engine_executes(void **state)
+{
+    static const struct {
+        int64_t from_ns[3]; /* of limits of 4/8, 8/8, 4/8 */
+        double share;
+    } cases[] = {
+        { { 200, 500, 600 }, 0 },    { { 600, 700, 800 }, 0 },  { { 100, 200, 700 }, 0.1 },
+        { { 100, 550, 900 }, 0.15 }, { { 0, 100, 550 }, 0.15 }, { { 0, 50, 60 }, 0.29 },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_trace_throttle throttles[3];
+        struct hand_trace h;
+        struct answers a;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        for (size_t t = 0; t < 3; t++) {
+            throttles[t] = (struct ntk_trace_throttle){ cases[i].from_ns[t] * NTK_TRACE_PS_PER_NS,
+                                                        0, t == 1 ? 8 : 4, 8 };
+        }
+        h.cores[0].throttles = throttles;
+        h.cores[0].throttle_count = 3;
+        uint32_t pe = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        uint32_t act = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, pe, 0, 200);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, pe, 500, 600);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, pe, 500, 600);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, act, 0, 1000);
+        ask(&h, NULL, NULL, &a);
+        if (cases[i].share > 0) {
+            expect(&a, NTK_ADVICE_THROTTLING, cases[i].share, "while its tensor engine executed");
+        } else {
+            assert_null(find(&a, NTK_ADVICE_THROTTLING));
         }
         done(&h, &a);
     }
@@ -673,6 +714,7 @@ int main(void)
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling_are_reported),
         cmocka_unit_test(a_time_range_inside_the_execution_has_no_prologue_or_epilogue),
         cmocka_unit_test(a_time_range_at_the_end_of_the_execution_has_its_epilogue),
+        cmocka_unit_test(throttling_counts_only_while_the_tensor_engine_executes),
         cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
         cmocka_unit_test(the_root_of_a_wait_is_the_largest_part_of_its_chain),
         cmocka_unit_test(every_advice_rule_has_an_id_a_threshold_and_a_text),
