@@ -15,6 +15,16 @@ static void put_wrapped(const char *before, struct ntk_buf *text, size_t width, 
     ntk_buf_reset(text);
 }
 
+static bool has_several_gains(const struct ntk_advice *advice)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < advice->count; i++) {
+        count += advice->items[i].has_gain;
+    }
+    return count > 1;
+}
+
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out)
 {
     size_t width = ntk_text_width();
@@ -22,6 +32,9 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
 
     if (advice->count == 0) {
         ntk_buf_add_text(out, "No findings: all figures are within their thresholds\n");
+    }
+    if (has_several_gains(advice)) {
+        ntk_buf_add_text(out, "Estimated gains overlap: their sum is not the gain of all\n");
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct ntk_advice_item *item = &advice->items[i];

@@ -637,6 +637,26 @@ static void transposes_and_partially_filled_products_are_reported(void **state)
     done(&h, &a);
 }
 
+/* The note is only for lists of several gains. */
+static void a_list_of_gains_says_once_that_they_overlap(void **state)
+{
+    for (size_t count = 0; count < 4; count++) {
+        struct ntk_advice_item items[3] = { 0 };
+        struct ntk_advice advice = { .total_ps = 1e6, .count = 3, .items = items };
+        struct ntk_buf out = { 0 };
+
+        for (size_t i = 0; i < count; i++) {
+            items[i].has_gain = true;
+        }
+        ntk_output_advice_text(&advice, &out);
+        const char *text = ntk_buf_text_get(&out);
+        const char *note = strstr(text, "Estimated gains overlap");
+        assert_int_equal(note == text, count > 1);
+        assert_null(strstr(note ? note + 1 : text, "Estimated gains overlap"));
+        ntk_buf_fini(&out);
+    }
+}
+
 /* PE works 0 to 100, and waits until 1000 for ACT (950 to 1000), which waited for a load (320 to
  * 950), which waited for DVE (0 to 300). The load takes 630 of the 900 ns, although DVE is at the
  * start of the chain; PE, with 1100 ns of work, could hide all of them. */
@@ -716,6 +736,7 @@ int main(void)
         cmocka_unit_test(a_time_range_at_the_end_of_the_execution_has_its_epilogue),
         cmocka_unit_test(throttling_counts_only_while_the_tensor_engine_executes),
         cmocka_unit_test(transposes_and_partially_filled_products_are_reported),
+        cmocka_unit_test(a_list_of_gains_says_once_that_they_overlap),
         cmocka_unit_test(the_root_of_a_wait_is_the_largest_part_of_its_chain),
         cmocka_unit_test(every_advice_rule_has_an_id_a_threshold_and_a_text),
     };
