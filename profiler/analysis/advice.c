@@ -51,7 +51,8 @@ struct ntk_advice_item *ntk_advice_judge(struct ntk_advice_list *list, enum ntk_
         rules[rule].is_below ? value < rules[rule].threshold : value > rules[rule].threshold;
     va_list arguments;
 
-    if (!is_worth_it || list->failed) {
+    /* A few missing records are only a note, at the end of the list. */
+    if ((!is_worth_it && rule != NTK_ADVICE_INCOMPLETE) || list->failed) {
         return NULL;
     }
     struct ntk_advice_item *item = ntk_vec_add(&list->items);
@@ -59,7 +60,7 @@ struct ntk_advice_item *ntk_advice_judge(struct ntk_advice_list *list, enum ntk_
         list->failed = -ENOMEM;
         return NULL;
     }
-    *item = (struct ntk_advice_item){ .rule = rule };
+    *item = (struct ntk_advice_item){ .rule = rule, .what = rules[rule].what };
     item->value = value;
     item->share = share;
     va_start(arguments, format);
@@ -161,9 +162,11 @@ static void judge_throttling(struct ntk_advice_list *list)
 }
 
 /* These rules have no gain, because they limit what other rules can report. They come first. */
-static bool comes_first(enum ntk_advice_rule rule)
+static bool comes_first(const struct ntk_advice_item *item)
 {
-    return rule == NTK_ADVICE_ERRORS || rule == NTK_ADVICE_INCOMPLETE;
+    return item->rule == NTK_ADVICE_ERRORS ||
+           (item->rule == NTK_ADVICE_INCOMPLETE &&
+            item->value > rules[NTK_ADVICE_INCOMPLETE].threshold);
 }
 
 static int compare(const void *a, const void *b)
@@ -171,8 +174,10 @@ static int compare(const void *a, const void *b)
     const struct ntk_advice_item *x = a;
     const struct ntk_advice_item *y = b;
 
-    if (x->rule != y->rule && (comes_first(x->rule) || comes_first(y->rule))) {
-        return (int)x->rule - (int)y->rule;
+    if (x->rule != y->rule && (comes_first(x) || comes_first(y))) {
+        return comes_first(x) && comes_first(y) ? (int)x->rule - (int)y->rule
+               : comes_first(x)                 ? -1
+                                                : 1;
     }
     double x_gain = x->has_gain ? x->gain : -1;
     double y_gain = y->has_gain ? y->gain : -1;
@@ -235,6 +240,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
         return list.failed;
     }
     drop_gainless(&list);
+    ntk_advice_caveats(&list);
     ntk_vec_sort(&list.items, compare);
     out_advice->total_ps = list.total_ps;
     out_advice->items = list.items.items;

@@ -45,13 +45,14 @@ struct ntk_advice_item {
     double share; /* affected share of the execution */
     bool has_gain;
     double gain, gain_bound; /* estimate and maximum, as shares of the execution */
+    const char *what;        /* recommendation */
     char text[512];          /* message with the measured value */
 };
 
 struct ntk_advice {
     double total_ps; /* length of the execution */
     size_t count;
-    /* First the errors, then incomplete records, then the rest by descending estimated gain; items
+    /* First errors and many missing records, then the rest by descending estimated gain; items
      * without an estimate come last. */
     struct ntk_advice_item *items;
 };

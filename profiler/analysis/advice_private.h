@@ -85,6 +85,8 @@ void ntk_advice_errors(struct ntk_advice_list *list);
 /* Called before the rest: reports the records that the capture lacks, and removes the figures that
  * need them from `known`. */
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known);
+/* Called after the rest: marks the findings that rest on a kind of record with many missing. */
+void ntk_advice_caveats(struct ntk_advice_list *list);
 /* Add the advice of their rules. ntk_advice_path() must be first, because the others need its
  * parts. */
 void ntk_advice_path(struct ntk_advice_list *list);

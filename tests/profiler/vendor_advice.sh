@@ -28,3 +28,9 @@ holds whole.json "no prologue or epilogue of the execution" 'any(.advice[]; .id 
 # The last MATMUL ends at 30.62 us; the core is throttled from 31.55 us on.
 ask v5_transpose_1024 "advice" >transpose.json
 holds transpose.json "throttling after the last product" 'all(.advice[]; .id != "throttling")'
+
+# 6 of 407 changes are missing: a note. 70% of v6_attn_tkg: the first item, and causes are uncertain.
+holds baseline.json "a few missing changes come first" '.advice[0].id != "incomplete" and .advice[-1].id == "incomplete"'
+ask v6_attn_tkg "advice" >attention.json
+holds attention.json "many missing changes are not first" '.advice[0].id == "incomplete" and (.advice[0].what_to_do | test("disk") | not)'
+holds attention.json "waits are certain" 'all(.advice[] | select(.id == "wait"); .text | test("uncertain: 70%"))'

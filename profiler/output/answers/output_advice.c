@@ -43,7 +43,7 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
         (void)snprintf(number, sizeof number, "%2zu. ", i + 1);
         ntk_buf_add_format(&text, "%s [%s]", item->text, ntk_advice_id(item->rule));
         put_wrapped(number, &text, width, out);
-        ntk_buf_add_format(&text, "%s.", ntk_advice_what(item->rule));
+        ntk_buf_add_format(&text, "%s.", item->what);
         put_wrapped("    ", &text, width, out);
         if (item->has_gain) {
             double us = advice->total_ps / 1e6;
@@ -66,7 +66,7 @@ void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *js
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "id", ntk_advice_id(item->rule));
         ntk_json_key_text(json, "text", item->text);
-        ntk_json_key_text(json, "what_to_do", ntk_advice_what(item->rule));
+        ntk_json_key_text(json, "what_to_do", item->what);
         ntk_json_key_text(json, "measured", ntk_advice_measured(item->rule));
         ntk_json_key_double(json, "value", item->value);
         ntk_json_key_double(json, "threshold", ntk_advice_threshold(item->rule));

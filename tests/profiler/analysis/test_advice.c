@@ -641,7 +641,7 @@ static void transposes_and_partially_filled_products_are_reported(void **state)
 static void a_list_of_gains_says_once_that_they_overlap(void **state)
 {
     for (size_t count = 0; count < 4; count++) {
-        struct ntk_advice_item items[3] = { 0 };
+        struct ntk_advice_item items[3] = { { .what = "a" }, { .what = "b" }, { .what = "c" } };
         struct ntk_advice advice = { .total_ps = 1e6, .count = 3, .items = items };
         struct ntk_buf out = { 0 };
 
