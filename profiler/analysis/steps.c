@@ -48,9 +48,9 @@ void ntk_steps_fini(struct ntk_steps *steps)
 
 int ntk_steps_divide(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps)
 {
-    steps->pieces = calloc(NTK_STEPS_MAX, sizeof *steps->pieces);
+    steps->pieces = calloc(NTK_STEPS_DIVIDED, sizeof *steps->pieces);
     steps->first_ps = from_ps;
-    steps->width_ps = (until_ps - from_ps) / NTK_STEPS_MAX + 1;
+    steps->width_ps = (until_ps - from_ps) / NTK_STEPS_DIVIDED + 1;
     return steps->pieces ? 0 : -ENOMEM;
 }
 
@@ -59,12 +59,12 @@ static void add_to_pieces(struct ntk_steps *steps, int64_t from_ps, int64_t unti
     while (from_ps < until_ps) {
         int64_t piece = (from_ps - steps->first_ps) / steps->width_ps;
         /* an amount in less than one ns may end after the divided time */
-        bool is_last = piece >= (int64_t)NTK_STEPS_MAX - 1;
+        bool is_last = piece >= (int64_t)NTK_STEPS_DIVIDED - 1;
         int64_t end_ps = steps->first_ps + (piece + 1) * steps->width_ps;
         int64_t to_ps = is_last || until_ps < end_ps ? until_ps : end_ps;
 
         assert(piece >= 0);
-        steps->pieces[is_last ? NTK_STEPS_MAX - 1 : piece] +=
+        steps->pieces[is_last ? NTK_STEPS_DIVIDED - 1 : piece] +=
             height * (double)(to_ps - from_ps) / (double)steps->width_ps;
         from_ps = to_ps;
     }
@@ -191,9 +191,9 @@ int ntk_steps_finish(struct ntk_steps *steps, enum ntk_steps_kind kind, ntk_step
     int ret = 0;
 
     if (steps->pieces) {
-        for (unsigned p = 0; p <= NTK_STEPS_MAX && ret == 0; p++) {
+        for (unsigned p = 0; p <= NTK_STEPS_DIVIDED && ret == 0; p++) {
             ret = put_step(&sweep, steps->first_ps + p * steps->width_ps,
-                           p < NTK_STEPS_MAX ? steps->pieces[p] : 0);
+                           p < NTK_STEPS_DIVIDED ? steps->pieces[p] : 0);
         }
         free(steps->pieces);
         steps->pieces = NULL;

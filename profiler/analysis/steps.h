@@ -22,6 +22,7 @@
 
 #define NTK_STEPS_MAX 65536U   /* maximum number of edges with exact steps */
 #define NTK_STEPS_PIECES 16384 /* number of steps if there are more edges */
+#define NTK_STEPS_DIVIDED 4096 /* number of steps of a time that is divided first */
 
 enum ntk_steps_kind { NTK_STEPS_MEAN, NTK_STEPS_MOST };
 
@@ -39,8 +40,8 @@ typedef int ntk_steps_put(void *ctx, int64_t time_ps, double value);
 /* share: number of simultaneous struct ntk_steps. */
 void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size_t share);
 void ntk_steps_fini(struct ntk_steps *steps);
-/* Divides this time into NTK_STEPS_MAX equal pieces; ntk_steps_finish() reports their means. All
- * intervals must then be in this time. Returns 0 or -ENOMEM. */
+/* Divides this time into NTK_STEPS_DIVIDED equal pieces; ntk_steps_finish() reports their means.
+ * All intervals must then be in this time. Returns 0 or -ENOMEM. */
 int ntk_steps_divide(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps);
 /* Ignores an interval without length or positive height. */
 int ntk_steps_add(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double height);

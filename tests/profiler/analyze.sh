@@ -341,7 +341,7 @@ for failing in "nan 2 Scalar of core 0 at [0-9.]* us, pc 1 .nan.c:[0-9]*.: NaN w
     holds '[.advice[] | select(.id == "errors")] | length == 1'
     judge
     ends 0 neuron-profile view -s "$name.ntff" -n "$name.neff" --brief
-    grep -A1 '^Findings' printed | grep "the device recorded $count error" >/dev/null || complain "$name: the brief summary lacks the errors"
+    grep -A2 '^Findings' printed | grep "the device recorded $count error" >/dev/null || complain "$name: the brief summary lacks the errors"
 done
 # A comparison says so; an execution that stopped early is neither a baseline nor faster than one.
 ends 0 neuron-profile diff nan.ntff nan.ntff

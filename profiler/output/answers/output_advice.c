@@ -34,7 +34,7 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
         ntk_buf_add_text(out, "No findings: all figures are within their thresholds\n");
     }
     if (has_several_gains(advice)) {
-        ntk_buf_add_text(out, "Estimated gains overlap: their sum is not the gain of all\n");
+        ntk_buf_add_text(out, "Estimated gains overlap: do not add them up\n");
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct ntk_advice_item *item = &advice->items[i];

@@ -27,7 +27,7 @@ function render(box) {
   if (!list) return;
   const found = answer(make('div'), 'advice', `lines of advice ${source()}`, () => linesOf(source()));
   if (!list.length) box.append(make('p', { class: 'soft' }, 'No findings: all figures are within their thresholds.'));
-  if (list.filter((one) => one.estimated_gain_ns !== undefined).length > 1) box.append(make('p', { class: 'soft' }, 'Estimated gains overlap: their sum is not the gain of all.'));
+  if (list.filter((one) => one.estimated_gain_ns !== undefined).length > 1) box.append(make('p', { class: 'soft' }, 'Estimated gains overlap: do not add them up.'));
   box.append(make('ol', { class: 'advice' }, ...list.map((one) => make('li', {}, make('b', {}, ...linked(one.text, found)), make('span', {}, ...linked(one.what_to_do, found)),
     make('small', { class: 'soft' }, `${one.measured}: ${one.value.toLocaleString('en', { maximumFractionDigits: 3 })}, threshold ${one.threshold}. Affects `,
       bar(one.share_of_execution ?? 0).element, ` of the execution${gain(one)}`)))));

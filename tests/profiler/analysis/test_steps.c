@@ -160,7 +160,7 @@ static void a_divided_time_has_the_means_of_its_pieces(void **state)
 
     (void)state;
     ntk_steps_init(&steps, &trace, 1);
-    assert_int_equal(ntk_steps_divide(&steps, 1000, 1000 + 100LL * NTK_STEPS_MAX - 1), 0);
+    assert_int_equal(ntk_steps_divide(&steps, 1000, 1000 + 100LL * NTK_STEPS_DIVIDED - 1), 0);
     assert_int_equal(ntk_steps_add(&steps, 1150, 1340, 8), 0); /* half, all and 40 % of a piece */
     assert_int_equal(ntk_steps_add(&steps, 1120, 1130, 20), 0);
     assert_int_equal(ntk_steps_finish(&steps, NTK_STEPS_MEAN, see, &seen), 0);
@@ -179,7 +179,7 @@ static void a_divided_time_has_the_means_of_its_pieces(void **state)
     assert_int_equal(ntk_steps_add_amount(&steps, 3000050, 3000060, 7), 0); /* 1 ns: longer */
     sum += 7e12;
     assert_int_equal(ntk_steps_finish(&steps, NTK_STEPS_MEAN, see, &seen), 0);
-    assert_true(seen.count > NTK_STEPS_MAX / 2 && seen.count <= NTK_STEPS_MAX + 1);
+    assert_true(seen.count > NTK_STEPS_DIVIDED / 2 && seen.count <= NTK_STEPS_DIVIDED + 1);
     assert_true(seen.is_in_order);
     assert_true(seen.last == 0);
     assert_true(fabs(seen.sum - sum) < sum * 1e-9);
