@@ -105,8 +105,8 @@ static __always_inline uint32_t inner_tid_of(struct task_struct *task)
     return tid;
 }
 
-/* The state of the current thread, a thread of the process of this interpreter; 0 if it has none. A
- * function of its own, because it is long. */
+/* The state of the current thread, a thread of the process of this interpreter; 0 if it has none.
+ * Not inlined, because it is long. */
 static __noinline uint64_t find_state(const struct ntk_host_bpf_interpreter *interpreter)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();

@@ -30,21 +30,21 @@ void ntk_packed_tell(struct ntk_buf *sql, const char *text, const char *name)
 {
     const char *suffix = strrchr(name, '_');
     bool is_sample = strcmp(suffix, ntk_tier_suffixes[NTK_STORE_SECOND]) == 0;
-    struct ntk_buf told = { 0 };
+    struct ntk_buf spelled = { 0 };
 
     for (; *text; text++) {
         if (*text == '@') {
-            ntk_buf_add_text(&told, name);
+            ntk_buf_add_text(&spelled, name);
         } else if (*text == '~') {
-            ntk_buf_add_format(&told, "%.*s%s", (int)(suffix - name), name,
+            ntk_buf_add_format(&spelled, "%.*s%s", (int)(suffix - name), name,
                                is_sample ? "_samples" : "_steps");
         } else {
-            ntk_buf_add_char(&told, *text);
+            ntk_buf_add_char(&spelled, *text);
         }
     }
-    ntk_columns_tell(sql, ntk_buf_text_get(&told));
-    sql->failed = sql->failed || !ntk_buf_ok(&told);
-    ntk_buf_fini(&told);
+    ntk_columns_tell(sql, ntk_buf_text_get(&spelled));
+    sql->failed = sql->failed || !ntk_buf_ok(&spelled);
+    ntk_buf_fini(&spelled);
 }
 
 int64_t ntk_packed_parts(double value)

@@ -59,7 +59,7 @@ void ntk_packer_reset(struct ntk_packer *packer);
 void ntk_packer_forget(struct ntk_packer *packer);
 /* Starts a row, in which nothing is known. */
 void ntk_packer_add(struct ntk_packer *packer);
-/* Position of a column, -1 if there is no such column. */
+/* Position of a column, -1 if it does not exist. */
 int ntk_packer_column(const struct ntk_packer *packer, const char *name);
 void ntk_packer_set(struct ntk_packer *packer, int column, int64_t value);
 /* Writes and forgets the rows; they replace those of the same time. */
