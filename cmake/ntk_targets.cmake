@@ -231,7 +231,7 @@ endfunction()
 # A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c]
 # [NEEDS program ...] [LABELS ...] [LOCK name] [COST seconds]). NEEDS builds other targets first; tests
 # with the same LOCK run one at a time; a test with COST starts early, so that no long one runs
-# alone at the end. The environment of the test has NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR.
+# alone at the end; ./dev test leaves out those with the label long. The environment of the test has NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR.
 function(ntk_test file)
     cmake_parse_arguments(ARG "" "COST;LOCK" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
     ntk_name_by_path(name ${file})
