@@ -198,7 +198,7 @@ static void runtime_look(void)
     } else if (diag.machine.is_software && asked && there && asked != there) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result,
-                     "the software machine is a %s, but NEURON_SOFT_INSTANCE is %s: run "
+                     "the software machine has type %s, but NEURON_SOFT_INSTANCE is %s: run "
                      "'neuron-bench machine' while no process uses it",
                      diag.machine.type, instance);
     } else {
@@ -254,11 +254,12 @@ static bool list_take(const char *text, const char *what, uint32_t count, bool *
     size_t found = NTK_DIAG_CORES_MAX;
 
     if (ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
-        (void)ntk_opt_usage_error(&program,
-                                  count == 1 ? "--%s: invalid list of %ss '%s': only 0 exists"
-                                             : "--%s: invalid list of %ss '%s': expected numbers "
-                                               "such as 0-3,8, at most %u",
-                                  what, what, text, count - 1);
+        (void)ntk_opt_usage_error(
+            &program,
+            count == 1 ? "--%s: invalid list of %ss '%s': the only valid number is %u"
+                       : "--%s: invalid list of %ss '%s': expected numbers "
+                         "such as 0-3,8, at most %u",
+            what, what, text, count - 1);
         return false;
     }
     for (size_t i = 0; i < found; i++) {
@@ -320,7 +321,7 @@ static void ranks_run(void)
     struct ntk_diag_result result =
         ntk_diag_result_make(NTK_DIAG_ALL_GATHER_TEST, NTK_DIAG_SKIP, -1, -1);
 
-    ntk_diag_say(&result, "requires two cores");
+    ntk_diag_say(&result, "requires at least two cores");
     ntk_diag_add(&diag, &result);
     result.test = NTK_DIAG_ALL_REDUCE_TEST;
     ntk_diag_add(&diag, &result);
@@ -393,7 +394,7 @@ static int diagnose(struct ntk_device_source *source)
         ntk_log_error(NULL, "%s: %s",
                       arg_cores     ? "--core: this machine has no cores"
                       : arg_devices ? "--device: this machine has no devices"
-                                    : "no core for the canary",
+                                    : "--canary: this machine has no cores",
                       ntk_device_source_tree(source)->missing);
         return EXIT_FAILURE;
     }
@@ -403,7 +404,7 @@ static int diagnose(struct ntk_device_source *source)
     if (arg_canary && !diag.has_runtime) {
         const struct ntk_diag_result *results = diag.results.items;
 
-        ntk_log_error(NULL, "no runtime for the canary: %s",
+        ntk_log_error(NULL, "--canary: no usable runtime: %s",
                       results[diag.results.count - 1].reason);
         return EXIT_FAILURE;
     }

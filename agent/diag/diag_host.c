@@ -71,8 +71,8 @@ static void devices_look(struct ntk_diag *diag, struct ntk_device_source *source
         ntk_diag_say(&result, "no devices");
     } else if (machine && tree->device_count != machine->device_count) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "expected %u devices, because this machine is a %s",
-                     machine->device_count, machine->instance_type);
+        ntk_diag_say(&result, "expected %u devices for machine type %s", machine->device_count,
+                     machine->instance_type);
     } else if (bad[0]) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%s", bad);

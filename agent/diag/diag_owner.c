@@ -90,13 +90,13 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
         }
         if (now_ns >= end_ns) {
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                               "%s holds %s %u: no test ran; use --wait to wait for it, or --core "
-                               "or --device to test others",
+                               "%s holds %s %u: no test ran; wait for its release with --wait, or "
+                               "select other cores with --core or --device",
                                holder, diag->plan.is_software ? "core" : "the device of core",
                                core);
         }
         if (!is_announced) {
-            ntk_log_warn(NULL, "%s holds core %u; waiting for it", holder, core);
+            ntk_log_warn(NULL, "%s holds core %u; waiting for its release", holder, core);
             is_announced = true;
         }
         ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);

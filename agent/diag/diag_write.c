@@ -178,7 +178,7 @@ void ntk_diag_write_text(const struct ntk_diag *diag, bool colours, struct ntk_b
     size_t counts[NTK_DIAG_VERDICT_COUNT] = { 0 };
     struct ntk_text_table table;
 
-    ntk_buf_add_format(out, "Diagnosis at level %u of %s%s: %u %s, %u %s%s%s\n\n", diag->plan.level,
+    ntk_buf_add_format(out, "Level %u diagnosis of %s%s: %u %s, %u %s%s%s\n\n", diag->plan.level,
                        diag->machine.type[0] ? diag->machine.type : "a machine of unknown type",
                        diag->plan.is_software ? " (software)" : "", diag->machine.device_count,
                        diag->machine.device_count == 1 ? "device" : "devices",

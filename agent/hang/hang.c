@@ -40,8 +40,8 @@ static const struct ntk_opt_program program = {
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
     .summary =
         "Shows collective operations that are not making progress: which ranks arrived, which are "
-        "missing, and what the missing ranks are doing. Also shows single executions that do not "
-        "finish. Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
+        "missing, and what the missing ranks are doing. Also shows individual executions that do "
+        "not finish. Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when nothing hangs, 1 when something hangs or is broken, and\n"
                 "3 when no agent answered, or nothing is visible and some processes cannot be\n"

@@ -170,8 +170,8 @@ static void say_slower(const struct ntk_change_verdict *verdict,
     char after[32];
 
     ntk_log_warn(MODULE,
-                 "the ranks at %s became slower %s ago, equally for all %u visible ranks of %u: %s "
-                 "between operations instead of %s; cause: %s",
+                 "the ranks at %s became slower %s ago, all by the same amount (%u of %u ranks "
+                 "visible): %s between operations instead of %s; cause: %s",
                  place, ntk_units_duration(age, sizeof age, age_ns), verdict->seen,
                  verdict->rank_count, ntk_units_duration(after, sizeof after, verdict->after_ns),
                  ntk_units_duration(before, sizeof before, verdict->before_ns),

@@ -39,7 +39,7 @@ static const struct ntk_opt option_rows[] = {
       .word_get = reason_name },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
-      "if no agent runs, observe for TIME (default 1s): increasing fault counters indicate a "
+      "if no agent is running, observe for TIME (default 1s): increasing fault counters indicate a "
       "problem",
       .is_above_zero = true },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &arg_sysfs_root,
@@ -60,7 +60,7 @@ static const struct ntk_opt_program program = {
     .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, and 3\n"
                 "when one is unknown, or a machine has no devices or does not answer. On this\n"
                 "machine the command first asks the agent. If no agent answers, it reads the\n"
-                "shared memory of processes. neuron-monitor query health shows the past.",
+                "shared memory of processes. neuron-monitor query health shows the history.",
 };
 
 struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)

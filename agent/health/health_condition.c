@@ -17,7 +17,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
                                           NTK_HEALTH_REASON_COUNT, out_reasons);
 
     return bad ? ntk_err_set(err, -EINVAL, (uint64_t)(bad - text),
-                             "expected reasons of docs/health.md, separated by commas")
+                             "expected reasons listed in docs/health.md, separated by commas")
                : 0;
 }
 

@@ -53,7 +53,7 @@ static int check(const char *pattern, struct ntk_err *err)
             token = 'x';
             if (*at >= '1' && *at <= '9') {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "the back reference '\\%c' is not supported", *at);
+                                   "the back-reference '\\%c' is not supported", *at);
             }
         } else if (*at == '[') {
             at = bracket_end(at);
@@ -68,7 +68,7 @@ static int check(const char *pattern, struct ntk_err *err)
             repeats *= bound > REPEAT_MAX ? REPEAT_MAX + 1 : bound > factor ? bound : factor;
             if (repeats > REPEAT_MAX) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "the repetitions multiply to more than %d", REPEAT_MAX);
+                                   "the product of the repetition counts exceeds %d", REPEAT_MAX);
             }
         }
         before = token;

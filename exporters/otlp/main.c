@@ -65,8 +65,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-otlp",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Pushes neuron-monitor reports from stdin to an OpenTelemetry collector by "
-               "OTLP over HTTP or gRPC:\n"
+    .summary = "Pushes neuron-monitor reports from stdin to an OpenTelemetry collector using OTLP "
+               "over HTTP or gRPC:\n"
                "neuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
     .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options\n"

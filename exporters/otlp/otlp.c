@@ -27,7 +27,7 @@ static struct ntk_span_rules span_rules;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &ntk_otlp_target.url,
-      "push metrics to an OpenTelemetry collector by OTLP over HTTP or gRPC; /v1/metrics is "
+      "push metrics to an OpenTelemetry collector using OTLP over HTTP or gRPC; /v1/metrics is "
       "appended "
       "for HTTP (default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
     { 0, "otlp-logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,

@@ -307,7 +307,7 @@ static int read_headers(struct remote_write *state, const char *path, struct ntk
         if ((state->token_file || state->password_file) &&
             strncasecmp(at, "Authorization:", 14) == 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%s: line %u: Authorization and a file with a token or a password "
+                               "%s: line %u: the Authorization header and a token or password file "
                                "are mutually exclusive",
                                path, line_number);
         }

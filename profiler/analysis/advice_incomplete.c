@@ -47,7 +47,8 @@ static const char *what_to_do(const struct ntk_program *program, unsigned most)
                "are omitted";
     }
     return "the file is not truncated: these records were lost while the device recorded; "
-           "semaphore changes with a known origin are derived, other causes of waits stay unknown";
+           "semaphore changes with a known origin are reconstructed; other causes of waits are "
+           "unknown";
 }
 
 void ntk_advice_caveats(struct ntk_advice_list *list)

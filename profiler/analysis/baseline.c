@@ -91,7 +91,7 @@ int ntk_baseline_limit_parse(const char *text, struct ntk_baseline_limit *out_li
 
     if (!equals) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "limit '%s' has no change: use KIND=CHANGE, such as total=5%%", text);
+                           "limit '%s': missing change: use KIND=CHANGE, such as total=5%%", text);
     }
     if (!find_kind(text, kind_bytes, &limit.kind)) {
         return bad_kind(text, err);

@@ -51,14 +51,14 @@ static const struct ntk_opt options[] = {
       "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
       "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "analyse host activity, from the inspection folders in and below FOLDER" },
+      "analyse the host activity in the inspection folders in and below FOLDER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "estimate the time if parts were faster. With the 'what-if' analysis of a capture, CHANGES "
+      "estimate the time if parts were faster; with the 'what-if' analysis of a capture, CHANGES "
       "contains dma, dma-latency, latency, transposes, engines, the name of an engine, or "
       "line:FILE:LINE, each with =FACTOR (without it, the part takes no time), or wait:NAME (do "
-      "not wait for this semaphore, queue or line), such as dma=2,transposes. With -d and "
+      "not wait for this semaphore, queue or line), such as dma=2,transposes; with -d and "
       "'joined', it contains run, host or link, optionally for one rank, such as "
       "link=2,rank3.host=0 (0: takes no time)" },
     { 0, "engine", NTK_OPT_LIST, NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,

@@ -83,8 +83,8 @@ static int side_open(struct ntk_side *side, char **paths, int count, bool saves)
         struct ntk_err err = { 0 };
 
         ntk_err_set(&err, -EIO, NTK_ERR_NO_OFFSET,
-                    "the device recorded errors that stopped an execution early, so it cannot be "
-                    "%s; neuron-profile show-session -e lists the errors",
+                    "an execution that device errors stopped early cannot be %s; neuron-profile "
+                    "show-session -e lists the errors",
                     saves ? "a baseline" : "compared with a baseline");
         code = ntk_profile_fail(&err);
     }

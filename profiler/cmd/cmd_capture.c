@@ -68,8 +68,8 @@ static const struct ntk_opt options[] = {
       "write this file (default profile.ntff, with systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "execute N times (default 1)" },
     { 0, "profile-nth-exec", "N", NTK_OPT_U64, &arg_nth,
-      "record every Nth execution (default 1): execution 1 to FILE.ntff, others to "
-      "FILE_exec_NUMBER.ntff; executes at least N times; 0 records none" },
+      "record every Nth execution (default 1; 0: none), execution 1 to FILE.ntff and others to "
+      "FILE_exec_NUMBER.ntff; execute at least N times" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_CHOICE, &arg_type,
@@ -87,7 +87,7 @@ static const struct ntk_opt options[] = {
     { 0, "save-output-npy", NULL, NTK_OPT_FLAG, &arg_save_output_npy,
       "write each output to NAME.npy or NAME.npy.NUMBER" },
     { 0, "save-nth-output", "N", NTK_OPT_U64, &arg_save_nth,
-      "save the outputs of every Nth execution (default 1); executes at least N times",
+      "save the outputs of every Nth execution (default 1); execute at least N times",
       .is_above_zero = true },
     { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_CHOICE, &arg_write_tensors,
       "write the inputs again before every execution, in case an earlier one overwrote them: none "
@@ -96,13 +96,14 @@ static const struct ntk_opt options[] = {
     { 0, "check-output-determinism", NULL, NTK_OPT_FLAG, &arg_check_determinism,
       "fail if two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
-      "make the hardware record the transfers of its descriptor engines; slower" },
+      "make the hardware record the transfers of its descriptor engines (slower)" },
     { 0, "io-from", "SOURCE", NTK_OPT_CHOICE, &arg_io_from,
-      "fill inputs that have no FILE: with zeros (default), or with neff, which reads the members "
-      "inputs/NAME.npy or .bin of the NEFF",
+      "fill inputs that have no FILE with zeros (default), or with the members inputs/NAME.npy or "
+      ".bin of the NEFF (neff)",
       .choices = "zeros neff" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
-      "use one buffer for all inputs and outputs: saves memory, but the values are meaningless" },
+      "use one buffer for all inputs and outputs; this saves memory, but the values are "
+      "meaningless" },
     { 0, "single-io-threshold", "SIZE", NTK_OPT_BYTES, &arg_single_io_threshold,
       "with --single-io: give smaller tensors a separate buffer" },
     { 0, "systrace-get-event-types", NULL, NTK_OPT_FLAG, &arg_list_types,
@@ -599,8 +600,8 @@ int ntk_cmd_capture(int argc, char **argv)
         return ntk_opt_usage_error(&program, "missing file for input '%s'", argv[argc - 1]);
     }
     if (!arg_neff && access(NEFF_DEFAULT, F_OK) != 0) {
-        return ntk_opt_usage_error(&program, "no NEFF: use -n FILE (its default, " NEFF_DEFAULT
-                                             ", is missing in this folder)");
+        return ntk_opt_usage_error(&program, "no NEFF: use -n FILE (the default, " NEFF_DEFAULT
+                                             ", is missing from this folder)");
     }
     arg_neff = arg_neff ? arg_neff : NEFF_DEFAULT;
     int code = make_plan(&plan);

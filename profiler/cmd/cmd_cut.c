@@ -72,7 +72,7 @@ static int set_execution(const char *value, struct ntk_err *err)
 {
     if (ntk_str_parse_u64(value, &execution) < 0 || execution == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "expected the number of an execution, from 1");
+                           "expected an execution number, 1 or greater");
     }
     execution_text = value;
     return check_exclusive(err);

@@ -27,7 +27,7 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
           "N",                                                                               \
           NTK_OPT_CALL,                                                                      \
           (void *)(uintptr_t)&ntk_cut_on_execution,                                          \
-          "show only the Nth execution of the capture, from 1" },                            \
+          "show only the Nth execution of the capture, counted from 1" },                    \
     {                                                                                        \
         0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                \
             "show only these cores, such as 0,2-4"                                           \

@@ -95,9 +95,9 @@ static void note_executions(const struct ntk_side *side, const char *name, struc
                            ntk_cut_has_times() ? "" : " of several models, or of unknown length");
     }
     if (side->executions.omitted_count) {
-        ntk_buf_add_format(out, "%s: %llu executions are skipped: at most %u per capture count\n",
-                           name, (unsigned long long)side->executions.omitted_count,
-                           NTK_EXECUTION_MEASURES_MAX);
+        ntk_buf_add_format(
+            out, "%s: skipping %llu executions: at most %u per capture are compared\n", name,
+            (unsigned long long)side->executions.omitted_count, NTK_EXECUTION_MEASURES_MAX);
     }
 }
 

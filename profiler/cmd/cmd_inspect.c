@@ -41,8 +41,8 @@ static const struct ntk_opt options[] = {
     { 'o', "output-dir", "FOLDER", NTK_OPT_TEXT, &arg_output,
       "write profiles to this folder (default ./output)" },
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid,
-      "record a running process from outside instead of a command; calls and executions only, "
-      "without details of an execution",
+      "record a running process from outside instead of a command: only calls and executions, not "
+      "the activity inside an execution",
       .is_above_zero = true },
     { 0, "duration", "TIME", NTK_OPT_DURATION, &arg_duration_ns,
       "with --pid: record for TIME (default 10s), or until ctrl-c", .is_above_zero = true },
@@ -70,8 +70,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile inspect",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n--pid PID [OPTION]...",
-    .summary = "Runs a program and makes the Neuron runtime write profiles, in the program and in "
-               "the processes it starts, one folder per process. Prints these folders at the end.",
+    .summary =
+        "Runs a program, and makes the Neuron runtime write profiles of it and of the processes "
+        "that it starts, to one folder per process. Prints these folders at the end.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "neuron-profile view -d FOLDER shows them. The exit code is that of the command.",

@@ -33,7 +33,8 @@ static const struct ntk_opt options[] = {
     { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
       "show loops instead of lines: span, iterations, slowest iteration and overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
-      "print JSON with all rows: source_line, with --loops source_loop and source_iteration" },
+      "print JSON with all rows of source_line, or with --loops, of source_loop and "
+      "source_iteration" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     NTK_CUT_OPTIONS_OF_CAPTURES,
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),

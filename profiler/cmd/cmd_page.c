@@ -179,7 +179,7 @@ static void say_too_large(const struct ntk_page_options *options)
         (uint64_t)st.st_size > options->output_bytes_max) {
         fprintf(stderr,
                 "neuron-profile: %s has %s, more than --html-size %s: the page needs that much "
-                "without any detail\n",
+                "even without any detail\n",
                 options->output, ntk_units_bytes(size, sizeof size, (uint64_t)st.st_size),
                 ntk_units_bytes(limit, sizeof limit, options->output_bytes_max));
     }

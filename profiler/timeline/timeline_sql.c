@@ -369,7 +369,7 @@ static bool is_of_other_site(const struct ntk_http_request *request,
     bool is_other = site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 
     if (is_other) {
-        answer_error(response, 403, "pages of other sites cannot start or cancel queries");
+        answer_error(response, 403, "pages from other sites cannot start or cancel queries");
     }
     return is_other;
 }

@@ -13,7 +13,7 @@
     CODE(632008, ERR_NOMEM, ERR_NOMEM, "out of memory")                                    \
     CODE(632009, ERR_NODEV, ERR_NODEV, "no such device")                                   \
     CODE(632010, ERR_IO, ERR_IO, "input or output failed")                                 \
-    CODE(632011, ERR_SYS, ERR_SYS, "the system rejected a call")                           \
+    CODE(632011, ERR_SYS, ERR_SYS, "a system call failed")                                 \
     CODE(632012, ERR_ACCES, ERR_ACCES, "permission denied")                                \
     CODE(632013, ERR_FAULT, ERR_FAULT, "bad address")                                      \
     CODE(632014, ERR_BUSY, ERR_BUSY, "busy")                                               \

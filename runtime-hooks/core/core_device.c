@@ -253,7 +253,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
     if (options->exact && (options->core_count == 0 || options->first_core >= total ||
                            options->core_count > total - options->first_core)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NeuronCores %u-%u requested, but a %s has %u", options->first_core,
+                           "NeuronCores %u-%u requested, but %s has %u", options->first_core,
                            options->first_core + options->core_count - 1, core->row->facts.instance,
                            total);
     }

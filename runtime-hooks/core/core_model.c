@@ -84,8 +84,8 @@ static void target_check(const struct ntk_core *core, const struct ntk_neff *nef
         const char *target = neff->kelfs[i].target;
 
         if (*target && strcmp(target, "*") != 0 && strcmp(target, ours) != 0) {
-            refusal_add(refusal, -EINVAL, "the NEFF is compiled for %s, but a %s requires %s",
-                        target, core->row->facts.instance, *ours ? ours : "*");
+            refusal_add(refusal, -EINVAL, "the NEFF is compiled for %s, but %s requires %s", target,
+                        core->row->facts.instance, *ours ? ours : "*");
             return;
         }
     }

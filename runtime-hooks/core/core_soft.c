@@ -412,10 +412,10 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
     }
     if (is_used_by_others(soft->lock_fd)) {
         return is_there
-                   ? ntk_err_set(
-                         err, -EEXIST, NTK_ERR_NO_OFFSET,
-                         "the software machine in %s is in use as a %s and cannot become a %s",
-                         soft->folder, header.instance_type, instance)
+                   ? ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
+                                 "the software machine in %s is in use with type %s, which cannot "
+                                 "change to %s",
+                                 soft->folder, header.instance_type, instance)
                    : ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                                  "processes of a different version are using the software machine "
                                  "in %s; stop them first, or set " NTK_HOOKS_DIR_VARIABLE

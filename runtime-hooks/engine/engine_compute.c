@@ -29,7 +29,7 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
 
     ntk_isa_operand_extent(operand, &low, &high);
     if (low < 0 || high > (int64_t)partition_bytes) {
-        return BAD("%s: an access ends at byte %lld of a partition of %u bytes", what,
+        return BAD("%s: an access ends at byte %lld, but a partition has %u bytes", what,
                    (long long)high, partition_bytes);
     }
     if (elements > TILE_ELEMENTS_MAX) {

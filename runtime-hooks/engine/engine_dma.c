@@ -252,7 +252,7 @@ static int index_prepare(struct ntk_engine_builder *b, const char *what,
         out->entry_count = table->entry_count;
     }
     if (!ntk_dma_walk_extent(&of->walk, &out->row_low, &out->row_high)) {
-        return BAD("%s: a row is larger than any memory", what);
+        return BAD("%s: a row exceeds the address space", what);
     }
     return engine_dma_side_from_operand(b, what, indices, NULL, &out->indices, err);
 }

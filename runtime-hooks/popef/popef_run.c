@@ -114,8 +114,8 @@ static int metadata_check(const struct popef_metadata *metadata, struct ntk_err 
 {
     if (metadata->num_processes > 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable '%s' is part of a model of %" PRId64
-                           " processes; only models of one process are supported",
+                           "executable '%s' is part of a model with %" PRId64
+                           " processes; only models with one process are supported",
                            metadata->executable, metadata->num_processes);
     }
     if (metadata->replication_factor < 1 || metadata->replication_factor > RUN_REPLICAS_MAX) {

@@ -104,7 +104,7 @@ static int gap(const struct ntk_core_machine *machine, uint32_t a, uint32_t b, s
     }
     if (b == a + 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "devices %u (%s) and %u (%s) are not adjacent on a %s", a, first, b,
+                           "devices %u (%s) and %u (%s) are not adjacent on %s", a, first, b,
                            second, machine->instance);
     }
     (void)snprintf(missing, sizeof missing, b - a == 2 ? "device %u is" : "devices %u to %u are",

@@ -86,17 +86,17 @@ static int check_options(const struct ntk_example *example,
         (options->size < example->size_min || options->size > example->size_max ||
          options->size % example->size_step != 0)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "size of '%s' must be between %llu and %llu%s", example->name,
+                           "--size of '%s' must be between %llu and %llu%s", example->name,
                            (unsigned long long)example->size_min,
                            (unsigned long long)example->size_max,
                            example->size_step > 1 ? " and a multiple of 128" : "");
     }
     if (options->repeat > 1 && !example->repeats) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' does not support repeat",
-                           example->name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "example '%s' does not support --repeat", example->name);
     }
     if (options->repeat > NTK_EXAMPLE_REPEAT_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "repeat must be at most %d",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--repeat must be at most %d",
                            NTK_EXAMPLE_REPEAT_MAX);
     }
     if (options->dtype != NTK_DTYPE_NONE && !example->has_dtype) {
@@ -105,14 +105,14 @@ static int check_options(const struct ntk_example *example,
     }
     if (options->dtype != NTK_DTYPE_NONE && options->dtype != NTK_DTYPE_FLOAT32 &&
         options->dtype != NTK_DTYPE_BFLOAT16) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "dtype must be float32 or bfloat16");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--dtype must be float32 or bfloat16");
     }
     if (options->target && !is_target(options->target)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "target must be sunda, cayman, mariana or *");
+                           "--target must be sunda, cayman, mariana or *");
     }
     if (options->lnc > 2) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "LNC must be 1 or 2");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--lnc must be 1 or 2");
     }
     return 0;
 }

@@ -189,7 +189,8 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     pthread_mutex_lock(&store->mutex);
     store->status.set_aside_count++;
     snprintf(store->status.set_aside, sizeof store->status.set_aside,
-             "%s is damaged (%s): renamed to %s, creating a new one", store->path, why, name);
+             "%s is damaged (%s): renamed it to %s; creating a new database", store->path, why,
+             name);
     pthread_mutex_unlock(&store->mutex);
     return 0;
 }

@@ -125,7 +125,7 @@ for example in mlp attention conv; do
 done
 for option in "0" "-1" "x" ""; do
     ends 2 neuron-profile analyze -s one.ntff --execution "$option" idle
-    says err 'expected the number of an execution, from 1'
+    says err 'expected an execution number, 1 or greater'
 done
 ends 2 neuron-profile query -s one.ntff --execution 1 --to 1us "SELECT 1"
 says err '--execution cannot be combined with --from or --to'

@@ -141,7 +141,7 @@ static void invalid_files_print_one_message_and_exit_with_1(void **state)
     expect(RUN(f, "capture", "-n", f->sample, "-s", f->ntff), 1,
            "sample.ntff is a capture (NTFF), not a NEFF\n");
     expect(RUN(f, "capture", "-s", f->ntff), 2,
-           "no NEFF: use -n FILE (its default, file.neff, is missing in this folder)");
+           "no NEFF: use -n FILE (the default, file.neff, is missing from this folder)");
     expect(RUN(f, "inspect", "-o", blocked, "true"), 1,
            ": Not a directory; choose another folder with -o");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "nosuch", f->neff), 1,

@@ -179,6 +179,6 @@ if [ -n "${NTK_VENDOR_CAPTURES:-}" ]; then
     explains v6_baseline_bf16_s512.ntff v6_baseline_bf16_s512.neff -0.13 -0.1
     explains v6_fused_fp32_s512.ntff v6_fused_fp32_s512.neff -0.13 -0.1
     ends 0 neuron-profile lines -s "$NTK_VENDOR_CAPTURES/v6_attn_tkg.ntff" -n "$NTK_VENDOR_CAPTURES/v6_attn_tkg.neff"
-    head -1 printed | grep '^Partial: .* semaphore changes were not recorded; missing changes with a known origin are derived' >/dev/null || complain "lines of a capture with dropped records do not say so"
+    head -1 printed | grep '^Partial: .* semaphore changes were not recorded; missing changes with a known origin are reconstructed' >/dev/null || complain "lines of a capture with dropped records do not say so"
     explains inspect_trn2_rt230/profile_exec_2.ntff inspect_trn2_rt230/neff_171450338541704.neff -0.52 -0.49
 fi

@@ -81,11 +81,12 @@ int ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out,
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
     if (out->bytes_count - before_bytes > NTK_BASELINE_BYTES_MAX) {
-        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
-                           "the baseline of %zu executions has %zu MiB (at most %zu MiB); save "
-                           "fewer captures",
-                           baseline->executions.count, (out->bytes_count - before_bytes) >> 20,
-                           NTK_BASELINE_BYTES_MAX >> 20);
+        return ntk_err_set(
+            err, -EFBIG, NTK_ERR_NO_OFFSET,
+            "the baseline of %zu executions would take %zu MiB (at most %zu MiB); save "
+            "fewer captures",
+            baseline->executions.count, (out->bytes_count - before_bytes) >> 20,
+            NTK_BASELINE_BYTES_MAX >> 20);
     }
     return ntk_buf_ok(out) ? 0 : ntk_err_no_memory(err);
 }

@@ -105,7 +105,7 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
         ntk_buf_add_format(out, "Within the limits: %zu measure%s\n", result->count,
                            result->count == 1 ? "" : "s");
     }
-    ntk_buf_add_format(out, "Medians of %zu execution%s in %s and %zu now",
+    ntk_buf_add_format(out, "Medians of %zu execution%s in %s and of %zu now",
                        comparison->before_count, comparison->before_count == 1 ? "" : "s",
                        check->path, comparison->after_count);
     ntk_buf_add_text(

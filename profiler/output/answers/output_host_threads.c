@@ -98,7 +98,7 @@ static void advice_text(const json_t *process, struct ntk_buf *text)
             { "advice", json_string_value(json_object_get(one, "advice")) },
         };
 
-        ntk_buf_add_format(text, "%s%.0f%% of idle time of process %lld: ", index ? "" : "\n",
+        ntk_buf_add_format(text, "%s%.0f%% of the idle time of process %lld: ", index ? "" : "\n",
                            json_number_value(json_object_get(one, "percent")), pid);
         ntk_buf_add_clean(text, cause ? cause : "-");
         ntk_buf_add_char(text, '\n');

@@ -199,7 +199,7 @@ static void put_advice(const struct ntk_hostwork_answer *answer, struct ntk_buf 
     char evidence[3 * TEXT_BYTES];
 
     for (size_t i = 0; i < count; i++) {
-        ntk_buf_add_format(out, "%s%.0f%% of idle time: %s\n", i == 0 ? "\n" : "",
+        ntk_buf_add_format(out, "%s%.0f%% of the idle time: %s\n", i == 0 ? "\n" : "",
                            100 * advice[i].share, ntk_host_cause_text(advice[i].cause));
         if (advice[i].evidence) {
             evidence_text(answer, advice[i].evidence, evidence, sizeof evidence);

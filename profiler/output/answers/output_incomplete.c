@@ -11,10 +11,10 @@ static const char *rest_of(const struct ntk_program *program, unsigned lacks)
     bool derives = lacks & NTK_LACK_EVENTS && program->dropped.changes.lost > 0 &&
                    !program->trace->is_cut.events;
 
-    return !derives ? "the missing records are not estimated"
-           : lacks == NTK_LACK_EVENTS
-               ? "missing changes with a known origin are derived"
-               : "of the missing records, only semaphore changes with a known origin are derived";
+    return !derives                   ? "the missing records are not estimated"
+           : lacks == NTK_LACK_EVENTS ? "missing changes with a known origin are reconstructed"
+                                      : "of the missing records, only semaphore changes with a "
+                                        "known origin are reconstructed";
 }
 
 void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out)

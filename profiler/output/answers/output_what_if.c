@@ -141,11 +141,10 @@ static void outside_text(const struct ntk_what_if *what_if, struct ntk_buf *out)
     }
     if (meetings) {
         ntk_buf_add_format(out, "%llu instruction%s\n", (unsigned long long)meetings,
-                           meetings == 1
-                               ? " is a barrier, an exchange or part of a collective: its "
-                                 "waiting for other cores keeps its length"
-                               : "s are barriers, exchanges or parts of collectives: "
-                                 "their waiting for other cores keeps its length");
+                           meetings == 1 ? " is a barrier, an exchange or part of a collective: "
+                                           "its wait for other cores keeps its length"
+                                         : "s are barriers, exchanges or parts of collectives: "
+                                           "their waits for other cores keep their length");
     }
     if (what_if->row_count == 1 && row->has_bounds) {
         ntk_buf_add_format(out,

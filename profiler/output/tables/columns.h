@@ -17,8 +17,8 @@
         name, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), unit, meaning \
     }
 #define NTK_CORE_INDEX_MEANING                                                                     \
-    "core of the capture, counted from 0 in the order of the numbers that text output and --core " \
-    "use"
+    "index of the core in the capture, counted from 0 in the order of the core numbers (those in " \
+    "text output and in --core)"
 
 #define NEVER(name, kind, unit, meaning)                            \
     {                                                               \

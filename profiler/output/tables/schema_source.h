@@ -41,7 +41,8 @@
                "bytes written to the state buffer"),                                            \
         ALWAYS(ntk_level_row, weight_bytes, "load_weight_bytes", I64, "B",                      \
                "bytes read by LDWEIGHTS")
-#define LEVEL_FLOW NEVER("modular_flow_invocation_idx", I64, "", "call number of a shared function")
+#define LEVEL_FLOW \
+    NEVER("modular_flow_invocation_idx", I64, "", "number of the call to a shared function")
 
 static const struct ntk_column bir_instruction[] = {
     LEVEL_IDS,  ALWAYS(ntk_level_row, name, "bir_name", TEXT, "", "name in the back end"),

@@ -25,7 +25,8 @@ static const struct ntk_column device_profile_list[] = {
     MAYBE(ntk_device_profile_row, process, "process_id", I64, "", "process"),
     MAYBE(ntk_device_profile_row, nc, "nc_id", I64, "", "logical core of the process"),
     MAYBE(ntk_device_profile_row, session, "session_id", I64, "",
-          "session, if the capture recorded a whole session; missing if it recorded one execution"),
+          "session number if the capture recorded a whole session; missing if it recorded one "
+          "execution"),
     MAYBE(ntk_device_profile_row, model, "model_id", I64, "", "model"),
 };
 
@@ -220,8 +221,8 @@ static const struct ntk_table tables[] = {
           ntk_rows_system_events),
     TABLE("SystemProfileHbmUsage", "Device memory of all processes over time, by type.",
           system_profile_hbm_usage, ntk_rows_system_hbm),
-    TABLE("SystemProfileMetadata", "Start and end.", system_profile_metadata,
-          ntk_rows_system_metadata),
+    TABLE("SystemProfileMetadata", "Start and end of the recording, and the machine.",
+          system_profile_metadata, ntk_rows_system_metadata),
     TABLE("Warning", "Notes and warnings.", warning, ntk_rows_system_warnings),
 };
 

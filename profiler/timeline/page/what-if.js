@@ -43,7 +43,7 @@ function outsideText(found) {
   const { outside_waits: waits, meetings } = found;
   const range = row && row.least_gain_ns !== undefined ? `The gain is at least ${duration(row.least_gain_ns * 1000)} if other cores keep their times, and at most ${duration(row.largest_gain_ns * 1000)} if this core never waits for them. ` : '';
   return (waits ? `${waits} of these waits ${waits === 1 ? 'is' : 'are'} for other cores or DMA outside the capture. ` : '')
-    + (meetings ? `${meetings === 1 ? '1 instruction is a barrier, an exchange or part of a collective: its' : `${meetings} instructions are barriers, exchanges or parts of collectives: their`} waiting for other cores keeps its length. ` : '') + range;
+    + (meetings ? `${meetings === 1 ? '1 instruction is a barrier, an exchange or part of a collective: its wait for other cores keeps its length' : `${meetings} instructions are barriers, exchanges or parts of collectives: their waits for other cores keep their length`}. ` : '') + range;
 }
 
 // The parts of the path after one change.

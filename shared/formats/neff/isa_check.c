@@ -60,7 +60,7 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
         return BAD("%s: %s has too many elements", info->name, what);
     }
     if (operand->offset > OFFSET_MAX) {
-        return BAD("%s: %s has an offset outside any memory", info->name, what);
+        return BAD("%s: the offset of %s exceeds every memory", info->name, what);
     }
 
     ntk_isa_operand_extent(operand, &low, &high);
@@ -99,7 +99,7 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
     limit = operand->space == NTK_ISA_SPACE_SBUF ? NTK_ISA_SBUF_PARTITION_BYTES_MAX
                                                  : NTK_ISA_PSUM_PARTITION_BYTES;
     if (low < 0 || high > limit) {
-        return BAD("%s: %s covers bytes %lld to %lld of a partition of %lld bytes", info->name,
+        return BAD("%s: %s covers bytes %lld to %lld, but a partition has %lld bytes", info->name,
                    what, (long long)low, (long long)high, (long long)limit);
     }
     return 0;

@@ -378,7 +378,8 @@ static int check_transfer_sizes(const struct group_reader *g,
         }
         /* The shape is one tile; the transfer may move several of them, one after the other. */
         if (to_bytes % bytes != 0) {
-            return bad_transfer(g, "the data is not a whole number of tiles of transpose_shape");
+            return bad_transfer(
+                g, "the data size is not a multiple of the tile size of transpose_shape");
         }
     }
     return 0;

@@ -245,7 +245,7 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
         warn(text, "source file '%s' omitted: larger than 64 MiB", path);
     } else if (bytes > NTK_SOURCE_TEXT_BYTES_MAX - text->bytes_count) {
         if (!text->has_too_many) {
-            warn(text, "source files from '%s' on are omitted: they exceed 256 MiB in total", path);
+            warn(text, "source files beyond 256 MiB in total are omitted; the first is '%s'", path);
         }
         text->has_too_many = true;
     } else {

@@ -49,7 +49,7 @@ is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | end
 # A machine of a type other than the requested one is not tested as if it were that type.
 for level in 1 2; do
     NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn1.2xlarge diag 1 -r $level
-    is_count 1 '.test == "runtime" and .result == "FAIL" and (.reason | startswith("the software machine is a trn2.3xlarge, but NEURON_SOFT_INSTANCE is trn1.2xlarge"))'
+    is_count 1 '.test == "runtime" and .result == "FAIL" and (.reason | startswith("the software machine has type trn2.3xlarge, but NEURON_SOFT_INSTANCE is trn1.2xlarge"))'
     is_count 0 '.core and .test != "findings"'
 done
 

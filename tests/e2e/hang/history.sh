@@ -49,7 +49,7 @@ wait_for verdict ".kind == \"slow\" and .pid == $slow and .to != null"
 
 wait_for verdict '.kind == "slower" and .to == null and .rank == null and .rank_count == 3 and .cause == "outside"
     and .rendezvous == "127.0.0.1:46823" and .behind_ns > 0 and .interval_ns > .behind_ns'
-wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, equally for all 3 visible ranks of 3: .* cause: outside" out.log && echo yes'
+wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, all by the same amount (3 of 3 ranks visible): .* cause: outside" out.log && echo yes'
 wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
 kill -9 "${together[@]}"
 wait "${together[@]}" 2>/dev/null || true

@@ -23,7 +23,7 @@ health 2 --for 10ms --npd
 health 2 --npd --json
 health 2 --reason dma_abort
 health 2 --npd --reason dma_abort,nothing
-grep -q "invalid value 'nothing' for --reason: expected reasons " errors || fail "unexpected output: $(cat errors)"
+grep -q "invalid value 'nothing' for --reason: expected reasons listed in docs/health.md" errors || fail "unexpected output: $(cat errors)"
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 health 0 --for 10ms

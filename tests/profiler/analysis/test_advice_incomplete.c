@@ -218,7 +218,7 @@ static void the_note_on_missing_records_states_whether_they_are_derived(void **s
         { NO_EVENTS, "records are missing; the missing records are not estimated" },
         { CUT_EVENTS, "records are truncated; the missing records are not estimated" },
         { DROPPED_PACKETS, "dropped; the missing records are not estimated" },
-        { DROPPED_CHANGES, "not recorded; missing changes with a known origin are derived" },
+        { DROPPED_CHANGES, "not recorded; missing changes with a known origin are reconstructed" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -309,7 +309,7 @@ static void a_baseline_that_could_not_be_read_is_not_written(void **state)
     write_expect(NTK_BASELINE_EXECUTIONS_MAX + 1, 9, -EFBIG,
                  "10001 (at most 10000); save fewer captures");
     write_expect(128, 1000000, 0, NULL);
-    write_expect(128, 1 << 20, -EFBIG, "128 executions has 128 MiB (at most 128 MiB)");
+    write_expect(128, 1 << 20, -EFBIG, "128 executions would take 128 MiB (at most 128 MiB)");
 }
 
 static void an_invalid_baseline_is_rejected(void **state)

@@ -134,7 +134,7 @@ static void a_neff_is_rejected_with_all_reasons_in_one_message(void **state)
     static const char lnc[] =
         "the NEFF requires logical cores with 2 physical cores, but this process has 1";
     static const char target[] =
-        "the NEFF is compiled for mariana, but a trn1.2xlarge requires sunda";
+        "the NEFF is compiled for mariana, but trn1.2xlarge requires sunda";
     static const char place[] = "unknown core 99: the process has 2";
     static const struct {
         struct test_model_options model;

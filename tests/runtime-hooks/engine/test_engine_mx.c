@@ -217,7 +217,7 @@ static void mx_tiles_with_incomplete_blocks_are_rejected(void **state)
     bad.operand[NTK_ISA_SRC1].offset = NTK_ISA_SBUF_PARTITION_BYTES_MAX - 8;
     instr_refused(
         s, NTK_ISA_ENGINE_PE, &bad,
-        "nc_matmul_mx: source 1 covers bytes 262136 to 262168 of a partition of 262144 bytes");
+        "nc_matmul_mx: source 1 covers bytes 262136 to 262168, but a partition has 262144 bytes");
 }
 
 int main(void)

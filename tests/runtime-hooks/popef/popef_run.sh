@@ -133,7 +133,7 @@ refused flow 'program 0 of the flow is missing from the executable'
 refused size "x: the program's tensor 'h2d_user_input' has 8 bytes, but the anchor has 12 per replica"
 refused uneven "'x' has data for 3 iterations, but 'w' has data for 2"
 refused output "output 'q': no program has a tensor 'nowhere'"
-refused processes 'is part of a model of 4 processes'
+refused processes 'is part of a model with 4 processes'
 refused many '1099511627776 replicas'
 refused never '0 device iterations'
 refused empty 'the data for the input '\''x'\'' is empty'

@@ -64,7 +64,7 @@ static void a_gap_in_the_device_list_is_reported(void **state)
         { "trn1.32xlarge",
           { 3, 4 },
           2,
-          "devices 3 (0000:10:1f.0) and 4 (0000:20:1c.0) are not adjacent on a trn1.32xlarge" },
+          "devices 3 (0000:10:1f.0) and 4 (0000:20:1c.0) are not adjacent on trn1.32xlarge" },
         { "inf1.24xlarge", { 3, 4, 5 }, 3, NULL },
         { "trn3.48xlarge", { 3, 4 }, 2, NULL },
         { "inf1.xlarge", { 0 }, 1, NULL },

@@ -16,7 +16,7 @@ folder=$(sed -n 's/^neuron-profile: recorded process [0-9]* to //p' err)
 jq -e --slurpfile all idle.json '.processes[0] | (.stacks | length > 0 and all(.frames[0] | startswith("tests_idle_job"))) and
     del(.stacks, .rows) == ($all[0].processes[0] | del(.rows))' "$folder/idle.json" >/dev/null || fail "the file differs from the output of --json"
 neuron-profile analyze -d out host-threads >text 2>err || fail "analyze host-threads failed"
-grep -q '^  advice: ' text && grep -q "% of idle time of process $job: sleep$" text || fail "host-threads has no advice: $(cat text)"
+grep -q '^  advice: ' text && grep -q "% of the idle time of process $job: sleep$" text || fail "host-threads has no advice: $(cat text)"
 grep -Eq "^ *$job +[0-9.]+m?s +[0-9.]+% +sleep" text || fail "the first cause is not sleep: $(cat text)"
 # The same spans in every export.
 neuron-profile view -d out --output-format perfetto --output-file out.pftrace 2>err || fail "the export to Perfetto failed"

@@ -63,7 +63,7 @@ static void text_output_has_shares_bars_evidence_and_steps(void **state)
     assert_non_null(strstr(text, "1 core, idle 50.0% (100ms in 1 gap, longest 100ms)"));
     assert_non_null(strstr(text, "60.0%  60.0ms     1   60.0ms  ##################  read"));
     assert_non_null(strstr(text, "read /data/\"shard\""));
-    assert_non_null(strstr(text, "60% of idle time: blocked in read"));
+    assert_non_null(strstr(text, "60% of the idle time: blocked in read"));
     assert_non_null(strstr(text, "evidence: 60% in thread loader;x (100), function load"));
     assert_non_null(strstr(text, "Steps with the most idle time (of 1)"));
     assert_null(strchr(text, '\x1b'));

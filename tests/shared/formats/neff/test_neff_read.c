@@ -326,7 +326,8 @@ static void an_inconsistent_member_is_rejected_with_the_reason(void **state)
         { "sg00/sp.json", "WZXY", "WZXX", -EBADMSG,
           "sg00/sp.json: group 2: transpose_op must be a permutation of W, X, Y and Z" },
         { "sg00/sp.json", "[1,1,4,8]", "[1,1,4,9]", -EBADMSG,
-          "sg00/sp.json: group 2: the data is not a whole number of tiles of transpose_shape" },
+          "sg00/sp.json: group 2: the data size is not a multiple of the tile size of "
+          "transpose_shape" },
         { "sg00/def.json", "\"alignment\":16", "\"alignment\":24", -EBADMSG,
           "sg00: variable 'w': alignment 24 is not a power of two" },
         { "sg00/def.json", "\"owner\":\"sp\"", "\"fabric_path\":\"mian\"", -EBADMSG,
