@@ -562,8 +562,9 @@ static int check_workers(void)
     }
     uint64_t count = arg_workers ? arg_worker_count : 1;
     if (id >= count) {
-        return ntk_opt_usage_error(&program, "--collectives-profile-id: no rank %llu among %llu",
-                                   (unsigned long long)id, (unsigned long long)count);
+        return ntk_opt_usage_error(
+            &program, "--collectives-profile-id: rank %llu does not exist (number of ranks: %llu)",
+            (unsigned long long)id, (unsigned long long)count);
     }
     if (arg_workers && (id < arg_worker_start || id - arg_worker_start >= arg_workers)) {
         fprintf(stderr,

@@ -35,7 +35,8 @@ NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd)
                 ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
                                   "core %d already has a debug client", logical_nc_idx);
             } else if (ret < 0) {
-                ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "no debug stream: %s", strerror(-ret));
+                ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot create a debug stream: %s",
+                            strerror(-ret));
             }
         }
         status = ret < 0 ? nrt_front_fail("nrt_debug_client_connect", ret, &err) : NRT_SUCCESS;

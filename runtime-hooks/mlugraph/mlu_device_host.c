@@ -199,8 +199,10 @@ static void make_usable(struct op *op)
 static int op_compile(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
-    int ret = op->is_fused ? BAD("node '%s': part of a fusion operator", op->node->name)
-                           : check_constants(op, err);
+    int ret = op->is_fused
+                  ? BAD("node '%s' is part of a fusion operator and cannot be compiled alone",
+                        op->node->name)
+                  : check_constants(op, err);
 
     if (ret == 0) {
         op->is_compiled = true;
@@ -247,7 +249,7 @@ static int op_forward(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
 
-    return op->is_compiled ? run(op, NULL, err) : BAD("node '%s': not compiled", op->node->name);
+    return op->is_compiled ? run(op, NULL, err) : BAD("node '%s' is not compiled", op->node->name);
 }
 
 static void fusion_destroy(void *handle)
@@ -283,7 +285,7 @@ static int fusion_add(void *handle, void *op_handle, struct ntk_err *err)
     struct op *op = op_handle;
 
     if (fusion->is_compiled || op->is_fused || op->is_compiled) {
-        return BAD("node '%s': too late to fuse", op->node->name);
+        return BAD("node '%s': cannot fuse after compilation, or twice", op->node->name);
     }
     op->is_fused = true;
     return ntk_vec_push(&fusion->ops, &op) < 0 ? ntk_err_no_memory(err) : 0;

@@ -170,14 +170,14 @@ static int infer_binary(const struct mlu_node *node, const struct mlu_op_param *
     if (!p->broadcasts) {
         return mlu_shape_equal(a, b)
                    ? 0
-                   : bad_shape(node, 1, in[1], "expected the shape of input 0", err);
+                   : bad_shape(node, 1, in[1], "expected the same shape as input 0", err);
     }
     if (a->dim_count != b->dim_count) {
         return bad_shape(node, 1, in[1], "expected as many dimensions as input 0", err);
     }
     for (uint32_t i = 0; i < a->dim_count; i++) {
         if (a->dims[i] != b->dims[i] && a->dims[i] != 1 && b->dims[i] != 1) {
-            return bad_shape(node, 1, in[1], "cannot be broadcast to the shape of input 0", err);
+            return bad_shape(node, 1, in[1], "it cannot be broadcast to the shape of input 0", err);
         }
         out->shape.dims[i] = a->dims[i] == 1 ? b->dims[i] : a->dims[i];
     }
@@ -204,7 +204,7 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
                                    &out->shape.dims[axis])) {
             return bad_shape(
                 node, i, in[i],
-                "differs from input 0 in rank or in an axis other than the concatenation axis",
+                "it differs from input 0 in rank or in an axis other than the concatenation axis",
                 err);
         }
     }

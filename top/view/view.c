@@ -214,7 +214,7 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
                                                : "i-local",
                        ntk_top_view_is_missing(model) ? "unreachable"
                        : model->instance_type[0]      ? model->instance_type
-                                                      : "no instance type");
+                                                      : "unknown instance type");
     }
     width = ntk_screen_width(screen, text);
     ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');

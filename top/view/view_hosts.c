@@ -6,8 +6,8 @@
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_HOSTS_NAME] = { "HOST", "name, as entered", NTK_TOP_AS_TEXT, 15, 25, 0 },
-    [NTK_TOP_HOSTS_STATE] = { "STATE", "worst first, then busiest", NTK_TOP_AS_TEXT, 11, 0,
-                              NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_HOSTS_STATE] = { "STATE", "state; sorts the worst first, then the busiest",
+                              NTK_TOP_AS_TEXT, 11, 0, NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_HOSTS_BUSY] = { NTK_TOP_FIGURE_BUSY_OF_CORES, 16, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HOSTS_HBM] = { "HBM", "device memory in use", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "device memory in use as a share of the total",

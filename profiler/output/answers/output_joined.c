@@ -244,7 +244,7 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
         if (rank) {
             ntk_buf_add_format(
                 text,
-                "Capture %s: worker %u, its core started %.1f us after the first collective\n",
+                "Capture %s: worker %u; its core started %.1f us after the first collective\n",
                 capture->path, rank->number, (double)after_ns(joined, capture, rank) / 1e3);
         } else {
             ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,

@@ -214,7 +214,7 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
     if (tables->execution_count > count_max) {
-        ntk_buf_add_format(out, "(%zu more executions: --output-format summary-json has all)\n",
+        ntk_buf_add_format(out, "(%zu more executions: --output-format summary-json shows all)\n",
                            tables->execution_count - count_max);
     }
 }

@@ -41,14 +41,14 @@ static int check_columns(const struct ntk_isa_op_info *info, uint64_t stationary
                          const struct ntk_isa_operand *dst, struct ntk_err *err)
 {
     if (stationary > NTK_ISA_STATIONARY_MAX || stationary != dst->partition_count) {
-        return BAD("%s: the %llu columns of source 0 and the %u partitions of the destination must "
-                   "be equal and at most %d",
+        return BAD("%s: the numbers of columns of source 0 (%llu) and partitions of the "
+                   "destination (%u) must be equal and at most %d",
                    info->name, (unsigned long long)stationary, dst->partition_count,
                    NTK_ISA_STATIONARY_MAX);
     }
     if (moving > NTK_ISA_MOVING_MAX || moving != row(dst)) {
-        return BAD("%s: the %llu columns of source 1 and the %llu columns of the destination must "
-                   "be equal and at most %d",
+        return BAD("%s: the numbers of columns of source 1 (%llu) and of the destination (%llu) "
+                   "must be equal and at most %d",
                    info->name, (unsigned long long)moving, (unsigned long long)row(dst),
                    NTK_ISA_MOVING_MAX);
     }
@@ -79,13 +79,13 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
         instr->op == NTK_ISA_OP_DVE_TRANSPOSE ? DVE_SQUARE : (unsigned)NTK_ISA_STATIONARY_MAX;
 
     if (row(src0) > limit || row(src0) != dst->partition_count) {
-        return BAD("%s: the %llu columns of source 0 and the %u partitions of the destination must "
-                   "be equal and at most %u",
+        return BAD("%s: the numbers of columns of source 0 (%llu) and partitions of the "
+                   "destination (%u) must be equal and at most %u",
                    info->name, (unsigned long long)row(src0), dst->partition_count, limit);
     }
     if (src0->partition_count > limit || row(dst) != src0->partition_count) {
-        return BAD("%s: the %u partitions of source 0 and the %llu columns of the destination must "
-                   "be equal and at most %u",
+        return BAD("%s: the numbers of partitions of source 0 (%u) and columns of the destination "
+                   "(%llu) must be equal and at most %u",
                    info->name, src0->partition_count, (unsigned long long)row(dst), limit);
     }
     return 0;

@@ -162,7 +162,8 @@ static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_is
                    info->name);
     }
     if (!is_index(index) || index->partition_count != 1) {
-        return BAD("%s: source 1 must be 16-bit or 32-bit indices in one partition", info->name);
+        return BAD("%s: source 1 must contain 16-bit or 32-bit indices in one partition",
+                   info->name);
     }
     if (instr->imm[0] > NTK_ISA_SBUF_PARTITION_BYTES_MAX) {
         return BAD("%s: invalid index stride of %u elements", info->name, instr->imm[0]);
@@ -185,10 +186,11 @@ static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_i
     uint32_t n = instr->imm[1];
 
     if (src->dtype != NTK_DTYPE_BFLOAT16 || dst->dtype != NTK_DTYPE_BFLOAT16) {
-        return BAD("%s: source 0 and the destination must be bfloat16", info->name);
+        return BAD("%s: source 0 and the destination must have dtype bfloat16", info->name);
     }
     if (src->partition_count % GROUP != 0 || dst->partition_count != src->partition_count) {
-        return BAD("%s: %u source and %u destination partitions must be equal multiples of 16",
+        return BAD("%s: the numbers of partitions of source 0 (%u) and the destination (%u) must "
+                   "be equal multiples of 16",
                    info->name, src->partition_count, dst->partition_count);
     }
     if (!is_index(places) || !ntk_isa_same_shape(places, dst)) {
@@ -225,8 +227,8 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
         return ntk_isa_is_there(index) ? check_mask(info, index, "source 1", err) : 0;
     }
     if (!is_index(index) || index->partition_count != dst->partition_count) {
-        return BAD("%s: source 1 must be 16-bit or 32-bit indices in as many partitions as the "
-                   "destination",
+        return BAD("%s: source 1 must contain 16-bit or 32-bit indices in as many partitions as "
+                   "the destination has",
                    info->name);
     }
     if (instr->op == NTK_ISA_OP_NC_N_GATHER) {

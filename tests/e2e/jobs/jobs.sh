@@ -39,14 +39,14 @@ epilog SLURM_JOB_ID=7
 # Jobs start even if a file is not a job, lists nothing, or cannot be written.
 prolog SLURM_JOB_ID=7
 prolog SLURM_JOB_GPUS=0
-grep -q "the job is not recorded" said || fail "no message about a job without an id: $(cat said)"
+grep -q "this job is not recorded" said || fail "no message about a job without an id: $(cat said)"
 prolog SLURM_JOB_ID=../../etc SLURM_JOB_GPUS=0
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS='x;1-;0-99999999,$(touch hacked)' NEURON_SLURM_CORES=2
 [ "$(folder | wc -l)" -le 1024 ] && [ ! -e hacked ] || fail "an invalid list of devices created files: $(folder | head)"
 epilog SLURM_JOB_ID=7
 is ""
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=0 NEURON_SLURM_FOLDER=/dev/null/jobs
-grep -q "the job is not recorded" said || fail "no message about a folder that cannot be created: $(cat said)"
+grep -q "cannot create the folder .*: job .* is not recorded" said || fail "no message about a folder that cannot be created: $(cat said)"
 # Many jobs at once on one device.
 for id in $(seq 1 12); do SLURM_JOB_ID=$id SLURM_JOB_GPUS=0 sh "$scripts/neuron-slurm-prolog" & ends[id]=$!; done
 wait "${ends[@]}"

@@ -99,9 +99,9 @@ says 'ranks 0 to 1 exceed the 1 workers'
 capture 2 -r 2 -i none
 says "invalid value 'none' for --collectives-profile-id: expected all or a rank"
 capture 2 -r 2 -i 2
-says '--collectives-profile-id: no rank 2 among 2'
+says '--collectives-profile-id: rank 2 does not exist (number of ranks: 2)'
 capture 2 -i 1
-says 'no rank 1 among 1'
+says 'rank 1 does not exist (number of ranks: 1)'
 
 # ---- a failed execution: its records are kept, and named ----
 (

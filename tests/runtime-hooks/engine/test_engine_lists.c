@@ -45,9 +45,10 @@ static void dve_transpose_transposes_squares_of_32(void **state)
 
         bad.operand[NTK_ISA_SRC0] = tile(A, 33, 20, NTK_DTYPE_FLOAT32);
         bad.operand[NTK_ISA_DST] = tile(D, 20, 33, NTK_DTYPE_FLOAT32);
-        instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
-                      "dve_transpose: the 33 partitions of source 0 and the 33 columns of the "
-                      "destination must be equal and at most 32");
+        instr_refused(
+            s, NTK_ISA_ENGINE_DVE, &bad,
+            "dve_transpose: the numbers of partitions of source 0 (33) and columns of the "
+            "destination (33) must be equal and at most 32");
     }
 }
 
@@ -144,7 +145,8 @@ static void topk_sorts_nan_first_and_stays_within_its_list(void **state)
     bad = instr;
     bad.operand[NTK_ISA_SRC0].partition_count = 15;
     instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
-                  "topk: 15 source and 16 destination partitions must be equal multiples of 16");
+                  "topk: the numbers of partitions of source 0 (15) and the destination (16) must "
+                  "be equal multiples of 16");
 }
 
 /* 6 blocks of 5 elements; one index moves by 3 elements. */
@@ -202,9 +204,9 @@ static void dynamic_copies_use_indices_as_source_or_destination_block(void **sta
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
                       "tensor_copy_dynamic_src: cannot divide 10 elements into 3 equal blocks");
         bad.operand[NTK_ISA_SRC1] = tile(B, 4, 2, NTK_DTYPE_INT32);
-        instr_refused(
-            s, NTK_ISA_ENGINE_DVE, &bad,
-            "tensor_copy_dynamic_src: source 1 must be 16-bit or 32-bit indices in one partition");
+        instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
+                      "tensor_copy_dynamic_src: source 1 must contain 16-bit or 32-bit indices in "
+                      "one partition");
         bad.operand[NTK_ISA_SRC1] = tile(B, 1, 2, NTK_DTYPE_INT32);
         bad.imm[0] = 300000;
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,

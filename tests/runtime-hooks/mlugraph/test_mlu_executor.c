@@ -312,7 +312,7 @@ static void mismatched_nodes_are_rejected_with_a_message(void **state)
         { "Pooling", "'kernel':'(4,4)'", "[0,0]", "the window is larger than the padded input" },
         { "Pooling", "'kernel':'(2,2)','pad':'(2,2)'", "[0,0]", "padding must be smaller" },
         { "Pooling", "'kernel':'(2,2)'", "[2,0]", "expected four dimensions" },
-        { "elemwise_add", "", "[0,0],[2,0]", "expected the shape of input 0" },
+        { "elemwise_add", "", "[0,0],[2,0]", "expected the same shape as input 0" },
         { "broadcast_add", "", "[0,0],[2,0]", "expected as many dimensions" },
         { "Concat", "'dim':'0'", "[0,0],[2,0]", "differs from input 0 in rank or in an axis" },
         { "Concat", "'dim':'7'", "[0,0],[0,0]", "unknown axis" },

@@ -239,8 +239,8 @@ static void an_invalid_instruction_is_rejected_with_the_reason(void **state)
     instr.operand[NTK_ISA_DST].dim[0].count = 513;
     instr.operand[NTK_ISA_DST].dtype = NTK_DTYPE_BFLOAT16;
     assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_PE, &err), -EBADMSG);
-    assert_string_equal(err.text, "nc_matmul: the 513 columns of source 1 and the 513 columns of "
-                                  "the destination must be equal and at most 512");
+    assert_string_equal(err.text, "nc_matmul: the numbers of columns of source 1 (513) and of the "
+                                  "destination (513) must be equal and at most 512");
 
     instr = sound;
     instr.act = NTK_ISA_ACT_RELU;

@@ -52,8 +52,8 @@ static void selections_and_related_operations_are_checked(void **state)
     REFUSED(NTK_ISA_OP_LOCAL_GATHER, POOL, instr.imm[1] = 200,
             "local_gather: 200 indices of 2 elements each do not fit the operands");
     REFUSED(NTK_ISA_OP_NC_N_GATHER, POOL, instr.operand[NTK_ISA_SRC1].dtype = NTK_DTYPE_FLOAT32,
-            "nc_n_gather: source 1 must be 16-bit or 32-bit indices in as many partitions as the "
-            "destination");
+            "nc_n_gather: source 1 must contain 16-bit or 32-bit indices in as many partitions as "
+            "the destination has");
     REFUSED(NTK_ISA_OP_NC_STREAM_SHUFFLE, DVE, instr.operand[NTK_ISA_SRC1].dim[0].count = 31,
             "nc_stream_shuffle: source 1 must have 32 elements of uint8 in one partition");
     REFUSED(NTK_ISA_OP_BN_STATS, DVE, instr.operand[NTK_ISA_DST].dim[0].count = 5,
