@@ -33,7 +33,7 @@ static void capture_place(const struct rank_reading *reading,
         if (start_ns > NTK_SYSTEM_TIME_NS_MAX) {
             capture->omitted_reason = "the time of its execution in the trace is out of range";
         } else if (start_ns == 0 && !capture->omitted_reason) {
-            capture->omitted_reason = "the trace does not record when its core started";
+            capture->omitted_reason = "the trace does not record when its execution started";
         }
     }
     capture->start_ns = capture->omitted_reason ? 0 : (int64_t)start_ns;

@@ -2,6 +2,7 @@
 #include "profiler/output/answers/output_joined.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -242,10 +243,13 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
         const struct ntk_joined_rank *rank = rank_of(joined, capture);
 
         if (rank) {
+            int64_t after = after_ns(joined, capture, rank);
+
             ntk_buf_add_format(
                 text,
-                "Capture %s: worker %u; its core started %.1f us after the first collective\n",
-                capture->path, rank->number, (double)after_ns(joined, capture, rank) / 1e3);
+                "Capture %s: worker %u; its execution started %.1f us %s the first collective\n",
+                capture->path, rank->number, fabs((double)after) / 1e3,
+                after < 0 ? "before" : "after");
         } else {
             ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,
                                omitted_reason(capture, rank));
