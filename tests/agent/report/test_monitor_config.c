@@ -252,11 +252,13 @@ static void an_invalid_configuration_is_rejected_with_its_position(void **state)
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the back-reference '\\1' is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: the product of the repetition counts exceeds 1000" },
+          "line 1: neuron_runtimes[0].tag_filter: the product of the repetition counts exceeds "
+          "1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a++++++++++++++++++++++++++++\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: repeating a repetition is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: the product of the repetition counts exceeds 1000" },
+          "line 1: neuron_runtimes[0].tag_filter: the product of the repetition counts exceeds "
+          "1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a\",\n\"address\":\"unix:/b\"}]}",
           "line 2: neuron_runtimes[0].address: expected either a tag_filter or an address" },
         { "{\"neuron_runtimes\":[{\"address\":\"\"}]}",

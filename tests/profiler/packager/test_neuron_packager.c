@@ -433,14 +433,14 @@ static void invalid_arguments_are_usage_errors(void **state)
                 NULL, NULL);
     check_error(2, "neuron-packager example: example 'nan' does not support --size", "example",
                 "nan", "-ox", "-s", "4");
-    check_error(
-        2,
-        "neuron-packager example: --size of 'mlp' must be between 128 and 1024 and a multiple of 128",
-        "example", "mlp", "-ox", "-s", "100");
+    check_error(2,
+                "neuron-packager example: --size of 'mlp' must be between 128 and 1024 and a "
+                "multiple of 128",
+                "example", "mlp", "-ox", "-s", "100");
     check_error(2, "neuron-packager example: --dtype must be float32 or bfloat16", "example", "mlp",
                 "-ox", "--dtype", "int8");
-    check_error(2, "neuron-packager example: --target must be sunda, cayman, mariana or *", "example",
-                "mlp", "-ox", "--target", "trn1");
+    check_error(2, "neuron-packager example: --target must be sunda, cayman, mariana or *",
+                "example", "mlp", "-ox", "--target", "trn1");
     check_error(2,
                 "neuron-packager disasm: unknown engine 'Tensors': expected PE, Activation, Pool, "
                 "DVE or SP, or Tensor, Scalar, GpSimd, Vector or Sync",
