@@ -2,8 +2,8 @@
 /*
  * rpc_server - delivers calls of gRPC clients as callbacks: transport only, for any messages.
  *
- * One thread handles all events, so callbacks never run in parallel. A handler that must wait
- * returns and answers later, from any thread.
+ * One thread at a time delivers events, so callbacks never run in parallel, except with a callback
+ * that lingers. A handler that must wait returns and answers later, from any thread.
  *
  * Owner:   a call belongs to the server; it may be used from `opened` until `gone` returns.
  * Threads: callbacks in ntk_rpc_server_run(); ntk_rpc_call_* from any, one at a time per call.
@@ -64,6 +64,10 @@ void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own);
 /* A number for the handler, such as the id that its response reports; initially 0. */
 uint64_t ntk_rpc_call_note_get(const struct ntk_rpc_call *call);
 void ntk_rpc_call_note_set(struct ntk_rpc_call *call, uint64_t note);
+/* Only in `message` of a method that takes one message: the rest of the callback may take long. If
+ * it does, the events of other calls, and `gone` of this one, are delivered meanwhile. Returns
+ * false if they would have to wait. */
+bool ntk_rpc_call_may_linger(struct ntk_rpc_call *call);
 /* Only in `gone`: whether the client cancelled, or was lost, before the last message was sent. */
 bool ntk_rpc_call_is_lost(const struct ntk_rpc_call *call);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grpc/grpc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct fixture {
     _Atomic uint64_t heard_bytes;
     _Atomic unsigned heard_pieces;
     unsigned calls;
+    sem_t other_was_called;
 };
 
 /* Twice the requested number. */
@@ -37,7 +39,24 @@ static bool doubled(struct ntk_rpc_call *call, const ProtobufCMessage *message)
     struct fixture *f = ntk_rpc_call_ctx_get(call);
 
     f->calls++;
+    sem_post(&f->other_was_called);
     reply.nc_count = ((const Nrt__CreateEgRequest *)message)->nc_count * 2;
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
+    return false;
+}
+
+/* Answers 1 after another call was served meanwhile; 0 if it cannot. */
+static bool lingering(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    Nrt__CreateEgResponse reply = NRT__CREATE_EG_RESPONSE__INIT;
+    struct fixture *f = ntk_rpc_call_ctx_get(call);
+
+    (void)message;
+    reply.nc_count = ntk_rpc_call_may_linger(call) ? 1 : 0;
+    while (sem_trywait(&f->other_was_called) == 0) { /* earlier calls */
+    }
+    while (reply.nc_count == 1 && sem_wait(&f->other_was_called) != 0) {
+    }
     ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
     return false;
 }
@@ -114,6 +133,7 @@ static bool piece_refused(struct ntk_rpc_call *call, const ProtobufCMessage *mes
 
 static const struct ntk_rpc_method methods[] = {
     UNARY("/t/doubled", doubled),
+    UNARY("/t/lingering", lingering),
     UNARY("/t/forgotten", forgotten),
     UNARY("/t/mistaken", mistaken),
     UNARY("/t/failing", failing),
@@ -135,6 +155,7 @@ static int setup(void **state)
     char *path;
 
     assert_non_null(f);
+    sem_init(&f->other_was_called, 0, 0);
     f->folder = test_scratch_create();
     path = test_scratch_path(f->folder, "socket");
     f->endpoint = ntk_rpc_endpoint_make(path);
@@ -160,6 +181,7 @@ static int teardown(void **state)
     struct fixture *f = *state;
 
     server_end(f);
+    sem_destroy(&f->other_was_called);
     test_scratch_destroy(f->folder);
     free(f->endpoint);
     free(f);
@@ -204,6 +226,42 @@ static void an_rpc_call_returns_the_response_of_the_server(void **state)
     for (uint32_t i = 1; i < 50; i++) {
         assert_int_equal(ask(client, "/t/doubled", i, &answer, &err), 0);
         assert_int_equal(answer, 2 * i);
+    }
+    ntk_rpc_client_destroy(client);
+}
+
+static void *linger(void *ctx)
+{
+    const struct fixture *f = ctx;
+    struct ntk_rpc_client *client = client_of(f, 120);
+    struct ntk_err err = { 0 };
+    uint32_t answer = 0;
+
+    /* Until the second thread of the server has started, no callback may linger. */
+    while (answer == 0) {
+        assert_int_equal(ask(client, "/t/lingering", 1, &answer, &err), 0);
+    }
+    ntk_rpc_client_destroy(client);
+    return NULL;
+}
+
+/* Method: a callback waits until the call of another client was received; three times, so that
+ * each thread of the server lingers. */
+static void an_rpc_callback_that_lingers_delays_no_other_call(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_rpc_client *client = client_of(f, 120);
+    struct ntk_err err = { 0 };
+    uint32_t answer = 0;
+
+    for (uint32_t round = 1; round <= 3; round++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, linger, f), 0);
+        do {
+            assert_int_equal(ask(client, "/t/doubled", round, &answer, &err), 0);
+            assert_int_equal(answer, 2 * round);
+        } while (pthread_tryjoin_np(thread, NULL) != 0);
     }
     ntk_rpc_client_destroy(client);
 }
@@ -380,6 +438,7 @@ int main(void)
 {
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        WITH_SERVER(an_rpc_callback_that_lingers_delays_no_other_call),
         WITH_SERVER(an_rpc_call_returns_the_response_of_the_server),
         WITH_SERVER(every_rpc_error_has_a_message),
         WITH_SERVER(a_missing_peer_is_reported_with_its_address),
