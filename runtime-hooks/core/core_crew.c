@@ -89,11 +89,11 @@ static void work_wait(struct ntk_core_crew *crew)
     }
 }
 
-/* Runs the first item of a queue that was in the line; then the queue continues. The caller holds
- * the lock, which is released during run and destroy. */
-static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
+/* Runs an item that was taken from its queue; then the queue continues. The caller holds the lock,
+ * which is released during run and destroy. */
+static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue,
+                     struct ntk_core_queue_item *item)
 {
-    struct ntk_core_queue_item *item = ntk_core_queue_take(queue);
     bool is_broken = queue->is_broken;
 
     pthread_mutex_unlock(&crew->lock);
@@ -113,6 +113,16 @@ static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
     }
 }
 
+void ntk_core_crew_lend(struct ntk_core_crew *crew, struct ntk_core_queue *queue,
+                        struct ntk_core_queue_item *item)
+{
+    is_worker = true; /* it was not one */
+    item_run(crew, queue, item);
+    is_worker = false;
+    /* Get workers for the other queues, because this thread serves none of them. */
+    (void)ntk_core_crew_call(crew, crew->in_line_count);
+}
+
 bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
 {
     if (!line_remove(crew, queue)) {
@@ -124,12 +134,8 @@ bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     if (ntk_quiet_is_limited()) {
         ntk_quiet_enter(&quiet);
     }
-    is_worker = true;
-    item_run(crew, queue);
-    is_worker = false;
+    ntk_core_crew_lend(crew, queue, ntk_core_queue_take(queue));
     ntk_quiet_leave(&quiet);
-    /* Get workers for the other queues, because this thread serves none of them. */
-    (void)ntk_core_crew_call(crew, crew->in_line_count);
     return true;
 }
 
@@ -144,7 +150,7 @@ static void *worker(void *ctx)
         struct ntk_core_queue *queue = line_take(crew);
 
         if (queue) {
-            item_run(crew, queue);
+            item_run(crew, queue, ntk_core_queue_take(queue));
         } else if (is_over(crew)) {
             break;
         } else {

@@ -172,6 +172,31 @@ int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_it
     return ret;
 }
 
+bool ntk_core_queue_reserve(struct ntk_core_queue *queue)
+{
+    pthread_mutex_lock(&queue->crew->lock);
+    bool is_free = !queue->is_driven && room_get(queue) == 0;
+    if (is_free) {
+        queue->is_driven = true;
+        queue->submitted++;
+        queue->crew->driven_count++;
+    }
+    pthread_mutex_unlock(&queue->crew->lock);
+    return is_free;
+}
+
+void ntk_core_queue_run(struct ntk_core_queue *queue, struct ntk_core_queue_item *item)
+{
+    struct ntk_core_crew *crew = queue->crew;
+
+    item->kind = NTK_CORE_ITEM_WORK;
+    item->submit_ns = ntk_clock_monotonic_ns();
+    pthread_mutex_lock(&crew->lock);
+    item->number = ntk_core_queue_completed_get(queue) + 1;
+    ntk_core_crew_lend(crew, queue, item);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue)
 {
     return atomic_load_explicit(&queue->completed, memory_order_acquire);

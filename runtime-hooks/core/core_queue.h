@@ -75,6 +75,13 @@ void ntk_core_queue_destroy(struct ntk_core_queue *queue);
 int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);
 
+/* Reserves an empty queue for one item that the calling thread runs itself, which saves the
+ * hand-over to a worker. The thread is not a worker, and blocks or ignores SIGXFSZ. Items that are
+ * submitted meanwhile wait. Returns false if the queue is not empty, or accepts no items. */
+bool ntk_core_queue_reserve(struct ntk_core_queue *queue);
+/* Runs and destroys the item of a reserved queue. */
+void ntk_core_queue_run(struct ntk_core_queue *queue, struct ntk_core_queue_item *item);
+
 /* The number of the latest complete item; 0 before the first. */
 uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue);
 /* Returns 1 if complete, 0 if not yet, -EINVAL if never submitted. */

@@ -79,6 +79,10 @@ void ntk_core_crew_undriven(struct ntk_core_crew *crew);
  * the queue is not in the line: a worker has it, or it waits for a placement. */
 bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
 
+/* Runs an item of a driven queue that is in no list in this thread, which is not a worker. */
+void ntk_core_crew_lend(struct ntk_core_crew *crew, struct ntk_core_queue *queue,
+                        struct ntk_core_queue_item *item);
+
 /* Adds an item of any kind; returns the same values as ntk_core_queue_submit(). */
 int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);

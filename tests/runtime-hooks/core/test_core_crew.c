@@ -145,6 +145,60 @@ static void a_waiting_thread_runs_the_last_queue_item_itself(void **state)
     ntk_core_queue_destroy(queue);
 }
 
+static struct ntk_core_queue *reserved_again;
+
+static void reserve_again(struct ntk_core_queue *own)
+{
+    note_thread(own);
+    assert_false(ntk_core_queue_reserve(own));
+    assert_int_equal(item_submit_marked(own, NULL, 2), 0);
+    reserved_again = own;
+}
+
+/* Method: no worker is free. The item submits another one, which waits for a worker. */
+static void a_thread_runs_the_item_of_a_queue_that_it_reserved(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = queue_without_workers(f);
+    struct item *item = item_create(NULL);
+
+    item->also = reserve_again;
+    item->own = queue;
+    item->mark = 1;
+    memset(&ran, 0, sizeof ran);
+    assert_true(ntk_core_queue_reserve(queue));
+    assert_false(ntk_core_queue_reserve(queue));
+    ntk_core_queue_run(queue, &item->item);
+    assert_ptr_equal(reserved_again, queue);
+    assert_true(pthread_equal(ran.thread, pthread_self()));
+    assert_true(ran.is_worker);
+    assert_int_equal(ran.sync, -EDEADLK);
+    assert_false(ntk_core_crew_is_worker());
+    assert_int_equal(ntk_core_queue_completed_get(queue), 1);
+    assert_int_equal(atomic_load(&destroyed_count), 1);
+    assert_false(ntk_core_queue_reserve(queue));
+    workers_release(f);
+    assert_int_equal(ntk_core_queue_wait(queue, 2, NTK_CORE_QUEUE_FOREVER), 0);
+    ntk_core_queue_destroy(queue);
+    assert_int_equal(run_log[0], 1);
+    assert_int_equal(run_log[1], 2);
+}
+
+static void a_broken_or_shut_queue_cannot_be_reserved(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct item *item = item_create(NULL);
+
+    item->is_breaking = true;
+    assert_true(ntk_core_queue_reserve(f->first));
+    ntk_core_queue_run(f->first, &item->item);
+    assert_false(ntk_core_queue_reserve(f->first));
+    assert_true(ntk_core_queue_reserve(f->second));
+    ntk_core_queue_run(f->second, &item_create(NULL)->item);
+    ntk_core_crew_shut(f->crew);
+    assert_false(ntk_core_queue_reserve(f->second));
+}
+
 /* Method: the queue that helps is the last of three in line. */
 static void a_waiting_thread_runs_only_items_of_its_queue(void **state)
 {
@@ -300,7 +354,10 @@ static void *stress_thread(void *ctx)
 
         item->item.run = stress_run;
         item->mark = i % 2;
-        if (item_submit(queue, item, &number) == 0) {
+        if (i % 8 == 3 && ntk_core_queue_reserve(queue)) {
+            atomic_fetch_add(&stress->accepted, 1);
+            ntk_core_queue_run(queue, &item->item);
+        } else if (item_submit(queue, item, &number) == 0) {
             atomic_fetch_add(&stress->accepted, 1);
             (void)ntk_core_queue_is_complete(queue, number);
         } else {
@@ -356,6 +413,8 @@ int main(void)
         QUEUE_TEST(a_hanging_queue_does_not_block_another_queue),
         QUEUE_TEST(a_waiting_thread_runs_the_last_queue_item_itself),
         QUEUE_TEST(a_waiting_thread_runs_only_items_of_its_queue),
+        QUEUE_TEST(a_thread_runs_the_item_of_a_queue_that_it_reserved),
+        QUEUE_TEST(a_broken_or_shut_queue_cannot_be_reserved),
         QUEUE_TEST(a_thread_waiting_with_a_timeout_runs_no_queue_items),
         QUEUE_TEST(thousands_of_queues_need_no_additional_threads),
         QUEUE_TEST(a_chain_of_four_thousand_waiting_queues_completes),
