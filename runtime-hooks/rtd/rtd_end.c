@@ -44,6 +44,7 @@ void rtd_end_block_signals(void)
     signals_get(&signals);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* executions may write files */
 }
 
 /* Leaves without cleanup, because an execution cannot be cancelled and the process would only wait

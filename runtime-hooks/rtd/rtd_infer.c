@@ -12,8 +12,13 @@ void rtd_infer(struct rtd_manager *manager, struct ntk_rpc_call *call,
     struct rtd_fault fault = { NRT__NERR__NERR_OK, "" };
     struct rtd_wait *wait = rtd_wait_begin(call);
 
-    if (wait && !rtd_inference_post(manager, (const void *)message, wait, false, &fault) &&
-        rtd_wait_end(wait)) {
+    struct rtd_inference *inference =
+        wait ? rtd_inference_post(manager, (const void *)message, wait, false, &fault) : NULL;
+    if (inference && inference->reserved) {
+        pthread_mutex_unlock(&manager->lock);
+        ntk_core_queue_run(inference->reserved, &inference->item);
+        pthread_mutex_lock(&manager->lock);
+    } else if (wait && !inference && rtd_wait_end(wait)) {
         rtd_refuse(call, fault.code, "%s", fault.text);
     }
 }

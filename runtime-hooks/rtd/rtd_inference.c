@@ -33,11 +33,7 @@ void rtd_inference_free(struct rtd_inference *inference)
     for (size_t i = 0; i < inference->output_count; i++) {
         rtd_shm_give_back(inference->outputs[i].shm);
         free(inference->outputs[i].bytes);
-        free(inference->output_names[i]);
     }
-    free(inference->outputs);
-    free(inference->output_names);
-    free(inference->output_sizes);
     free(inference);
 }
 
@@ -100,10 +96,10 @@ void rtd_inference_answer(struct rtd_inference *inference, struct ntk_rpc_call *
         }
         Nrt__InferIo *io = &ios[reply.n_ofmap];
         nrt__infer_io__init(io);
-        io->name = inference->output_names[i];
+        io->name = inference->outputs[i].name;
         io->data_case = NRT__INFER_IO__DATA_BUF;
         io->buf.data = inference->outputs[i].bytes;
-        io->buf.len = inference->output_sizes[i];
+        io->buf.len = inference->outputs[i].size;
         rows[reply.n_ofmap++] = io;
     }
     if (!ios || !rows) {
@@ -126,9 +122,9 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
 
         length -= length > 2 && strcmp(given->name + length - 2, ":0") == 0 ? 2 : 0;
         while (i < inference->output_count &&
-               strcmp(inference->output_names[i], given->name) != 0 &&
-               (strlen(inference->output_names[i]) != length ||
-                memcmp(inference->output_names[i], given->name, length) != 0)) {
+               strcmp(inference->outputs[i].name, given->name) != 0 &&
+               (strlen(inference->outputs[i].name) != length ||
+                memcmp(inference->outputs[i].name, given->name, length) != 0)) {
             i++;
         }
         if (i == inference->output_count || given->data_case != NRT__INFER_IO__DATA_BUF_SHM) {
@@ -140,7 +136,7 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
             continue;
         }
         struct rtd_shm *to = rtd_shm_take(manager, given->buf_shm->path);
-        uint64_t bytes = inference->output_sizes[i];
+        uint64_t bytes = inference->outputs[i].size;
         uint8_t *fetched = output->shm ? malloc(bytes + 1) : output->bytes;
         bool is_moved = to && fetched && rtd_shm_bytes_get(to) >= bytes &&
                         (!output->shm || rtd_shm_read(output->shm, fetched, bytes)) &&
@@ -153,7 +149,7 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
             return rtd_fault_set(
                 fault, NRT__NERR__NERR_INFER_BAD_INPUT,
                 "shared memory %.200s for [%s] is missing or smaller than %" PRIu64,
-                given->buf_shm->path, inference->output_names[i], bytes);
+                given->buf_shm->path, inference->outputs[i].name, bytes);
         }
     }
     return true;
@@ -257,7 +253,7 @@ static void explain(struct rtd_inference *inference, const struct ntk_err *err)
 static bool output_fetch(struct rtd_inference *inference, size_t i, void *to, struct ntk_err *err)
 {
     const struct rtd_output *output = &inference->outputs[i];
-    uint64_t bytes = inference->output_sizes[i];
+    uint64_t bytes = inference->outputs[i].size;
     struct ntk_core_tensor *tensor = inference->context->tensors[inference->model->input_count + i];
 
     if (ntk_core_tensor_read(tensor, to, 0, bytes, err) < 0) {
@@ -317,6 +313,7 @@ bool rtd_inference_run(struct ntk_core_queue_item *item, bool is_broken)
         inference->code = NRT__NERR__NERR_FAILED_STATE;
     } else {
         inference->code = rtd_nerr_of_outcome(outcome);
+        model->run_ns = ntk_clock_monotonic_ns() - item->start_ns;
         count(inference, outcome);
         measure(inference);
         if (model->state != RTD_MODEL_FAILED &&

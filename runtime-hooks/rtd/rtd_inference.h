@@ -17,6 +17,8 @@
 struct rtd_output {
     struct rtd_shm *shm;
     uint8_t *bytes;
+    uint64_t size;
+    char *name; /* in the answer; valid after the model was unloaded */
 };
 
 struct rtd_inference {
@@ -25,10 +27,8 @@ struct rtd_inference {
     uint32_t model_id;
     struct rtd_model *model; /* frees the results when the model is freed */
     struct rtd_context *context;
-    struct rtd_output *outputs; /* one per output of the model */
+    struct ntk_core_queue *reserved; /* lane in which the caller has to run it; else NULL */
     size_t output_count, output_bytes;
-    char **output_names; /* names for the answer, valid after the model was unloaded */
-    uint64_t *output_sizes;
     uint64_t cookie; /* 0 for an inference within one call */
     uint64_t post_ns;
     struct ntk_core_execution_times times;
@@ -43,6 +43,7 @@ struct rtd_inference {
     bool is_unwanted; /* no client knows its cookie */
     enum _Nrt__Nerr code;
     char details[NTK_ERR_TEXT_BYTES];
+    struct rtd_output outputs[]; /* one per output of the model; their names follow */
 };
 
 /* The error that is sent as the answer to a request. */
@@ -55,8 +56,9 @@ struct rtd_fault {
 bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Reads the inputs and passes the inference to a worker. wait: the client to answer at the end;
- * NULL: a later call with the cookie, if any. Returns NULL with the reason in fault. */
+/* Reads the inputs and passes the inference to a worker, unless it has a reserved lane. wait: the
+ * client to answer at the end; NULL: a later call with the cookie, if any. Returns NULL with the
+ * reason in fault. */
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,
                                          bool has_cookie, struct rtd_fault *fault);

@@ -386,6 +386,9 @@ static int model_make(struct load *load, struct rtd_model *model, struct ntk_err
     while (model->input_count < model->io_count && !model->ios[model->input_count].is_output) {
         model->input_count++;
     }
+    for (size_t i = model->input_count; i < model->io_count; i++) {
+        model->name_bytes += strlen(model->ios[i].name) + 1;
+    }
     ret = contexts_make(model, load->io_data_host, err);
     return ret < 0 ? ret : lanes_make(model, err);
 }

@@ -10,7 +10,8 @@
  *          a wait, and the caller returns shared memory that it has taken.
  * Threads: the manager's lock protects everything below; functions of this header are called with
  *          the lock held unless documented otherwise. Executions and loads run without the lock in
- *          workers of a crew. A separate thread frees models, which waits for these workers.
+ *          workers of a crew; brief executions run without it in the thread that received the
+ *          call. A separate thread frees models, which waits for all of them.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
@@ -82,12 +83,14 @@ struct rtd_model {
     struct ntk_core_model *core;
     const struct ntk_core_io *ios;
     size_t io_count, input_count;
-    uint32_t ninfer; /* maximum number of running inferences */
+    size_t name_bytes; /* of the names of all outputs */
+    uint32_t ninfer;   /* maximum number of running inferences */
     struct rtd_context *contexts;
     /* Inferences use the lanes in turn, so that a useful number runs in parallel; they end in the
      * order of their posts. */
     struct ntk_core_queue **lanes;
     uint32_t lane_count, next_lane;
+    uint64_t run_ns; /* time of the last execution; 0 before the first */
     /* first and last inference that are posted and not finished */
     struct rtd_inference *oldest, *newest;
     pthread_mutex_t unstaging_lock;

@@ -18,6 +18,10 @@
 #define UNCOLLECTED_MAX 4096
 #define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
 
+/* A model is brief if its last execution took at most this time: about what the hand-overs to a
+ * worker and back take. A brief model delays other clients less than it gains. */
+#define BRIEF_NS (50 * NTK_NS_PER_US)
+
 /* Finds an input or output; clients may use "x:0" for "x" in the NEFF. Returns NTK_CORE_ANY for an
  * unknown name. */
 static size_t io_find(const struct rtd_model *model, const char *name, bool is_output)
@@ -69,8 +73,8 @@ static bool input_take(struct rtd_model *model, struct rtd_context *context,
     is_given[i] = true;
     if (given->data_case == NRT__INFER_IO__DATA_BUF_SHM) {
         struct rtd_shm *shm = rtd_shm_take(model->manager, given->buf_shm->path);
-        uint64_t bytes = shm ? rtd_shm_bytes_get(shm) : 0;
-        bool is_read = bytes >= io->bytes && rtd_shm_read(shm, model->staging, io->bytes);
+        bool is_read = shm && rtd_shm_read(shm, model->staging, io->bytes);
+        uint64_t bytes = shm && !is_read ? rtd_shm_bytes_get(shm) : 0;
         rtd_shm_give_back(shm);
         if (!is_read) {
             return size_refuse(fault, io, bytes, given->buf_shm->path);
@@ -111,23 +115,6 @@ static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferReq
                             struct rtd_fault *fault)
 {
     struct rtd_model *model = inference->model;
-    size_t output_count = model->io_count - model->input_count;
-
-    inference->outputs = calloc(output_count + 1, sizeof *inference->outputs);
-    inference->output_names = calloc(output_count + 1, sizeof *inference->output_names);
-    inference->output_sizes = calloc(output_count + 1, sizeof *inference->output_sizes);
-    if (!inference->outputs || !inference->output_names || !inference->output_sizes) {
-        return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
-    }
-    inference->output_count = output_count;
-    for (size_t i = 0; i < output_count; i++) {
-        const struct ntk_core_io *io = &model->ios[model->input_count + i];
-        inference->output_sizes[i] = io->bytes;
-        inference->output_names[i] = strdup(io->name);
-        if (!inference->output_names[i]) {
-            return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
-        }
-    }
     for (size_t i = 0; i < asked->n_shm_ofmap; i++) {
         const Nrt__InferIo *given = asked->shm_ofmap[i];
         size_t at = io_find(model, given->name, true);
@@ -145,20 +132,40 @@ static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferReq
                 given->buf_shm->path, model->ios[at].name, model->ios[at].bytes);
         }
     }
-    for (size_t i = 0; i < output_count && asked->n_shm_ofmap == 0; i++) {
-        inference->outputs[i].bytes = malloc(inference->output_sizes[i] + 1);
-        inference->output_bytes += inference->output_sizes[i];
+    for (size_t i = 0; i < inference->output_count && asked->n_shm_ofmap == 0; i++) {
+        inference->outputs[i].bytes = malloc(inference->outputs[i].size + 1);
+        inference->output_bytes += inference->outputs[i].size;
         if (!inference->outputs[i].bytes) {
             return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
         }
     }
     /* If some outputs are written to shared memory, the client does not request the others. */
-    for (size_t i = 0; i < output_count && asked->n_shm_ofmap > 0; i++) {
+    for (size_t i = 0; i < inference->output_count && asked->n_shm_ofmap > 0; i++) {
         if (!inference->outputs[i].shm) {
-            inference->output_sizes[i] = 0;
+            inference->outputs[i].size = 0;
         }
     }
     return true;
+}
+
+static struct rtd_inference *inference_alloc(const struct rtd_model *model)
+{
+    const struct ntk_core_io *ios = model->ios + model->input_count;
+    size_t count = model->io_count - model->input_count;
+    struct rtd_inference *inference =
+        calloc(1, sizeof *inference + count * sizeof(struct rtd_output) + model->name_bytes);
+
+    if (!inference) {
+        return NULL;
+    }
+    char *name = (char *)&inference->outputs[count];
+    inference->output_count = count;
+    for (size_t i = 0; i < count; i++) {
+        inference->outputs[i].size = ios[i].bytes;
+        inference->outputs[i].name = name;
+        name = stpcpy(name, ios[i].name) + 1;
+    }
+    return inference;
 }
 
 static struct rtd_context *context_take(struct rtd_model *model)
@@ -207,9 +214,23 @@ static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
     }
 }
 
+/* Reserves a lane for this thread if the answer will probably be ready soon. */
+static bool lane_reserve(const struct rtd_model *model, struct rtd_inference *inference,
+                         const struct rtd_wait *wait)
+{
+    struct ntk_core_queue *lane = model->lanes[model->next_lane];
+
+    if (wait && !model->oldest && model->run_ns > 0 && model->run_ns <= BRIEF_NS &&
+        ntk_rpc_call_may_linger(wait->call) && ntk_core_queue_reserve(lane)) {
+        inference->reserved = lane;
+    }
+    return inference->reserved != NULL;
+}
+
 /* Reads the inputs and passes the inference to a worker; false with the reason in fault. */
 static bool submit(struct rtd_model *model, struct rtd_inference *inference,
-                   const Nrt__InferRequest *asked, struct rtd_fault *fault)
+                   const Nrt__InferRequest *asked, const struct rtd_wait *wait,
+                   struct rtd_fault *fault)
 {
     inference->post_ns = ntk_clock_monotonic_ns();
     inference->item.run = rtd_inference_run;
@@ -220,7 +241,8 @@ static bool submit(struct rtd_model *model, struct rtd_inference *inference,
         !outputs_prepare(inference, asked, fault)) {
         return false;
     }
-    if (ntk_core_queue_submit(model->lanes[model->next_lane], &inference->item, NULL) < 0) {
+    if (!lane_reserve(model, inference, wait) &&
+        ntk_core_queue_submit(model->lanes[model->next_lane], &inference->item, NULL) < 0) {
         return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "no worker for model %u", model->id);
     }
     model->next_lane = (model->next_lane + 1) % model->lane_count;
@@ -250,14 +272,14 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
         refuse_count(model, fault->code);
         return NULL;
     }
-    struct rtd_inference *inference = calloc(1, sizeof *inference);
+    struct rtd_inference *inference = inference_alloc(model);
     if (!inference) {
         context->is_taken = false;
         (void)rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
         return NULL;
     }
     inference->context = context;
-    if (!submit(model, inference, asked, fault)) {
+    if (!submit(model, inference, asked, wait, fault)) {
         context->is_taken = false;
         rtd_inference_free(inference);
         refuse_count(model, fault->code);

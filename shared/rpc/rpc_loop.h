@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct ntk_rpc_loop {
-    /* Delivers events until the loop was taken over or is over; returns true if it is over. */
+    /* Delivers events until the loop was taken over or has ended; returns true if it has ended. */
     bool (*lead)(void *ctx);
     /* Called by the thread that takes over, before the late callback can return. */
     void (*taken)(void *ctx, void *late);
@@ -39,7 +39,7 @@ struct ntk_rpc_loop {
 void ntk_rpc_loop_init(struct ntk_rpc_loop *loop, bool (*lead)(void *ctx),
                        void (*taken)(void *ctx, void *late), void *ctx);
 void ntk_rpc_loop_fini(struct ntk_rpc_loop *loop);
-/* Returns after the loop is over, and after its late callback has returned. */
+/* Returns after the loop has ended, and after its late callback has returned. */
 void ntk_rpc_loop_run(struct ntk_rpc_loop *loop);
 /* The rest of this callback may take long. Returns the value for ntk_rpc_loop_returned(); 0 if no
  * thread could take over. */

@@ -153,7 +153,14 @@ wait_for is_notified STOPPING=1
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
 client hangs start_an_endless_inference
 end hangs
-grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "no message about executions in progress"
+neuron-packager example memcpy --size 1 -o model/small.neff
+NEURON_SOFT_FAULT=pause:at=30,time=60s begin brief
+client brief others_are_answered_while_a_brief_model_hangs
+end brief
+for one in hangs brief; do
+    grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' $one.log ||
+        fail "$one: no message about executions in progress"
+done
 
 # The configuration: an option takes precedence; unknown keys and keys without effect are reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},

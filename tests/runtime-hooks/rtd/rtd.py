@@ -326,6 +326,24 @@ def start_an_endless_inference(c):
     expect('post', c.infer_post(h_nn=model, ifmap=INPUTS).status.code, 0)
 
 
+def others_are_answered_while_a_brief_model_hangs(c):
+    """The thread that receives calls executes a model that was brief until then."""
+    with open(f'{sys.argv[3]}/small.neff', 'rb') as file:
+        model = c.load(file.read(), timeout=PATIENCE, ninfer=4).h_nn
+    asked = pb.infer_request(h_nn=model, ifmap=[io('in', bytes(128 * 4))])
+    infer = c.channel.unary_unary('/nrt.nmgr_v1/infer', pb.infer_request.SerializeToString, pb.infer_response.FromString)
+    for _ in range(29):
+        expect('brief', infer(asked).status.code, 0)
+    hanging = infer.future(asked)
+    for _ in range(5):
+        expect('others', len(c.list_egs().eg_info), 1)
+    cookie = c.infer_post(h_nn=model, ifmap=asked.ifmap).cookie
+    expect('its next inference', c.infer_poll(cookie=cookie).status.code, pb.NERR_INFER_PENDING)
+    expect('it hangs', hanging.done(), False)
+    hanging.cancel()
+    expect('others', len(c.list_egs().eg_info), 1)
+
+
 def reports_contain_a_loaded_model(c):
     """Reports have a model that exists for a few periods of the monitor."""
     def tells(key, value):
