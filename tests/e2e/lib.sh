@@ -23,6 +23,11 @@ end_processes() {
 }
 # runs PID: the job of this shell has not exited.
 runs() { jobs -pr | grep -x "$1" >/dev/null; }
+# are_gone PID...: none of them runs. Orphans can stay as zombies, because process 1 of a container may never wait for them.
+are_gone() {
+    local pid
+    for pid in "$@"; do ! grep -q '^State:.[^ZX]' "/proc/$pid/status" 2>/dev/null || return 1; done
+}
 # end_jobs PID...: kills those that still run. The pid of one that has ended may be another test's process by now.
 end_jobs() {
     local pid

@@ -56,7 +56,7 @@ start_agent() {
     wait_for has_child
     child=$(children)
 }
-is_gone() { kill -0 $child 2>/dev/null || echo yes; }
+is_gone() { are_gone $child && echo yes; }
 start_agent env NEURON_SOFT_FAULT=bit-flip:at=1,core=1
 is_found() { [ "$(verdict)" = '["unhealthy","silent_corruption"]' ] && echo yes; }
 wait_for is_found

@@ -23,7 +23,7 @@ drops() {
     wait "$view" || fail "neuron-profile exited with $?"
     [ -z "$(ls tmp)" ] || fail "leftover files: $(ls tmp)"
     for program in $shown; do
-        ! kill -0 "$program" 2>/dev/null || fail "$program is still running"
+        are_gone "$program" || fail "$program is still running"
     done
     [ ! -s view.err ] || fail "the program printed a message"
 }

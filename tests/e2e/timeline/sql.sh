@@ -53,5 +53,5 @@ fi
 running=$(python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" endless "$address" "$view") || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile exited with $?"
-! kill -0 "$running" 2>/dev/null || fail "the query is still running"
+are_gone "$running" || fail "the query is still running"
 [ ! -s view.log.err ] || fail "view printed a message: $(cat view.log.err)"

@@ -10,7 +10,7 @@ rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
 neuron-packager example conv -s 4 -o m.neff >/dev/null
 ranks=()
 for i in 0 1 2 3; do
-    "$rank" "$i" 4 1000000 8 '' m.neff 2>"rank$i.err" &
+    "$rank" "$i" 4 1000000 40 '' m.neff 2>"rank$i.err" &
     ranks[i]=$!
 done
 has_progressed() {
@@ -161,7 +161,7 @@ parent=$!
 has_orphan() { [ -s orphan.pid ] && records_to orphan "${ranks[2]}"; }
 wait_for has_orphan
 kill -9 "$parent"
-has_none() { [ ! -e "/proc/$(cat orphan.pid)" ] && echo yes; }
+has_none() { are_gone "$(cat orphan.pid)" && echo yes; }
 wait_for has_none
 
 # A rank that dies during the recording is reported; the others have complete recordings.
@@ -186,9 +186,9 @@ NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs witho
 if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then # the sanitizer's library must come first
     export NEURON_PROCESS_TAG=mixed
     unset NEURON_RT_ROOT_COMM_ID
-    LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$rank" 0 1 1000000 8 '' m.neff 2>stand-in.err &
+    LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$rank" 0 1 1000000 40 '' m.neff 2>stand-in.err &
     vendor=$!
-    "$rank" 0 1 1000000 8 '' m.neff 2>own.err &
+    "$rank" 0 1 1000000 40 '' m.neff 2>own.err &
     own=$!
     both_are_reported() {
         code=0

@@ -14,7 +14,7 @@ hosts=()
 # Machine K: its folder, its agent, and a process of the job that only this machine sees.
 for k in 0 1 2; do
     mkdir -m 700 "$memory/m$k"
-    NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 10 '' m.neff 2>"rank$k.err" &
+    NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 40 '' m.neff 2>"rank$k.err" &
     ranks[k]=$!
     NEURON_HOOKS_DIR=$memory/m$k neuron-monitor --quiet --period 500ms --http 127.0.0.1:0 --http-token-file token --capture-folder "kept$k" --capture-remote \
         --verbose 1 2>"agent$k.log" &

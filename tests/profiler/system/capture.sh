@@ -82,7 +82,7 @@ have_begun() { workers=$(pgrep -P $command) && [ "$(wc -w <<<"$workers")" = 2 ] 
 wait_for have_begun
 workers=$(pgrep -P $command)
 kill -9 $command
-have_exited() { ! kill -0 $workers 2>/dev/null && echo yes; }
+have_exited() { are_gone $workers && echo yes; }
 wait_for have_exited
 unset NEURON_RT_ROOT_COMM_ID
 # A failing worker stops the others: the machine has two cores.
