@@ -190,7 +190,7 @@ static const struct ntk_opt last_rows[] = {
     { 0, "capture-folder", "FOLDER", NTK_OPT_TEXT, &capture_options.folder,
       "write captures of events, including the time before them, to this folder" },
     { 0, "capture-on", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_capture_on),
-      "capture on hang, slow, stuck, ecc or p99=TIME, separated by commas (default "
+      "capture on these events, separated by commas: hang, slow, stuck, ecc or p99=TIME (default "
       "hang,slow,stuck,ecc)",
       "hang slow stuck ecc p99=" },
     { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
@@ -208,8 +208,8 @@ static const struct ntk_opt last_rows[] = {
       "Prometheus exporters" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDRESS:]PORT", NTK_OPT_CALL, CALL(call_http),
-      "serve a page, /metrics and /api/v1, on 127.0.0.1 if no address is given; clients "
-      "connect to port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " by default" },
+      "serve a page, /metrics and /api/v1 on this port (default address 127.0.0.1; clients use "
+      "port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " by default)" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
       "accept these comma-separated host names in requests to --http, and to exporters on loopback "
       "addresses, in addition to the names of this machine" },

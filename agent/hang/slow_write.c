@@ -7,7 +7,7 @@
 #include "shared/base/units.h"
 
 static const char *const whys[NTK_PACE_WHERE_COUNT] = {
-    [NTK_PACE_UNKNOWN] = "unknown: either its cores or its host",
+    [NTK_PACE_UNKNOWN] = "the cause is unknown: its cores or its host",
     [NTK_PACE_CORE] = "its cores are busy longer than those of other ranks",
     [NTK_PACE_MEMORY] = "its cores are busy longer than those of other ranks; its transfers are "
                         "slow, but its engines are not: check its device memory (HBM)",

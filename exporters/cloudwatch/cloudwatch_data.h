@@ -3,8 +3,8 @@
  * cloudwatch_data - holds the series of one step (a minute or second): dimensions, and every value
  * with its count.
  *
- * A series has a value per snapshot (latencies of single executions: a value per histogram bucket,
- * with its count), so that nothing is lost if a minute is sent in one request.
+ * A series has a value per snapshot (latencies of individual executions: a value per histogram
+ * bucket, with its count), so that nothing is lost if a minute is sent in one request.
  *
  * Owner:   the caller provides the storage; a zeroed struct is empty; ntk_cloudwatch_data_fini()
  *          frees the content.
@@ -65,7 +65,7 @@ struct ntk_cloudwatch_series {
     enum ntk_cloudwatch_metric metric;
     enum ntk_cloudwatch_rule rule;
     double scale;     /* factor from the points to the metric's unit */
-    bool is_weighted; /* its values have counts from single executions */
+    bool is_weighted; /* its values have counts from individual executions */
     size_t dimension_count;
     struct ntk_cloudwatch_dimension dimensions[NTK_CLOUDWATCH_DIMENSIONS_MAX];
     /* elements are struct ntk_cloudwatch_value; distinct after _data_sort() */

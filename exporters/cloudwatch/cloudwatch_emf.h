@@ -4,8 +4,8 @@
  *
  * A line has each metric at most once and one value for each dimension. Series without a conflict
  * share a line, so a report has about as many lines as its metric with the most series. The format
- * has no counts for values, so latencies of single executions are omitted; their percentiles are
- * included.
+ * has no counts for values, so latencies of individual executions are omitted; their percentiles
+ * are included.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H

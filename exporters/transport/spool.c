@@ -492,7 +492,7 @@ int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, s
         ret = -errno;
     }
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                                 "the spool may not have reached the disk yet: %s", strerror(-ret))
+                                 "data in the spool may not be on the disk yet: %s", strerror(-ret))
                    : 0;
 }
 

@@ -225,7 +225,7 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
                      share->is_not_captured ? "another core, not captured"
                                             : "DMA that no captured instruction started");
         } else {
-            snprintf(buf, buf_bytes, "%swait for a change %s",
+            snprintf(buf, buf_bytes, "%swait for a semaphore change %s",
                      share->slot == NTK_LAYER_RUNTIME ? "runtime code: " : "",
                      share->is_unrecorded ? "that was not recorded" : "of unknown origin");
         }

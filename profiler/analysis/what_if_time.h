@@ -80,7 +80,7 @@ struct ntk_retimed_ends {
     struct ntk_retimed_end rows[NTK_RETIME_ROWS];
 };
 
-/* Rows that change single instructions, by slot. */
+/* Rows that change individual instructions, by slot. */
 struct ntk_retimed_slots {
     uint64_t *of[NTK_NTFF_ENGINE_COUNT]; /* indexed by slot; 0 if not determined yet */
 };
@@ -121,7 +121,7 @@ struct ntk_retimed {
     struct ntk_collective_names collectives;
     bool has_meetings; /* some instruction of the core meets other cores */
     double engine_factors[NTK_RETIME_LANES][NTK_NTFF_ENGINE_COUNT]; /* factors of durations */
-    uint32_t single_rows; /* bit of each row that changes single instructions */
+    uint32_t single_rows; /* bit of each row that changes individual instructions */
     /* elements are struct ntk_retimed_item with all rows: one per instruction */
     struct ntk_long_list items;
     /* elements are struct ntk_retimed_base: for each block and engine */

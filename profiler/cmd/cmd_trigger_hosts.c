@@ -454,8 +454,8 @@ static void fetch(struct host *host, const struct ntk_trigger_options *options)
     }
     if (options->idle && !host->has_host_threads) {
         (void)ntk_err_set(&host->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "no record of host threads: the agent is too old or may not trace the "
-                          "processes (see its log)");
+                          "no record of host threads: the agent is too old, or is not allowed to "
+                          "trace the processes (see its log)");
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_insight - writes results of analyses about single slices: the release of an instruction,
- * the instructions that it released, and the critical path.
+ * timeline_insight - writes results of analyses about individual slices: the release of an
+ * instruction, the instructions that it released, and the critical path.
  *
  * Times are ps since the start of the timeline. A slice is written as {"track", "slice", "what",
  * "lane", "start", "end"}. The analyses belong to the track's source.

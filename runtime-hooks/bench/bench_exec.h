@@ -34,7 +34,7 @@ struct bench_exec {
     double rate;           /* executions per second of all threads together; 0: unlimited */
     uint64_t warmup;       /* executions of each thread before the measurement */
     enum bench_fill fill;  /* content of the inputs */
-    bool has_samples;      /* keep single latencies, including those on the device */
+    bool has_samples;      /* keep individual latencies, including those on the device */
     /* file for the recording of one extra execution at the end; NULL: none */
     const char *profile_path;
     const atomic_int *stop;

@@ -4,8 +4,8 @@
  * program:
  *
  *   FOLDER/NAME_iMODELS_LIBMODE/info.json             percentiles, throughput
- *                               latency_data.json     single calls, us, by core
- *                               nc_latency_data.json  single executions on the device, us, by core
+ *                               latency_data.json     individual calls, us, by core
+ *                               nc_latency_data.json  executions on the device, us, by core
  *   FOLDER/profile_NAME/profile.ntff                  one recorded execution
  *
  * Owner:   the caller frees paths with free().

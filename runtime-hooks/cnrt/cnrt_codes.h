@@ -46,7 +46,7 @@
     CODE(632041, ERR_CACHE, ERR_CACHE, "a cache operation failed")                         \
     CODE(632042, ERR_FIND_DEV_ADDR, ERR_FIND_DEV_ADDR, "unknown device address")           \
     CODE(632043, ERR_KERNEL_VERSION_TOO_HIGH, ERR_KERNEL_VERSION_TOO_HIGH,                 \
-         "the kernel has a newer version")                                                 \
+         "the version of the kernel is too new")                                           \
     CODE(999991, ERR_UNKNOWN, ERR_UNKNOWN, "unknown error")
 
 enum cnrt_code {

@@ -36,7 +36,7 @@ static int instr_prepare(struct ntk_engine_builder *b, const struct ntk_isa_inst
     out->opcode = ntk_isa_op_info_get((unsigned)instr->op)->opcode;
     out->duration_ps = ntk_cost_cycles_to_ps(b->spec, (enum ntk_engine)b->engine, cycles);
     if (instr->name_id > b->subgraph->engines[b->engine].name_count) {
-        return BAD("unknown name %u: the engine has %u", instr->name_id,
+        return BAD("unknown name number %u: the engine has %u names", instr->name_id,
                    b->subgraph->engines[b->engine].name_count);
     }
     switch (instr->op) {

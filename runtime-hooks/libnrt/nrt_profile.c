@@ -136,7 +136,8 @@ NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
     NRT_FRONT_SCOPE;
 
     int ret = session_id ? ntk_session_stop(nrt_front_core_get(), (uint32_t)vnc, session_id, &err)
-                         : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no pointer for the id");
+                         : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                       "missing pointer for the session id");
     return done("nrt_profile_session_stop", ret, &err);
 }
 
@@ -145,8 +146,9 @@ NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filena
     struct ntk_err err = { 0 };
     NRT_FRONT_SCOPE;
 
-    int ret = filename && *filename ? ntk_session_save(session_id, filename, &err)
-                                    : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no file name");
+    int ret = filename && *filename
+                  ? ntk_session_save(session_id, filename, &err)
+                  : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "missing file name");
     return done("nrt_profile_session_serialize", ret, &err);
 }
 

@@ -66,7 +66,7 @@ struct ntk_collector_options {
     bool no_usage;      /* do not read CPU time and memory of processes in /proc */
     bool no_self;       /* do not read CPU time and memory of this process */
     bool command_lines; /* read the command lines of processes, which may contain secrets */
-    /* Rules for single executions, loads and collectives that go into the snapshots; borrowed
+    /* Rules for individual executions, loads and collectives that go into the snapshots; borrowed
      * during ntk_collector_create(). NULL: none, which costs nothing. */
     const struct ntk_span_rules *span_rules;
     size_t events_max; /* maximum events per snapshot; 0: NTK_COLLECT_EVENTS_MAX */

@@ -227,10 +227,11 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
     ntk_ring_segment_process(o->segment, &o->process);
     int ret = 0;
     if (!ntk_host_process_may_trace(o->process.pid)) {
-        ret = ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
-                          "this user may not trace process %u (owner, root, or CAP_SYS_PTRACE; "
-                          "/proc/sys/kernel/yama/ptrace_scope may restrict owners)",
-                          o->process.pid);
+        ret = ntk_err_set(
+            err, -EACCES, NTK_ERR_NO_OFFSET,
+            "permission denied: cannot trace process %u (run as its owner or root, or with "
+            "CAP_SYS_PTRACE; /proc/sys/kernel/yama/ptrace_scope may restrict owners)",
+            o->process.pid);
     }
     ret = ret < 0 ? ret
                   : ntk_core_gaps_begin(&o->gaps, o->segment, &o->records, ntk_clock_monotonic_ns(),

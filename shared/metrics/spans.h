@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans - single executions, loads and collectives in a snapshot, chosen by rules, for exporters of
- * traces.
+ * spans - individual executions, loads and collectives in a snapshot, chosen by rules, for
+ * exporters of traces.
  *
  * Owner:   the snapshot. Threads: the same as for the snapshot; the functions are pure.
  */

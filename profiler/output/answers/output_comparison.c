@@ -300,8 +300,8 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison,
                               "Too few executions to tell a change from chance (at least 4 on each "
                               "side are needed)");
         ntk_buf_add_text(out, comparison->before_count > 1 || comparison->after_count > 1
-                                  ? ": a figure changed if the values of both sides do not "
-                                    "overlap\n"
+                                  ? "; instead, a figure counts as changed if its values on the "
+                                    "two sides do not overlap\n"
                                   : "\n");
     }
     verdict_text(comparison, out);

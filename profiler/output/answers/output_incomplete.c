@@ -4,8 +4,8 @@
 
 #include "profiler/analysis/incomplete.h"
 
-/* Describes the remaining data: only single changes of semaphores can be derived (lost_changes.h),
- * not a whole kind. */
+/* Describes the remaining data: only individual changes of semaphores can be derived
+ * (lost_changes.h), not a whole kind. */
 static const char *rest_of(const struct ntk_program *program, unsigned lacks)
 {
     bool derives = lacks & NTK_LACK_EVENTS && program->dropped.changes.lost > 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_records - writes single instructions of a trace and single records of a capture as lines
- * of text.
+ * output_records - writes individual instructions of a trace and individual records of a capture as
+ * lines of text.
  *
  * Instructions belong to the execution, are paired, and are in order of time. Records are
  * unfiltered, as in the file, with times on the clock of the file.

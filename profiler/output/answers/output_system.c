@@ -106,7 +106,7 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     }
     if (last_ns > trace->begin_ns && last_ns < trace->end_ns) {
         ntk_buf_add_format(
-            out, ", the last event ends after %s",
+            out, "; the last event ends after %s",
             ntk_units_duration(duration, sizeof duration, last_ns - trace->begin_ns));
     }
     ntk_buf_add_char(out, '\n');

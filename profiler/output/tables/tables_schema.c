@@ -265,9 +265,9 @@ static const struct ntk_column metadata[] = {
     ALWAYS(ntk_metadata_row, first_ns, "first_hw_timestamp", I64, "ns", "start of the execution"),
     MAYBE(ntk_metadata_row, last_ns, "last_hw_timestamp", I64, "ns", "end of the execution"),
     ALWAYS(ntk_metadata_row, first_text, "first_ts", TEXT, "",
-           "start of the execution, since the Unix epoch"),
+           "start of the execution (since the Unix epoch)"),
     MAYBE(ntk_metadata_row, last_text, "last_ts", TEXT, "",
-          "end of the execution, since the Unix epoch"),
+          "end of the execution (since the Unix epoch)"),
     MAYBE(ntk_metadata_row, dma_bytes_per_second, "dma_ddr_bandwidth", F64, "B/s",
           "combined rate of all DMA engines of a core"),
     ALWAYS(ntk_metadata_row, dma_engines, "num_dma_engines_per_neuroncore", I32, "",
@@ -354,7 +354,7 @@ static const struct ntk_column pending_dma[] = {
            "1 if any part of the bank is in use, 0 if the bank is empty")
 #define PARTITION(index, number)                                                             \
     ALWAYS(ntk_usage_row, partitions[index], "partition_" #number "_util_percent", F64, "%", \
-           "share of partition " #number " that is in use")
+           "share of partition " #number " in use")
 
 static const struct ntk_column psum_usage[] = {
     ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "time"),

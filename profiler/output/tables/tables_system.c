@@ -39,7 +39,7 @@ static const struct ntk_column execution[] = {
           "device, queue or host: the largest of device_ns, queue_busy_ns and host_ns"),
     MAYBE(ntk_split_row, sequence, "sequence", I64, "",
           "sequence number of an asynchronous execution"),
-    ALWAYS(ntk_split_row, time_ns, "timestamp", I64, "ns", "start, since the Unix epoch"),
+    ALWAYS(ntk_split_row, time_ns, "timestamp", I64, "ns", "start (since the Unix epoch)"),
     MAYBE(ntk_split_row, submit_ns, "submit_ns", I64, "ns", "duration of kbl_exec_pre"),
     MAYBE(ntk_split_row, queue_ns, "queue_ns", I64, "ns",
           "time from the end of kbl_exec_pre to the device's first work for the execution"),
@@ -66,7 +66,7 @@ static const struct ntk_column load[] = {
     ALWAYS(ntk_load_row, nc, "nc_idx", I64, "", "logical core of the process"),
     MAYBE(ntk_load_row, model_id, "model_id", I64, "", "model"),
     MAYBE(ntk_load_row, model, "model_name", TEXT, "", "name of the model"),
-    ALWAYS(ntk_load_row, time_ns, "timestamp", I64, "ns", "start, since the Unix epoch"),
+    ALWAYS(ntk_load_row, time_ns, "timestamp", I64, "ns", "start (since the Unix epoch)"),
     ALWAYS(ntk_load_row, duration_ns, "duration", I64, "ns", "length"),
     MAYBE(ntk_load_row, alloc_count, "alloc_count", I64, "",
           "number of device memory allocations during the load"),
@@ -87,7 +87,7 @@ static const struct ntk_column load[] = {
 
 static const struct ntk_column out_of_memory[] = {
     ALWAYS(ntk_oom_row, time_ns, "timestamp", I64, "ns",
-           "time of the failure, since the Unix epoch"),
+           "time of the failure (since the Unix epoch)"),
     ALWAYS(ntk_oom_row, nc, "nc_idx", I64, "", "logical core of the process"),
     MAYBE(ntk_oom_row, hbm, "hbm_idx", I64, "", "memory stack of the device"),
     MAYBE(ntk_oom_row, device, "device_idx", I64, "", "device of the machine"),
@@ -100,10 +100,9 @@ static const struct ntk_column out_of_memory[] = {
     MAYBE(ntk_oom_row, total_bytes, "total_bytes", I64, "B",
           "bytes in use in this memory when the allocation failed"),
     MAYBE(ntk_oom_row, capacity_bytes, "capacity", I64, "B", "capacity of the memory"),
-    ALWAYS(
-        ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
-        "true if enough bytes are free according to the trace, so memory is fragmented or another "
-        "process holds it"),
+    ALWAYS(ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
+           "true if the trace shows enough free bytes, so memory is fragmented or another process "
+           "holds it"),
     ALWAYS(ntk_oom_row, by_usage, "by_usage", JSON, "",
            "memory by usage, largest first: usage, bytes, peak_bytes"),
     ALWAYS(ntk_oom_row, largest, "largest", JSON, "",
@@ -136,8 +135,8 @@ static const struct ntk_column host_mem_usage[] = {
 static const struct ntk_column system_profile_events[] = {
     ALWAYS(ntk_system_event_row, id, "id", I64, "", "id, unique in the profile"),
     ALWAYS(ntk_system_event_row, name, "name", TEXT, "", "type of the event"),
-    ALWAYS(ntk_system_event_row, start_ns, "start_ts", I64, "ns", "start, since the Unix epoch"),
-    ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end, since the Unix epoch"),
+    ALWAYS(ntk_system_event_row, start_ns, "start_ts", I64, "ns", "start (since the Unix epoch)"),
+    ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end (since the Unix epoch)"),
     ALWAYS(ntk_system_event_row, duration_ns, "duration_ns", I64, "ns",
            "duration; for neuron_hw, measured by the clock of the core"),
     ALWAYS(ntk_system_event_row, source, "trace_event_source", TEXT, "",
@@ -161,7 +160,7 @@ static const struct ntk_column system_profile_events[] = {
 
 static const struct ntk_column system_profile_hbm_usage[] = {
     ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns",
-           "time from which the values apply, since the Unix epoch"),
+           "time from which the values apply (since the Unix epoch)"),
     ALWAYS(ntk_hbm_row, total_bytes, "total_bytes", I64, "B",
            "bytes that all processes use in this memory"),
 #define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) \
@@ -176,9 +175,9 @@ static const struct ntk_column system_profile_metadata[] = {
     MAYBE(ntk_system_metadata_row, first, "first_ts", TEXT, "", "time of the first event"),
     MAYBE(ntk_system_metadata_row, last, "last_ts", TEXT, "", "time of the last event"),
     MAYBE(ntk_system_metadata_row, first_ns, "first_ts_ns", TEXT, "ns",
-          "time of the first event, since the Unix epoch"),
+          "time of the first event (since the Unix epoch)"),
     MAYBE(ntk_system_metadata_row, last_ns, "last_ts_ns", TEXT, "ns",
-          "time of the last event, since the Unix epoch"),
+          "time of the last event (since the Unix epoch)"),
     MAYBE(ntk_system_metadata_row, ntff_version, "ntff_version", I64, "",
           "NTFF version of the captures"),
     NEVER("hbm_capacity_bytes", I64, "B", "device memory of the machine"),
@@ -195,9 +194,9 @@ static const struct ntk_column system_profile_metadata[] = {
     MAYBE(ntk_system_metadata_row, ultraserver_index, "ultraserver_instance_index", I64, "",
           "position of the machine in the UltraServer"),
     MAYBE(ntk_system_metadata_row, ip_address, "ip_address", TEXT, "",
-          "of the machine; only with --private"),
+          "IP address of the machine; only with --private"),
     MAYBE(ntk_system_metadata_row, host_name, "host_name", TEXT, "",
-          "of the machine; only with --private"),
+          "host name of the machine; only with --private"),
 };
 
 static const struct ntk_column warning[] = {

@@ -17,7 +17,7 @@ function gaps(box) {
   if (!processes) return;
   const ofGap = (ns) => (ns === undefined ? { value: -1, text: '-' } : { value: ns, text: duration(ns * 1000) }); // absent
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
-  box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['Total'], ['Share of time from first to last'], ['Median'], ['Longest'], ['Host activity', true]], rows.map((row) => ({
+  box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['Total'], ['Share of the time from first to last'], ['Median'], ['Longest'], ['Host activity', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
     cells: [String(row.pid ?? 'unknown'), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
       { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', ofGap(row.median_ns), ofGap(row.longest_ns),

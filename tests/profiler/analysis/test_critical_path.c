@@ -232,7 +232,7 @@ static void an_instruction_that_only_waits_for_an_unrecorded_change_is_a_wait(vo
     expect_step(&a, 1, NTK_PATH_ISSUE, 100, 150);
     expect_step(&a, 2, NTK_PATH_WAIT, 150, 500);
     ntk_path_resource_name(&a.path.resources.shares[0], name, sizeof name);
-    assert_string_equal(name, "wait for a change that was not recorded");
+    assert_string_equal(name, "wait for a semaphore change that was not recorded");
     hand_answers_done(&h, &a);
 
     /* With a record of a change that no instruction makes, only the origin is unknown. */
@@ -246,7 +246,7 @@ static void an_instruction_that_only_waits_for_an_unrecorded_change_is_a_wait(vo
     expect_step(&a, 0, NTK_PATH_WAIT, 0, 480);
     expect_step(&a, 1, NTK_PATH_INSTRUCTION, 480, 500);
     ntk_path_resource_name(&a.path.resources.shares[0], name, sizeof name);
-    assert_string_equal(name, "wait for a change of unknown origin");
+    assert_string_equal(name, "wait for a semaphore change of unknown origin");
     hand_answers_done(&h, &a);
 }
 

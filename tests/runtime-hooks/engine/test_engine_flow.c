@@ -264,7 +264,7 @@ static void jumps_outside_the_program_are_rejected(void **state)
           "Pool slot 4: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\nfunction name=1\n", "Pool: duplicate function 'f'" },
         { "nop\nfunction name=3\n", "Pool slot 1: a function with an empty name" },
-        { "nop\nfunction name=9\n", "Pool slot 1: unknown name 9: the engine has 3" },
+        { "nop\nfunction name=9\n", "Pool slot 1: unknown name number 9: the engine has 3 names" },
     };
     struct engine_fixture *f = *state;
     const char *names[] = { "f", "g", "" };

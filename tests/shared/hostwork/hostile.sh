@@ -59,7 +59,7 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$memory" "$NEURON_HOOKS_DIR"
     chmod 644 "$NEURON_HOOKS_DIR"/*-*
     ends 1 as_user 65534 neuron-profile idle --pid $pid --for 1s
-    grep -q -e "may not trace process $pid" -e "process $pid has no readable hooks" err || complain "another user was accepted: $(cat err)"
+    grep -q -e "cannot trace process $pid" -e "process $pid has no readable hooks" err || complain "another user was accepted: $(cat err)"
     stop
 
     # Without privileges only the states in /proc are available.
