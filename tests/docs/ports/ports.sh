@@ -22,7 +22,7 @@ expect "$metrics" 'metrics' '[pP]ort: ([0-9]+)$' exporters/kubernetes/daemonset.
 expect "$metrics" 'metrics' '^EXPOSE ([0-9]+)' exporters/kubernetes/Dockerfile
 expect "$metrics" 'metrics' '--prometheus :([0-9]+)' <(sed 's/\\//g' agent/neuron-monitor.1.in)
 help() { "$NTK_BIN_DIR/$1" --help | tr -s ' \n' ' '; }
-expect "$agent" 'the page' 'clients connect to port ([0-9]+)' <(help neuron-monitor)
+expect "$agent" 'the page' 'clients use port ([0-9]+)' <(help neuron-monitor)
 expect "$agent" 'the agent' 'default port ([0-9]+)' <(help neuron-top)
 expect "$metrics" 'metrics' 'usually on port ([0-9]+)' <(help neuron-monitor)
 expect "$metrics" 'metrics' 'default ([0-9]+); 0: any' <(help neuron-monitor-prometheus)

@@ -369,7 +369,7 @@ static void a_failed_sync_is_reported_as_an_error(void **state)
     test_power_fail(EIO);
     assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), -EIO);
     test_power_fail(0);
-    assert_non_null(strstr(err.text, "may not have reached the disk yet"));
+    assert_non_null(strstr(err.text, "may not be on the disk yet"));
 }
 
 int main(void)
