@@ -22,8 +22,8 @@ void ntk_rpc_loop_fini(struct ntk_rpc_loop *loop)
     pthread_mutex_destroy(&loop->lock);
 }
 
-/* Waits until the leader's callback is late, and takes over, or until the loop is over. The caller
- * holds the lock. */
+/* Waits until the leader's callback is late, and takes over, or until the loop has ended. The
+ * caller holds the lock. */
 static void understudy(struct ntk_rpc_loop *loop)
 {
     uint64_t seen = 0;
