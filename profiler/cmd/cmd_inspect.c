@@ -56,9 +56,8 @@ static const struct ntk_opt options[] = {
       "(session), one file per core",
       .choices = "model session" },
     { 0, "format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
-      "write files in this layout: own (default) or vendor (that of the vendor's runtime); only "
-      "for "
-      "runtimes of this toolkit",
+      "write files in the layout own (default) or vendor (as the vendor's runtime does); only with "
+      "a runtime of this toolkit",
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },
     { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the CPU load" },

@@ -57,7 +57,8 @@ static const struct ntk_opt options[] = {
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &asked.folder,
       "write files to this folder (default triggered)" },
     { 0, "size", "SIZE", NTK_OPT_BYTES, &asked.keep_bytes,
-      "limit the captures of a process to about SIZE (default 1G); the rest is dropped and counted",
+      "limit the captures of a process to about SIZE (default 1G); further records are dropped and "
+      "counted",
       .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &asked.timeout_ns,
       "stop after TIME (default 60s) and keep the recorded part", .is_above_zero = true },

@@ -271,9 +271,8 @@ static const struct ntk_column source_loop[] = {
     SUMS(ntk_source_loop_row, totals, "total_"),
     MAYBE(ntk_source_loop_row, span_ns, "span_ns", I64, "ns",
           "time from the start of the first iteration to the end of the last one"),
-    MAYBE(
-        ntk_source_loop_row, overlap, "overlap", F64, "",
-        "sum of the iteration spans divided by span_ns; above 1, iterations ran at the same time"),
+    MAYBE(ntk_source_loop_row, overlap, "overlap", F64, "",
+          "sum of the iteration spans divided by span_ns; if above 1, iterations overlapped"),
     MAYBE(ntk_source_loop_row, mean_span_ns, "mean_span_ns", F64, "ns",
           "mean span of an iteration"),
     MAYBE(ntk_source_loop_row, max_span_ns, "max_span_ns", I64, "ns",

@@ -496,7 +496,7 @@ static const struct ntk_column tensor_info[] = {
     MAYBE(ntk_tensor_info_row, load_count, "load_to_sbuf_dma_count", I64, "",
           "number of these transfers"),
     MAYBE(ntk_tensor_info_row, load_ratio, "load_to_sbuf_repeat_factor", F64, "",
-          "total size of these transfers divided by the size of the tensor; above 1, the core "
+          "total size of these transfers divided by the size of the tensor; if above 1, the core "
           "loads the tensor more than once"),
 };
 
