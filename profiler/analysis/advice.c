@@ -219,6 +219,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
     ntk_advice_incomplete(&list, &known);
     if (known.path) {
         ntk_advice_path(&list);
+        ntk_advice_gpsimd(&list);
     }
     if (known.idle) {
         ntk_advice_idle(&list);

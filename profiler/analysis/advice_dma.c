@@ -128,6 +128,49 @@ static const char *waiting_text(const struct ntk_advice_list *list,
     return buf;
 }
 
+/* Judges the small packets of a queue. */
+static void judge_small(struct ntk_advice_list *list, const struct ntk_dma_queue_row *row,
+                        const char *name, const struct ntk_line_costs *lines)
+{
+    uint64_t data = row->packet_count - row->size_counts[NTK_DMA_SIZE_SEMAPHORE];
+    uint64_t small = row->size_counts[NTK_DMA_SIZE_POOR] + row->size_counts[NTK_DMA_SIZE_SMALL];
+    double bytes =
+        (double)(row->size_bytes[NTK_DMA_SIZE_POOR] + row->size_bytes[NTK_DMA_SIZE_SMALL]);
+    double data_bytes = (double)(row->bytes_count - row->size_bytes[NTK_DMA_SIZE_SEMAPHORE]);
+    double time = row->busy_ps > 0 ? (double)row->small_ps / (double)row->busy_ps : 0;
+    double active = (double)row->active_ps / list->total_ps;
+    double per_second = list->input->dma->engine_bytes_per_second;
+    double full_ps = row->has_rate ? bytes / per_second * 1e12 : 0;
+    char full[80] = "";
+    char mean[NTK_UNITS_TEXT_BYTES];
+    char line[NTK_ADVICE_LINES_BYTES];
+
+    if (!data || !small) {
+        return;
+    }
+    double excess = full_ps < (double)row->small_ps ? 1 - full_ps / (double)row->small_ps : 0;
+    if (row->has_rate) {
+        (void)snprintf(full, sizeof full, ", %.1f times as long as at the full rate",
+                       (double)row->small_ps / full_ps);
+    }
+    struct ntk_advice_item *item = ntk_advice_judge(
+        list, NTK_ADVICE_SMALL_PACKETS, (double)small / (double)data, active,
+        "%.1f%% of the packets of %s (%llu of %llu) are smaller than %u bytes (%s on average): "
+        "they move %.1f%% of its bytes in %.1f%% of its packet time%s%s",
+        100 * (double)small / (double)data, name, (unsigned long long)small,
+        (unsigned long long)data, NTK_DMA_SMALL_BYTES,
+        ntk_units_bytes(mean, sizeof mean, (uint64_t)(bytes / (double)small + 0.5)),
+        100 * bytes / data_bytes, 100 * time, full,
+        ntk_advice_lines(list, lines, "started at", 1, " packets", line));
+    if (list->input->path) { /* gain: half of the bound, which is the full rate for these bytes */
+        double on_path = ntk_advice_queue_path(list, row->name);
+        double most = active < list->dma.path ? active : list->dma.path;
+        ntk_advice_gain(item, on_path * time * excess / 2,
+                        (on_path > most ? on_path : most) * time * excess);
+        ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
+    }
+}
+
 void ntk_advice_dma(struct ntk_advice_list *list)
 {
     const struct ntk_dma_efficiency *dma = list->input->dma;
@@ -145,8 +188,6 @@ void ntk_advice_dma(struct ntk_advice_list *list)
     for (size_t i = 0; i < dma->row_count; i++) {
         const struct ntk_dma_queue_row *row = &dma->rows[i];
         double share = (double)row->active_ps / list->total_ps;
-        uint64_t data = row->packet_count - row->size_counts[NTK_DMA_SIZE_SEMAPHORE];
-        uint64_t small = row->size_counts[NTK_DMA_SIZE_POOR] + row->size_counts[NTK_DMA_SIZE_SMALL];
 
         if (row->dma_class == NTK_TRACE_DMA_INSTRUCTION) {
             continue; /* queues of the runtime */
@@ -155,17 +196,8 @@ void ntk_advice_dma(struct ntk_advice_list *list)
         double on_path = list->input->path ? ntk_advice_queue_path(list, row->name) : 0;
         double most = share < list->dma.path ? share : list->dma.path;
         struct ntk_advice_item *item = NULL;
-        if (data && share >= NTK_ADVICE_SMALL_ACTIVE_RATIO) {
-            item = ntk_advice_judge(
-                list, NTK_ADVICE_SMALL_PACKETS, (double)small / (double)data, share,
-                "%.1f%% of the packets of %s (%llu of %llu) are smaller than %u bytes%s",
-                100 * (double)small / (double)data, name, (unsigned long long)small,
-                (unsigned long long)data, NTK_DMA_SMALL_BYTES,
-                ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
-            if (list->input->path) { /* gain: small packets in half the time */
-                ntk_advice_gain(item, on_path * (double)small / (double)data / 2, most);
-                ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
-            }
+        if (share >= NTK_ADVICE_SMALL_ACTIVE_RATIO || on_path >= NTK_ADVICE_SMALL_ACTIVE_RATIO) {
+            judge_small(list, row, name, &queues[i].small);
         }
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
             item = ntk_advice_judge(

@@ -210,10 +210,10 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
         add_busy_lines(list, &busy);
         item = ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
-                                "while busy (%.1f%% of the execution), the tensor engine reaches "
-                                "%.1f%% of its peak rate%s",
-                                100 * busy_share, 100 * rate,
-                                ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+                                "while busy (%.1f%% of the execution%s), the tensor engine "
+                                "reaches %.1f%% of its peak rate%s",
+                                100 * busy_share, trace->core_count > 1 ? ", on any core" : "",
+                                100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
         if (list->input->path) { /* gain: up to the threshold; bound: up to the peak */
             ntk_advice_gain(
                 item, list->tensor * (1 - rate / ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE)),

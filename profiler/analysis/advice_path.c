@@ -191,11 +191,15 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
                          ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
                          (unsigned long long)sum->count, line);
     ntk_advice_gain(item, issue / 2, issue); /* gain: half as many instructions */
-    /* If issue dominates, advice about issue is more useful. */
+    /* If issue dominates, advice about issue is more useful. GpSimd has separate rules. */
     ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
     item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
-        issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
+        engine == NTK_NTFF_ENGINE_GPSIMD ||
+                (issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE))
+            ? 0
+            : share,
+        share,
         "%.1f%% of the execution is spent in the %s engine: %.3f us in %llu steps on "
         "the critical path (%.1f%% execution, %.1f%% issue, %.1f%% drain)%s",
         100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,

@@ -90,6 +90,7 @@ void ntk_advice_caveats(struct ntk_advice_list *list);
 /* Add the advice of their rules. ntk_advice_path() must be first, because the others need its
  * parts. */
 void ntk_advice_path(struct ntk_advice_list *list);
+void ntk_advice_gpsimd(struct ntk_advice_list *list);
 void ntk_advice_idle(struct ntk_advice_list *list);
 void ntk_advice_dma(struct ntk_advice_list *list);
 void ntk_advice_round_trips(struct ntk_advice_list *list);

@@ -37,6 +37,9 @@ static void add(struct ntk_dma_queue_row *row, struct ntk_cover *cover,
     row->bytes_count += packet->bytes_count;
     row->size_counts[size]++;
     row->size_bytes[size] += packet->bytes_count;
+    if (size == NTK_DMA_SIZE_POOR || size == NTK_DMA_SIZE_SMALL) {
+        row->small_ps = ntk_ps_sum(row->small_ps, packet->end_ps - packet->start_ps);
+    }
     ntk_cover_add(cover, packet->start_ps, packet->end_ps);
 }
 

@@ -44,6 +44,7 @@ struct ntk_dma_queue_row {
     uint64_t size_bytes[NTK_DMA_SIZE_COUNT];
     int64_t active_ps; /* overlaps are counted once */
     int64_t busy_ps;   /* sum over engines */
+    int64_t small_ps;  /* part of busy_ps: data packets below NTK_DMA_SMALL_BYTES */
     bool has_rate;     /* true if the machine and its rate are known */
     double efficiency; /* 0 to 1 */
     double wasted_bytes;

@@ -298,7 +298,22 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
     }
 }
 
-NTK_ORDER(compare_rows, struct ntk_idle_row, NTK_DOWN(idle_ps) NTK_UP(reason) NTK_UP(number));
+/* Returns 1 for a cause that the program cannot remove: the runtime, or no work left. */
+static int is_outside(enum ntk_idle_reason reason)
+{
+    return reason == NTK_IDLE_RUNTIME || reason == NTK_IDLE_END;
+}
+
+NTK_ORDER(compare_causes, struct ntk_idle_row, NTK_DOWN(idle_ps) NTK_UP(reason) NTK_UP(number));
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct ntk_idle_row *x = a;
+    const struct ntk_idle_row *y = b;
+    int order = is_outside(x->reason) - is_outside(y->reason);
+
+    return order ? order : compare_causes(a, b);
+}
 
 /* The time range of the program, without the code that the runtime added around it. */
 struct program_time {

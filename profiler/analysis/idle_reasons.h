@@ -61,7 +61,8 @@ struct ntk_idle_engine {
     int64_t busy_ps, idle_ps; /* add up to the length of the execution */
     int64_t reasons_ps[NTK_IDLE_REASON_COUNT];
     size_t row_count;
-    struct ntk_idle_row *rows;     /* rows, longest first */
+    /* Longest first; time of the runtime, and time without work, comes last */
+    struct ntk_idle_row *rows;
     struct ntk_wait_chains chains; /* for waits for an engine or DMA */
     /* By engine, DMA or another core: idle ps of waiting lines, by the lines that released
      * them */

@@ -19,7 +19,7 @@ int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const
     if (ret < 0) {
         ntk_long_list_err_set(&err, ret, profile->trace->folder);
     } else {
-        ntk_output_brief(name, analyses->program->execution_count, &summary,
+        ntk_output_brief(name, profile->ntff_path, analyses->program->execution_count, &summary,
                          analyses->has_path ? &advice : NULL, &text);
     }
     int code = ret < 0 ? ntk_profile_fail(&err) : ntk_profile_put(&text, output);

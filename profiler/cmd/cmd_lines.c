@@ -61,6 +61,41 @@ static enum ntk_source_order order_of(const char *name)
                                         : NTK_SOURCE_BY_STALL;
 }
 
+/* Adds an option with a file, for a shell. */
+static void add_file(struct ntk_buf *text, const char *option, const char *path)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "./_-+=:,@%";
+    bool is_plain = path[strspn(path, plain)] == '\0';
+
+    ntk_buf_add_format(text, "%s%s %s", text->bytes_count ? " " : "", option, is_plain ? "" : "'");
+    for (const char *c = path; *c; c++) {
+        ntk_buf_add_text(text, *c == '\'' ? "'\\'" : "");
+        ntk_buf_add_char(text, *c);
+    }
+    ntk_buf_add_text(text, is_plain ? "" : "'");
+}
+
+static int put_text(const struct ntk_export *export, enum ntk_source_order order,
+                    struct ntk_buf *out)
+{
+    struct ntk_buf files = { 0 };
+    int ret = ntk_output_lines_text(export, order, out);
+
+    add_file(&files, "-s", arg_session);
+    if (arg_neff) {
+        add_file(&files, "-n", arg_neff);
+    }
+    if (ret == 0 && !ntk_buf_ok(&files)) {
+        ret = -ENOMEM;
+    }
+    if (ret == 0) {
+        ntk_output_lines_next(*export->source_lines, ntk_buf_text_get(&files), out);
+    }
+    ntk_buf_fini(&files);
+    return ret;
+}
+
 static int put(const struct ntk_export *export, struct ntk_sink *sink)
 {
     /* The part, and an unusual version of the figures, are printed last. */
@@ -82,7 +117,7 @@ static int put(const struct ntk_export *export, struct ntk_sink *sink)
         return ntk_output_tables_json(export, arg_loops ? loops : lines, sink);
     }
     return arg_loops ? ntk_output_loops_text(export, order, &sink->buf)
-                     : ntk_output_lines_text(export, order, &sink->buf);
+                     : put_text(export, order, &sink->buf);
 }
 
 /* Runs the command; returns the exit code. */

@@ -323,7 +323,8 @@ analyze 0 -s a.ntff idle top on-chip dma
 == Costs (top) ==
 == DMA ==
 == On the chip (on-chip) ==" ] || complain "headings without the names to type: $(grep '^== ' printed)"
-grep -q '^Device memory: .* The capture has no spill queues$' printed || complain "dma does not say that the capture has no spill queues"
+grep -Eq '^Spilled values: (unknown|.* written, .* read back); no queue is named a spill queue$' printed ||
+    complain "dma does not give the spilled values, or does not say that the capture has no spill queue"
 grep -q '^MEAN and SMALL are for data packets; PACKETS and BYTES include semaphore writes' printed || complain "dma does not say which packets count"
 grep -q '^Values of each space, sorted by BYTES (per partition) times duration' printed || complain "on-chip does not give the order of its rows"
 grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why EVENT_SEMAPHORE takes no time"

@@ -34,3 +34,25 @@ holds baseline.json "a few missing changes come first" '.advice[0].id != "incomp
 ask v6_attn_tkg "advice" >attention.json
 holds attention.json "many missing changes are not first" '.advice[0].id == "incomplete" and (.advice[0].what_to_do | test("disk") | not)'
 holds attention.json "waits are certain" 'all(.advice[] | select(.id == "wait"); .text | test("uncertain: 70%"))'
+
+# GpSimd is occupied for 67% of v6_attn_tkg: it writes the descriptors of 324 transfers. 2560 packets of 8 bytes are on
+# the critical path for 12%, although their queue is active for less than 5%.
+holds attention.json "GpSimd's control code is not reported" 'any(.advice[]; .id == "gpsimd-control" and (.text | test("DMA_DIRECT2D")) and
+    .estimated_gain_ns > 0 and .largest_gain_ns >= .estimated_gain_ns)'
+holds attention.json "packets of 8 bytes are not reported" 'any(.advice[]; .id == "small-packets" and (.text | test("qSyncDynamicHW .*8B on average.*100.0% of its bytes")))'
+
+# Scratch tensors take 2.0 MB each way, by queues that are not named spill queues: one statement has both.
+ask v6_baseline_bf16_s512 "dma" >dma.json
+jq -e '.dma.spill_save_bytes == 2097152 and .dma.spill_reload_bytes == 2097152 and .dma.spill_bytes == 0' dma.json >/dev/null ||
+    fail "spilled values: $(jq -c '.dma | [.spill_save_bytes, .spill_reload_bytes, .spill_bytes]' dma.json)"
+
+# docs/formats/ntff.md: activity_0 has k = n, lasts a whole number of windows of 4096 cycles of 1.2 GHz, and products
+# take less time from its beginning on.
+for c in v6_baseline_bf16_s512 v6_fused_fp32_s512 v5_transpose_1024; do
+    neuron-profile query -s "$NTK_VENDOR_CAPTURES/$c.ntff" --json "select t.k = t.n as is_full,
+        abs(t.duration / 3413.333 - round(t.duration / 3413.333)) off,
+        (select min(duration_ns) from Instruction where opcode = 'MATMUL' and end_ts < t.timestamp) before,
+        (select min(duration_ns) from Instruction where opcode = 'MATMUL' and start_ts > t.timestamp) after
+        from Throttle t where t.type = 'activity_0'" >activity.json 2>err || fail "$c: $(cat err)"
+    jq -e 'flatten | .[0] | .is_full == 1 and .off < 0.01 and .after < .before' activity.json >/dev/null || fail "$c: activity_0: $(cat activity.json)"
+done

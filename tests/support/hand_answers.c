@@ -63,7 +63,14 @@ static void check_idle(const struct hand_trace *h, const struct ntk_idle_reasons
             assert_true(row->longest_ps > 0 && row->longest_ps <= row->idle_ps);
             assert_true(row->longest_at_ps >= 0);
             assert_true(row->longest_at_ps + row->longest_ps <= idle->total_ps);
-            assert_true(r == 0 || engine->rows[r - 1].idle_ps >= row->idle_ps);
+            bool is_last = row->reason == NTK_IDLE_RUNTIME || row->reason == NTK_IDLE_END;
+            if (r > 0) {
+                const struct ntk_idle_row *before = &engine->rows[r - 1];
+                bool was_last =
+                    before->reason == NTK_IDLE_RUNTIME || before->reason == NTK_IDLE_END;
+                assert_true(is_last || !was_last);
+                assert_true(is_last != was_last || before->idle_ps >= row->idle_ps);
+            }
         }
         for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
             assert_int_equal(reasons_ps[r], engine->reasons_ps[r]);

@@ -110,8 +110,9 @@ void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *js
 void ntk_output_several_text(const struct ntk_program *program, struct ntk_buf *out);
 /* One execution on one screen: ten figures, a bar per engine, the first three findings. advice
  * NULL: unknown. */
-void ntk_output_brief(const char *name, uint64_t execution_count, const struct ntk_summary *summary,
-                      const struct ntk_advice *advice, struct ntk_buf *out);
+void ntk_output_brief(const char *name, const char *path, uint64_t execution_count,
+                      const struct ntk_summary *summary, const struct ntk_advice *advice,
+                      struct ntk_buf *out);
 
 void ntk_output_activity_text(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_buf *out);

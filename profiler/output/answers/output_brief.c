@@ -23,7 +23,8 @@ static const struct figure {
       NTK_SUMMARY_total_active_time_percent },
     { "Model FLOPs (MFU)", NTK_SUMMARY_mfu_estimated_percent, "of the peak", NONE },
     { "All FLOPs (HFU)", NTK_SUMMARY_hfu_estimated_percent, "of the peak", NONE },
-    { "Device memory traffic (MBU)", NTK_SUMMARY_mbu_estimated_percent, "of the maximum", NONE },
+    { "Device memory traffic (MBU)", NTK_SUMMARY_mbu_estimated_percent,
+      "of the peak of one memory stack", NONE },
     { "Tensor engine operations", NTK_SUMMARY_hardware_flops, "in transposes",
       NTK_SUMMARY_transpose_flops },
     { "Read from device memory", NTK_SUMMARY_hbm_read_bytes, "of inputs and weights in the NEFF",
@@ -104,7 +105,7 @@ static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
 {
     size_t unknown = 0;
 
-    ntk_buf_add_text(out, "\nActive, share of the duration");
+    ntk_buf_add_text(out, "\nActive on any core, share of the duration");
     for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
         if (!summary->values[bars[i].share].is_present) {
             ntk_buf_add_format(out, "%s%s", unknown++ ? ", " : " (unknown: ", bars[i].label);
@@ -118,8 +119,9 @@ static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
     }
 }
 
-void ntk_output_brief(const char *name, uint64_t execution_count, const struct ntk_summary *summary,
-                      const struct ntk_advice *advice, struct ntk_buf *out)
+void ntk_output_brief(const char *name, const char *path, uint64_t execution_count,
+                      const struct ntk_summary *summary, const struct ntk_advice *advice,
+                      struct ntk_buf *out)
 {
     const struct ntk_summary_value *machine = &summary->values[NTK_SUMMARY_instance_type];
 
@@ -143,6 +145,8 @@ void ntk_output_brief(const char *name, uint64_t execution_count, const struct n
     few.count = few.count < FINDINGS ? few.count : FINDINGS;
     ntk_output_advice_text(&few, out);
     if (advice->count > few.count) {
-        ntk_buf_add_format(out, "%zu more: neuron-profile analyze\n", advice->count - few.count);
+        ntk_buf_add_format(out, "%zu more findings", advice->count - few.count);
     }
+    ntk_buf_add_format(out, "%s:\n  neuron-profile analyze -s %s\n",
+                       advice->count > few.count ? " and all tables" : "All tables", path);
 }

@@ -62,15 +62,22 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
                               "bounds\n");
     }
     ntk_buf_add_format(
-        out, "Device memory: %s read, %s written. ",
+        out, "Device memory: %s read, %s written\n",
         hbm->is_known ? ntk_units_bytes(read, sizeof read, hbm->read_bytes) : "unknown",
         hbm->is_known ? ntk_units_bytes(written, sizeof written, hbm->write_bytes) : "unknown");
-    if (dma->has_spill) {
-        ntk_buf_add_format(
-            out, "Spill queues (spilled values, inputs and constants): %s of data moved\n",
-            ntk_units_bytes(spill, sizeof spill, dma->spill_bytes));
+    if (hbm->is_known && hbm->has_spills) {
+        ntk_buf_add_format(out, "Spilled values: %s written, ",
+                           ntk_units_bytes(spill, sizeof spill, hbm->save_bytes));
+        ntk_buf_add_format(out, "%s read back",
+                           ntk_units_bytes(spill, sizeof spill, hbm->reload_bytes));
     } else {
-        ntk_buf_add_text(out, "The capture has no spill queues\n");
+        ntk_buf_add_text(out, "Spilled values: unknown");
+    }
+    if (dma->has_spill) {
+        ntk_buf_add_format(out, "; spill queues moved %s, including inputs and constants\n",
+                           ntk_units_bytes(spill, sizeof spill, dma->spill_bytes));
+    } else {
+        ntk_buf_add_text(out, "; no queue is named a spill queue\n");
     }
     ntk_buf_add_format(out,
                        "MEAN and SMALL are for data packets; PACKETS and BYTES include semaphore "
@@ -130,11 +137,15 @@ static void row_json(const struct ntk_trace *trace, const struct ntk_dma_queue_r
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json)
 {
+    bool has_spills = hbm->is_known && hbm->has_spills;
+
     ntk_json_object_begin(json);
     ntk_json_key_share(json, "engine_bytes_per_second", dma->engine_bytes_per_second,
                        dma->engine_bytes_per_second > 0 ? 1 : 0);
     ntk_json_key_share(json, "hbm_read_bytes", (double)hbm->read_bytes, hbm->is_known ? 1 : 0);
     ntk_json_key_share(json, "hbm_write_bytes", (double)hbm->write_bytes, hbm->is_known ? 1 : 0);
+    ntk_json_key_share(json, "spill_save_bytes", (double)hbm->save_bytes, has_spills ? 1 : 0);
+    ntk_json_key_share(json, "spill_reload_bytes", (double)hbm->reload_bytes, has_spills ? 1 : 0);
     ntk_json_key_u64(json, "spill_bytes", dma->spill_bytes);
     ntk_json_key(json, "total");
     row_json(trace, &dma->total, true, json);

@@ -205,6 +205,96 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
     return 0;
 }
 
+/* Returns the next line by idle time (by active time if no line waits) after `before`; NULL if
+ * there is none. */
+static const struct ntk_source_line *next_line(const struct ntk_source_lines *lines,
+                                               const struct ntk_source_line *before)
+{
+    const struct ntk_source_line *most = NULL;
+    int64_t idle_ps = 0;
+
+    for (size_t i = 0; i < lines->line_count && lines->lines[i].file; i++) {
+        idle_ps = lines->lines[i].sums.idle_ps > idle_ps ? lines->lines[i].sums.idle_ps : idle_ps;
+    }
+    for (size_t i = 0; i < lines->line_count && lines->lines[i].file; i++) {
+        const struct ntk_source_line *line = &lines->lines[i];
+        int64_t cost = idle_ps ? line->sums.idle_ps : line->sums.active.covered_ps;
+        int64_t limit = !before   ? INT64_MAX
+                        : idle_ps ? before->sums.idle_ps
+                                  : before->sums.active.covered_ps;
+        bool is_later = cost < limit || (cost == limit && before && line > before);
+        if (cost > 0 && is_later &&
+            (!most || cost > (idle_ps ? most->sums.idle_ps : most->sums.active.covered_ps))) {
+            most = line;
+        }
+    }
+    return most;
+}
+
+/* Writes the cost of a line and its cause; returns the line that it waits for, or NULL. */
+static const struct ntk_source_line *put_line(const struct ntk_source_lines *lines,
+                                              const struct ntk_source_line *line,
+                                              struct ntk_buf *out)
+{
+    ntk_buf_add_format(out, "- %s:%u ", ntk_str_base_name(file_of(lines, line->file)), line->line);
+    if (line->sums.idle_ps == 0) {
+        ntk_buf_add_format(out, "executes for %.3f us\n",
+                           (double)line->sums.active.covered_ps / 1e6);
+        return NULL;
+    }
+    unsigned engine = 0;
+    unsigned engine_count = 0; /* that execute the line */
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        engine = line->sums.engine_counts[e] ? e : engine;
+        engine_count += line->sums.engine_counts[e] > 0;
+    }
+    ntk_buf_add_format(out, "leaves %s idle for %.3f us%s",
+                       engine_count == 1 ? ntk_ntff_engine_title(engine) : "engines",
+                       (double)line->sums.idle_ps / 1e6, engine_count == 1 ? "" : " in total");
+    for (size_t i = 0; i < line->blocker_count && line->sums.wait_ns > 0; i++) {
+        const struct ntk_source_blocker *blocker = &line->blockers[i];
+        const struct ntk_source_line *by = &lines->lines[blocker->line];
+        if (!ntk_source_blocker_reason(lines, blocker)) {
+            ntk_buf_add_format(out, ", waiting mostly for %s:%u (%.0f%% of its stall)\n",
+                               ntk_str_base_name(file_of(lines, by->file)), by->line,
+                               100.0 * (double)blocker->wait_ns / (double)line->sums.wait_ns);
+            return by;
+        }
+    }
+    ntk_buf_add_text(out, ", and no line is known that it waits for\n");
+    return NULL;
+}
+
+void ntk_output_lines_next(const struct ntk_source_lines *lines, const char *files,
+                           struct ntk_buf *out)
+{
+    const struct ntk_source_line *first = next_line(lines, NULL);
+    const struct ntk_source_line *second = first ? next_line(lines, first) : NULL;
+
+    if (!first) {
+        ntk_buf_add_format(out,
+                           "Next: neuron-profile analyze %s top regions (the cost of operations "
+                           "and of repeated parts, without lines)\n",
+                           files);
+        return;
+    }
+    ntk_buf_add_text(out, "\nThe lines that cost most:\n");
+    const struct ntk_source_line *cause = put_line(lines, first, out);
+    if (second) {
+        put_line(lines, second, out);
+    }
+    ntk_buf_add_format(out, "Next: neuron-profile analyze %s what-if --what-if ", files);
+    if (cause) {
+        ntk_buf_add_format(out, "wait:%s:%u", ntk_str_base_name(file_of(lines, first->file)),
+                           first->line);
+        ntk_buf_add_text(out, " (estimates the time without these waits)\n");
+    } else {
+        ntk_buf_add_format(out, "line:%s:%u=2", ntk_str_base_name(file_of(lines, first->file)),
+                           first->line);
+        ntk_buf_add_text(out, " (estimates the time if this line is twice as fast)\n");
+    }
+}
+
 /* ---- loops ---- */
 
 struct ranked_loop {

@@ -12,6 +12,10 @@
  * -errno. */
 int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order order,
                           struct ntk_buf *out);
+/* Writes the two lines with the longest idle time (without any, the longest active time), their
+ * cause, and the command that estimates the gain. files contains the options of the capture. */
+void ntk_output_lines_next(const struct ntk_source_lines *lines, const char *files,
+                           struct ntk_buf *out);
 int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order order,
                           struct ntk_buf *out);
 

@@ -308,6 +308,7 @@ struct ntk_opcode_summary_row {
     const char *engine, *opcode;
     int64_t count, instruction_ns, active_ns;
     double active_ratio;
+    int64_t working_ns, waiting_ns; /* add up to instruction_ns */
 };
 
 struct ntk_header_row { /* header of the NEFF */

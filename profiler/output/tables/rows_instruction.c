@@ -404,6 +404,9 @@ int ntk_rows_opcodes(const struct ntk_export *export, ntk_row_put *put, void *ct
                                 ? (double)from->active_ps / (double)trace->total_ps
                                 : NTK_ABSENT_F64,
         };
+        bool waits = from->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE;
+        row.working_ns = waits ? 0 : row.instruction_ns;
+        row.waiting_ns = waits ? row.instruction_ns : 0;
         ret = put(ctx, &row);
     }
     return ret;

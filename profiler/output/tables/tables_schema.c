@@ -336,11 +336,15 @@ static const struct ntk_column opcode_summary[] = {
     ALWAYS(ntk_opcode_summary_row, opcode, "opcode", TEXT, "", "operation"),
     ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "number of instructions"),
     ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
-           "total length, including EVENT_SEMAPHORE, which analyze counts as waiting"),
+           "total length: working_time_ns plus waiting_time_ns"),
     ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns",
-           "time during which at least one of them ran"),
+           "time during which at least one of them ran, including EVENT_SEMAPHORE, which waits"),
     MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
           "active_time_ns as a share of the duration of the execution"),
+    ALWAYS(ntk_opcode_summary_row, working_ns, "working_time_ns", I64, "ns",
+           "part of instruction_time_ns that is work: all except EVENT_SEMAPHORE"),
+    ALWAYS(ntk_opcode_summary_row, waiting_ns, "waiting_time_ns", I64, "ns",
+           "part of instruction_time_ns that waits: EVENT_SEMAPHORE"),
 };
 
 static const struct ntk_column pending_dma[] = {

@@ -18,7 +18,7 @@ const TILES = [
   ['Scalar', 'scalar_engine_active_time_percent', share, EXECUTION], ['GpSimd', 'gpsimd_engine_active_time_percent', share, EXECUTION],
   ['Sync', 'sync_engine_active_time_percent', share, EXECUTION], ['DMA', 'dma_active_time_percent', share, EXECUTION],
   ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', share, 'of the peak FLOPs'], ['HFU', 'hfu_estimated_percent', share, 'of the peak FLOPs'],
-  ['MBU', 'mbu_estimated_percent', share, 'of the peak bandwidth'], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
+  ['MBU', 'mbu_estimated_percent', share, 'of the peak of one memory stack'], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
 ];
 
 function written(name, value) {

@@ -49,6 +49,8 @@ static void packet_counts_sizes_and_rates_of_queues_are_reported(void **state)
     assert_string_equal(dma.rows[1].name, "qActSpillReload0");
     assert_int_equal(dma.rows[1].size_counts[NTK_DMA_SIZE_POOR], 1);
     assert_int_equal(dma.rows[1].size_counts[NTK_DMA_SIZE_SMALL], 1);
+    assert_int_equal(dma.rows[1].small_ps, NS(200));
+    assert_int_equal(dma.rows[0].small_ps, 0); /* changes of semaphores are not data */
     assert_null(dma.rows[2].name);
     assert_int_equal(dma.rows[2].dma_class, NTK_TRACE_DMA_INSTRUCTION);
     /* Capped: more than the published rate counts as 100 %. */

@@ -45,11 +45,12 @@ static void a_wait_is_attributed_to_the_engine_that_ended_it(void **state)
     assert_int_equal(act->reasons_ps[NTK_IDLE_ENGINE], NS(300));
     assert_int_equal(act->reasons_ps[NTK_IDLE_ISSUE], NS(10));
     assert_int_equal(act->reasons_ps[NTK_IDLE_END], NS(600));
-    assert_int_equal(act->rows[1].reason, NTK_IDLE_ENGINE);
-    assert_int_equal(act->rows[1].number, 9);
-    assert_int_equal(act->rows[1].source, NTK_NTFF_ENGINE_TENSOR);
-    assert_int_equal(act->rows[1].opcode, NTK_NTFF_OPCODE_NOP);
-    assert_int_equal(act->rows[1].longest_ps, NS(300));
+    assert_int_equal(act->rows[0].reason, NTK_IDLE_ENGINE);
+    assert_int_equal(act->rows[0].number, 9);
+    assert_int_equal(act->rows[0].source, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(act->rows[0].opcode, NTK_NTFF_OPCODE_NOP);
+    assert_int_equal(act->rows[0].longest_ps, NS(300));
+    assert_int_equal(act->rows[2].reason, NTK_IDLE_END); /* longer, but not a cause */
     const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
     assert_int_equal(pe->busy_ps, NS(200));
     assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(100));
@@ -147,6 +148,8 @@ static void waiting_in_the_last_barrier_is_reported_as_no_work_left(void **state
     const struct ntk_idle_engine *act = engine_of(&a, NTK_NTFF_ENGINE_SCALAR);
     assert_int_equal(act->reasons_ps[NTK_IDLE_END], NS(500));
     assert_int_equal(act->reasons_ps[NTK_IDLE_RUNTIME], NS(200));
+    assert_int_equal(act->rows[0].reason, NTK_IDLE_ISSUE); /* shorter, but not the barrier */
+    assert_int_equal(act->rows[1].reason, NTK_IDLE_END);
     const struct ntk_idle_engine *sp = engine_of(&a, NTK_NTFF_ENGINE_SYNC);
     assert_int_equal(sp->reasons_ps[NTK_IDLE_RUNTIME], NS(100 + 200));
     assert_int_equal(sp->reasons_ps[NTK_IDLE_END], NS(700));

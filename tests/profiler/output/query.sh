@@ -89,7 +89,10 @@ neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks In
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
 neuron-profile query --tables instruction | greps '^Always NULL (.*: .*spill_save_bytes, spill_reload_bytes' || fail "--tables instruction does not list the columns without data"
 neuron-profile query --tables instruction | greps '^pcore_idx .*in the order of the numbers that text output' || fail "pcore_idx is not explained"
-neuron-profile query --tables OpcodeSummary | greps '^instruction_time_ns .* including EVENT_SEMAPHORE' || fail "OpcodeSummary does not mention that it counts EVENT_SEMAPHORE"
+neuron-profile query -s m.ntff --csv "select count(*) from OpcodeSummary where working_time_ns + waiting_time_ns <> instruction_time_ns
+    or (waiting_time_ns > 0) <> (opcode = 'EVENT_SEMAPHORE' and instruction_time_ns > 0)" >sums || fail "OpcodeSummary"
+[ "$(tail -1 sums)" -eq 0 ] || fail "working and waiting time do not add up: $(cat sums)"
+neuron-profile query --tables OpcodeSummary | greps '^active_time_ns .* including EVENT_SEMAPHORE' || fail "OpcodeSummary does not mention that it counts EVENT_SEMAPHORE"
 neuron-profile query --tables KernelIterationVariables | greps 'Always NULL' && fail "a table with all columns lists empty ones"
 neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json lacks SystemProfileEvents"
 

@@ -75,7 +75,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
         (void)snprintf(items[i].text, sizeof items[i].text, "finding %d", i + 1);
     }
     setenv("COLUMNS", "160", 1); /* advice is not wrapped */
-    ntk_output_brief("sample", 3, &f->summary, &advice, &f->text);
+    ntk_output_brief("sample", "a.ntff", 3, &f->summary, &advice, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
     expect_text(
         f, "\nExecutions                                3, figures cover all of them together");
@@ -85,7 +85,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     expect_text(f, "\nTensor       |#");
     expect_text(f, "\n 3. finding 3 [");
     assert_null(strstr(ntk_buf_text_get(&f->text), "finding 4"));
-    expect_text(f, "\n2 more: neuron-profile analyze\n");
+    expect_text(f, "\n2 more findings and all tables:\n  neuron-profile analyze -s a.ntff\n");
     size_t lines = 0;
     for (const char *c = ntk_buf_text_get(&f->text); *c; c++) {
         lines += *c == '\n';
@@ -102,7 +102,7 @@ static void a_brief_summary_reports_unknown_values(void **state)
     for (size_t i = 0; i < f->summary.value_count; i++) {
         f->summary.values[i].is_present = false;
     }
-    ntk_output_brief("sample", 1, &f->summary, NULL, &f->text);
+    ntk_output_brief("sample", "a.ntff", 1, &f->summary, NULL, &f->text);
     expect_text(f, "sample\n\nDuration on the device              unknown\n");
     expect_text(f, "\nFindings\nunknown: the capture does not contain the execution time\n");
     expect_text(f, " (unknown: Tensor, Vector, Scalar, GpSimd, Sync, DMA, Collectives)\n");
