@@ -22,8 +22,23 @@ jq -e --argjson first "$reduce" --argjson reload "$reload" '
 neuron-profile lines -s slow.ntff -n slow.neff --loops >loops
 grep -q 'r > tile > key .* 16 ' loops || fail "unexpected loops: $(cat loops)"
 
+# next FILE: runs the command that the text ends with.
+next() {
+    local command
+    command=$(sed -n '$s/^Next: \(neuron-profile analyze .*\) (.*)$/\1/p' "$1")
+    [ -n "$command" ] || fail "no next command: $(tail -n 5 "$1")"
+    bash -c "$command" >answer 2>err || fail "$command: $(cat err)"
+}
+# The text ends with these two lines and with a command that estimates the gain.
+neuron-profile lines -s slow.ntff -n slow.neff >text
+grep -q "^- attention.c:$reduce leaves .* idle for .*, waiting mostly for attention.c:$reload (" text || fail "the cause of line $reduce is missing: $(tail -n 4 text)"
+next text
+grep -q '^THEN ON THE CRITICAL PATH' answer || fail "the next command does not estimate a gain: $(cat answer)"
+
 # optimize removes positions and source.
 neuron-packager optimize -o bare.neff slow.neff >/dev/null
 neuron-profile lines -s slow.ntff -n bare.neff >bare
 grep -q 'attention\.c' bare && fail "optimised, but it has lines: $(cat bare)"
+next bare
+grep -q '^== Costs (top) ==' answer || fail "the next command does not show the cost of operations: $(cat answer)"
 exit 0

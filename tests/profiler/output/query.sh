@@ -88,7 +88,7 @@ echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. =
 neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks Instruction"
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
 neuron-profile query --tables instruction | greps '^Always NULL (.*: .*spill_save_bytes, spill_reload_bytes' || fail "--tables instruction does not list the columns without data"
-neuron-profile query --tables instruction | greps '^pcore_idx .*in the order of the numbers that text output' || fail "pcore_idx is not explained"
+neuron-profile query --tables instruction | greps '^pcore_idx .*in the order of the core numbers' || fail "pcore_idx is not explained"
 neuron-profile query -s m.ntff --csv "select count(*) from OpcodeSummary where working_time_ns + waiting_time_ns <> instruction_time_ns
     or (waiting_time_ns > 0) <> (opcode = 'EVENT_SEMAPHORE' and instruction_time_ns > 0)" >sums || fail "OpcodeSummary"
 [ "$(tail -1 sums)" -eq 0 ] || fail "working and waiting time do not add up: $(cat sums)"
