@@ -34,11 +34,11 @@ if(NTK_OPTIMIZE_DEBUG)
     target_compile_options(ntk_flags INTERFACE -O1 -fno-omit-frame-pointer)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    # The same bytes in any folder, even if ccache makes paths relative. The last matching prefix
-    # counts.
+    # The same bytes in any folder. The last matching prefix counts. Files of the build folder are relative to it, as
+    # ccache makes them.
     cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE up)
     target_compile_options(ntk_flags INTERFACE -g1 -ffile-prefix-map=${up}=. -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
-                           -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=generated/=build/generated/)
+                           -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_BINARY_DIR}/=)
     target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
 endif()
 if(NTK_SANITIZE)
