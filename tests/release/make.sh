@@ -14,6 +14,9 @@ wait_for has_reports reports
 neuron-bench exec attention.neff --count $count --rate 200 >bench.log
 has_stored() { [ "$(sqlite3 -readonly monitor.db 'SELECT sum(completed) FROM process_overview')" = $count ] && echo yes; }
 wait_for has_stored
+# The tier of minutes, too: its first row is written when the minute ends.
+has_minute() { [ "$(sqlite3 -readonly monitor.db 'SELECT count(*) FROM core_minute')" -gt 0 ] && echo yes; }
+wait_for has_minute
 kill -TERM "$agent"
 wait "$agent" || fail "the agent failed"
 sqlite3 monitor.db 'PRAGMA journal_mode=DELETE; VACUUM' >vacuum.log

@@ -43,6 +43,11 @@ was_received() { grep -qs . received-* && find . -maxdepth 1 -name 'received-*' 
 for release in "$data"/release-*; do
     # The database: queries are answered, and an agent continues it.
     gunzip -c "$release/monitor.db.gz" >monitor.db
+    if [ "$release" = "$data/release-$version" ]; then
+        neuron-monitor --once --quiet --period 100ms --db new.db 2>agent.err || fail "no agent writes a database"
+        different=$(comm -3 <(sqlite3 monitor.db .schema | sort) <(sqlite3 new.db .schema | sort))
+        [ "$different" = "" ] || complain "${release##*/} is older than today's format: run tests/release/release.sh --make: $different"
+    fi
     is "executions in the database" "$(fact .completed)" \
         "$(neuron-monitor query latency --db monitor.db --json --model attention | jq '[.[].completed] | add')"
     is "cores in the database" "$(fact .cores)" "$(neuron-monitor query cores --db monitor.db --json | jq length)"
