@@ -22,6 +22,9 @@
  * 14 ns on counters, which visited each slot and now visit each code. Smaller facts save 7 ns of
  * prefetches. Without the prefetches of slots_ahead.h, reading facts, names and positions from main
  * memory took twice as long.
+ *
+ * Shared arguments and the fixed fields of packets are now encoded once, which saves about 15 ns.
+ * The rest is spread: 970 instructions of the host per slice, without a function over a third.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -261,7 +261,7 @@ static int put_instructions(struct core_writer *c)
         }
         if (ret == 0) {
             ret = ntk_perfetto_put_slice(c->to, track, IID_OF_OPCODE(from->opcode), start_ns,
-                                         end_ns, arguments, flows);
+                                         end_ns, arguments, c->arrows ? flows : NULL);
         }
         if (ret < 0) {
             break;

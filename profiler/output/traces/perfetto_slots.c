@@ -7,6 +7,7 @@
 
 #include "profiler/output/tables/operands.h"
 #include "profiler/output/tables/predecessors.h"
+#include "profiler/output/traces/slots_ahead.h"
 #include "shared/base/memory.h"
 
 #define KEPT 4096U /* number of texts that are found again by a hash: the last one per hash */
@@ -24,9 +25,25 @@ enum kind {
     KINDS,
 };
 
+struct argument { /* an interned argument, as it is written */
+    uint8_t bytes[NTK_PERFETTO_ARGUMENT_BYTES - 1];
+    uint8_t count; /* 0: none */
+};
+
 struct kept_line {
     const char *file;
-    uint32_t line, iid;
+    uint32_t line;
+    struct argument argument;
+};
+
+struct kept_place { /* of the last instruction of an engine; most have the same as the one before */
+    uint32_t function, iteration;
+    struct argument arguments[2];
+};
+
+struct kept_operands { /* of a code */
+    bool is_known;
+    struct argument arguments[2];
 };
 
 struct kept_text { /* identified by address, because each text exists once */
@@ -48,6 +65,8 @@ struct ntk_perfetto_slots {
     bool interns;             /* the slot ran before, so its texts are interned */
     /* Texts shared by unrolled instructions are interned at first use. */
     uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0 if none */
+    struct kept_place places[NTK_NTFF_ENGINE_COUNT];
+    struct kept_operands *operands_of; /* by number of the code */
     struct kept_line lines[KEPT];
     struct kept_text shared[KEPT];
 };
@@ -79,7 +98,8 @@ struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
     s->core = &export->trace->cores[core_index];
     s->core_index = core_index;
     s->operands = ntk_operands_create(export->trace);
-    is_good = positions_init(s) && s->operands;
+    s->operands_of = calloc(export->program->code_count + 1, sizeof *s->operands_of);
+    is_good = positions_init(s) && s->operands && s->operands_of;
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         const struct ntk_ntff_buffer *buffer = s->core->ntff->engine_buffers[e];
         size_t count = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
@@ -109,6 +129,7 @@ void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots)
     }
     free(slots->functions);
     free(slots->iterations);
+    free(slots->operands_of);
     ntk_buf_fini(&slots->ready);
     ntk_buf_fini(&slots->arguments);
     ntk_buf_fini(&slots->text);
@@ -152,6 +173,17 @@ static uint32_t add_made_text(struct ntk_perfetto_slots *s)
 static inline uint8_t *put_iid(uint8_t *at, unsigned name, uint32_t iid)
 {
     return iid ? ntk_perfetto_argument(at, name, NTK_PERFETTO_STRING, iid) : at;
+}
+
+static inline void keep_iid(struct argument *argument, unsigned name, uint32_t iid)
+{
+    argument->count = (uint8_t)(put_iid(argument->bytes, name, iid) - argument->bytes);
+}
+
+static inline uint8_t *put_argument(uint8_t *at, const struct argument *argument)
+{
+    memcpy(at, argument, sizeof *argument);
+    return at + argument->count;
 }
 
 /* Writes a text that only this slot has, as far as known. */
@@ -206,52 +238,69 @@ static uint8_t *put_shared(struct ntk_perfetto_slots *s, uint8_t *at, unsigned n
     return put_iid(at, name, s->shared[hash].iid);
 }
 
-static uint8_t *put_line(struct ntk_perfetto_slots *s, uint8_t *at,
-                         const struct ntk_neff_position *position, const char *file, uint32_t line)
+/* hash: of file and line; neighbouring lines are next to each other in memory. */
+static inline uint8_t *put_line(struct ntk_perfetto_slots *s, uint8_t *at,
+                                const struct ntk_neff_position *position, uint64_t hash,
+                                const char *file, uint32_t line)
 {
-    size_t hash =
-        (size_t)(((uintptr_t)file >> 4) * UINT64_C(0x9e3779b97f4a7c15) + line * 31ULL) % KEPT;
-    struct kept_line *kept = &s->lines[hash];
+    struct kept_line *kept = &s->lines[hash % KEPT];
 
     if (kept->file != file || kept->line != line) {
         ntk_buf_reset(&s->text);
         (void)ntk_neff_position_line_add(s->export->program->positions, position, &s->text);
-        *kept = (struct kept_line){ file, line, add_made_text(s) };
+        kept->file = file;
+        kept->line = line;
+        keep_iid(&kept->argument, NTK_PERFETTO_SOURCE, add_made_text(s));
     }
-    return put_iid(at, NTK_PERFETTO_SOURCE, kept->iid);
+    return put_argument(at, &kept->argument);
+}
+
+/* Interns function and iteration. */
+static void keep_place(struct ntk_perfetto_slots *s, struct kept_place *place,
+                       const struct ntk_neff_position *position,
+                       const struct ntk_neff_kernel_instruction *kernel)
+{
+    const struct ntk_neff_positions *positions = s->export->program->positions;
+    uint32_t *function = &s->functions[kernel->function];
+    uint32_t *iteration = &s->iterations[kernel->iteration];
+
+    if (kernel->function && !*function) {
+        *function = add_text(s, ntk_neff_position_function(positions, kernel)->name);
+    }
+    if (kernel->iteration && !*iteration) {
+        ntk_buf_reset(&s->text);
+        ntk_neff_position_path_add(positions, position, &s->text);
+        *iteration = add_made_text(s);
+    }
+    place->function = kernel->function;
+    place->iteration = kernel->iteration;
+    keep_iid(&place->arguments[0], NTK_PERFETTO_FUNCTION, *function);
+    keep_iid(&place->arguments[1], NTK_PERFETTO_ITERATION, *iteration);
 }
 
 /* Writes line, function and iteration. */
-static uint8_t *put_position(struct ntk_perfetto_slots *s, uint8_t *at,
-                             const struct ntk_neff_position *position)
+static inline uint8_t *put_position(struct ntk_perfetto_slots *s, uint8_t *at, unsigned engine,
+                                    const struct ntk_neff_position *position)
 {
     const struct ntk_neff_positions *positions = s->export->program->positions;
     const struct ntk_neff_kernel_instruction *kernel =
         ntk_neff_position_instruction(positions, position);
-    uint32_t number = kernel ? kernel->function : 0;
+    struct kept_place *place = &s->places[engine];
 
     if (position->file) {
-        at = put_line(s, at, position, ntk_neff_position_file(positions, position), position->line);
-    } else if (number) {
-        at = put_line(s, at, position, ntk_neff_position_function(positions, kernel)->file,
-                      kernel->line);
+        at = put_line(s, at, position, position->file * 1021ULL + position->line,
+                      ntk_neff_position_file(positions, position), position->line);
+    } else if (kernel && kernel->function) {
+        const char *file = ntk_neff_position_function(positions, kernel)->file;
+        at = put_line(s, at, position, ((uintptr_t)file >> 4) + kernel->line, file, kernel->line);
     }
-    if (number) {
-        if (!s->functions[number]) {
-            s->functions[number] = add_text(s, ntk_neff_position_function(positions, kernel)->name);
-        }
-        at = put_iid(at, NTK_PERFETTO_FUNCTION, s->functions[number]);
+    if (!kernel) {
+        return at;
     }
-    if (kernel && kernel->iteration) {
-        uint32_t *iid = &s->iterations[kernel->iteration];
-        if (!*iid) {
-            ntk_buf_reset(&s->text);
-            ntk_neff_position_path_add(positions, position, &s->text);
-            *iid = add_made_text(s);
-        }
-        at = put_iid(at, NTK_PERFETTO_ITERATION, *iid);
+    if (place->function != kernel->function || place->iteration != kernel->iteration) {
+        keep_place(s, place, position, kernel);
     }
-    return at;
+    return put_argument(put_argument(at, &place->arguments[0]), &place->arguments[1]);
 }
 
 static uint8_t *put_layer(struct ntk_perfetto_slots *s, uint8_t *at,
@@ -266,13 +315,34 @@ static uint8_t *put_layer(struct ntk_perfetto_slots *s, uint8_t *at,
                : put_iid(at, NTK_PERFETTO_LAYER, NTK_PERFETTO_UNKNOWN_LAYER);
 }
 
+/* Writes the operands; they are kept once both texts are interned. */
+static uint8_t *put_operands(struct ntk_perfetto_slots *s, uint8_t *at,
+                             const struct ntk_slot_code *code,
+                             const struct ntk_trace_instruction *instruction)
+{
+    struct kept_operands *kept = &s->operands_of[code->number];
+    struct ntk_operands_text text;
+
+    if (!ntk_operands_of_code(s->operands, code, instruction, &text)) {
+        return at;
+    }
+    at = put_marked(s, at, NTK_PERFETTO_OPERANDS, text.operands, &text.marks[0]);
+    at = put_marked(s, at, NTK_PERFETTO_COMPILER_OPERANDS, text.compiler_operands, &text.marks[1]);
+    kept->is_known = text.marks[0] != MARK_ONCE && text.marks[1] != MARK_ONCE;
+    if (kept->is_known) {
+        keep_iid(&kept->arguments[0], NTK_PERFETTO_OPERANDS, (uint32_t)text.marks[0]);
+        keep_iid(&kept->arguments[1], NTK_PERFETTO_COMPILER_OPERANDS, (uint32_t)text.marks[1]);
+    }
+    return at;
+}
+
 static uint8_t *put_instruction(struct ntk_perfetto_slots *s, uint8_t *at,
                                 const struct ntk_trace_instruction *instruction)
 {
     const struct ntk_slot_fact *fact =
         ntk_program_fact(s->export->program, s->core_index, instruction);
     const struct ntk_neff_debug_instruction *named = fact->named;
-    struct ntk_operands_text text;
+    const struct kept_operands *operands = &s->operands_of[fact->code->number];
 
     at = ntk_perfetto_argument(at, NTK_PERFETTO_PC, NTK_PERFETTO_UINT, instruction->slot);
     if (fact->compiler_pc >= 0) {
@@ -290,14 +360,15 @@ static uint8_t *put_instruction(struct ntk_perfetto_slots *s, uint8_t *at,
         s->texts.failed = s->texts.failed || !ntk_buf_ok(&s->text);
         at = put_text(s, at, NTK_PERFETTO_PREDECESSORS, ntk_buf_text_get(&s->text));
     }
-    if (ntk_operands_of_code(s->operands, fact->code, instruction, &text)) {
-        at = put_marked(s, at, NTK_PERFETTO_OPERANDS, text.operands, &text.marks[0]);
-        at = put_marked(s, at, NTK_PERFETTO_COMPILER_OPERANDS, text.compiler_operands,
-                        &text.marks[1]);
+    if (operands->is_known) {
+        at = put_argument(at, &operands->arguments[0]);
+        at = put_argument(at, &operands->arguments[1]);
+    } else {
+        at = put_operands(s, at, fact->code, instruction);
     }
     const struct ntk_neff_position *position =
         ntk_program_position(s->export->program, s->core_index, instruction);
-    return position ? put_position(s, at, position) : at;
+    return position ? put_position(s, at, instruction->engine, position) : at;
 }
 
 static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
@@ -313,6 +384,17 @@ static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
         at = put_text(s, at, NTK_PERFETTO_DMA_NAME, moves->name);
     }
     return at;
+}
+
+/* Fetches the mark of a later instruction into the cache, see slots_ahead.h. */
+static inline void fetch_mark(const struct ntk_perfetto_slots *s,
+                              const struct ntk_trace_instruction *instruction)
+{
+    const struct ntk_trace_instruction *later = instruction + NTK_AHEAD_TEXTS;
+
+    if (later < s->core->instructions + s->core->instruction_count) {
+        __builtin_prefetch(&s->marks[KIND_INSTRUCTION][later->engine][later->slot]);
+    }
 }
 
 typedef uint8_t *put_slot(struct ntk_perfetto_slots *s, uint8_t *at,
@@ -382,6 +464,7 @@ int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
     if (!at) {
         return -ENOMEM;
     }
+    fetch_mark(slots, instruction);
     if (trace->has_chip && instruction->wait_cycles) {
         /* 32 bits are used because a 64-bit division takes three times as long. */
         uint32_t wait_ns = instruction->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz;

@@ -4,7 +4,8 @@
  * program's slot, which all its slices repeat.
  *
  * Most slots of an unrolled program run once. The first slice of a slot has its unshared texts in
- * place; the second interns them, and from then on its arguments are stored.
+ * place; the second interns them, and from then on its arguments are stored. Arguments with shared
+ * texts are encoded once: lines, operands, and function and iteration of the previous instruction.
  *
  * Owner: _create() allocates, _destroy() frees; export and writer are borrowed. Threads: one.
  */

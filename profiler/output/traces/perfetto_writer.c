@@ -168,8 +168,6 @@ int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts)
 /* Maximum size of a packet without arguments and flows: tags, and numbers of at most ten bytes. */
 #define PACKET_BYTES_MAX (12 + 6 * NTK_PERFETTO_VARINT_BYTES)
 
-static const struct ntk_perfetto_flows no_flows = { 0 };
-
 static inline size_t field_bytes(unsigned tag, uint64_t value)
 {
     return ntk_perfetto_varint_bytes(tag) + ntk_perfetto_varint_bytes(value);
@@ -190,7 +188,7 @@ static inline uint8_t *begin_packet(const struct ntk_perfetto *w, uint8_t *at, i
     return ntk_perfetto_field(at, TAG_TRACK_EVENT, event_bytes);
 }
 
-static inline uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
+static uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
 {
     for (size_t i = 0; i < flows.count; i++) {
         at = put_fixed64(ntk_perfetto_varint(at, TAG_FLOW), flows.ids[i]);
@@ -198,10 +196,15 @@ static inline uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
     return at;
 }
 
-/* Returns space at the end of the file; NULL if out of memory. */
+/* Returns space at the end of the file; NULL if out of memory. Most of the time there is space, and
+ * the call would take longer than the check. */
 static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t bytes)
 {
-    return ntk_buf_extend(&w->sink->buf, bytes);
+    struct ntk_buf *buf = &w->sink->buf;
+
+    return buf->capacity - buf->bytes_count > bytes && !buf->failed
+               ? (uint8_t *)buf->bytes + buf->bytes_count
+               : ntk_buf_extend(buf, bytes);
 }
 
 /* Sets the end of the file to `at`. */
@@ -211,38 +214,101 @@ static inline int end_events(struct ntk_perfetto *w, const uint8_t *at)
     return ntk_sink_step(w->sink);
 }
 
+static void make_frame(struct ntk_perfetto_frame *frame, uint32_t sequence, uint64_t track,
+                       uint64_t name)
+{
+    unsigned type = NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_BEGIN;
+    uint8_t *at = ntk_perfetto_field(frame->begin, TAG_TYPE, type);
+
+    at = ntk_perfetto_field(at, TAG_NAME, name);
+    at = ntk_perfetto_field(at, TAG_TRACK, track);
+    frame->begin_count = (uint8_t)(at - frame->begin);
+    type = NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_END;
+    at = ntk_perfetto_field(frame->end, TAG_SEQUENCE, sequence);
+    frame->sequence_count = (uint8_t)(at - frame->end);
+    at = ntk_perfetto_field(at, TAG_TRACK_EVENT,
+                            field_bytes(TAG_TYPE, type) + field_bytes(TAG_TRACK, track));
+    at = ntk_perfetto_field(at, TAG_TYPE, type);
+    at = ntk_perfetto_field(at, TAG_TRACK, track);
+    frame->end_count = (uint8_t)(at - frame->end);
+    frame->track = track;
+    frame->name = name;
+    frame->sequence = sequence;
+}
+
+static inline const struct ntk_perfetto_frame *find_frame(struct ntk_perfetto *w, uint64_t track,
+                                                          uint64_t name)
+{
+    struct ntk_perfetto_frame *frame = &w->frames[(track * 13 + name) % NTK_PERFETTO_FRAMES];
+
+    if (frame->track != track || frame->name != name || frame->sequence != w->sequence) {
+        make_frame(frame, w->sequence, track, name);
+    }
+    return frame;
+}
+
+/* Writes the fields of a begin before its arguments. Lengths come first, so that nothing is copied:
+ * copying freshly written bytes stalls. */
+static inline uint8_t *put_begin(uint8_t *at, const struct ntk_perfetto_frame *frame, uint64_t time,
+                                 size_t event_bytes)
+{
+    at = ntk_perfetto_field(at, TAG_PACKET,
+                            field_bytes(TAG_TIMESTAMP, time) + frame->sequence_count +
+                                field_bytes(TAG_TRACK_EVENT, event_bytes) + event_bytes +
+                                field_bytes(TAG_FLAGS, NTK_PERFETTO_NEEDS_STATE));
+    at = ntk_perfetto_field(at, TAG_TIMESTAMP, time);
+    memcpy(at, frame->end, 8); /* more than the number of the sequence */
+    return ntk_perfetto_field(at + frame->sequence_count, TAG_TRACK_EVENT, event_bytes);
+}
+
+/* Writes the packet that ends a slice. */
+static inline uint8_t *put_end(uint8_t *at, const struct ntk_perfetto_frame *frame, uint64_t time)
+{
+    at = ntk_perfetto_field(at, TAG_PACKET, field_bytes(TAG_TIMESTAMP, time) + frame->end_count);
+    at = ntk_perfetto_field(at, TAG_TIMESTAMP, time);
+    memcpy(at, frame->end, sizeof frame->end);
+    return at + frame->end_count;
+}
+
+/* Same, with arrows. */
+static uint8_t *put_end_flows(const struct ntk_perfetto *w, uint8_t *at, uint64_t track,
+                              int64_t time_ns, struct ntk_perfetto_flows flows)
+{
+    unsigned type = NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_END;
+    size_t place_bytes = field_bytes(TAG_TYPE, type) + field_bytes(TAG_TRACK, track);
+
+    at = begin_packet(w, at, time_ns, place_bytes + flows.count * FLOW_BYTES, false);
+    at = ntk_perfetto_field(at, TAG_TYPE, type);
+    return put_flows(ntk_perfetto_field(at, TAG_TRACK, track), flows);
+}
+
 /* Writes fields in order of their numbers, like protobuf-c. Only objects with names depend on the
  * first packet. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,
                            const struct ntk_perfetto_flows flows[2])
 {
-    struct ntk_perfetto_flows of_start = flows ? flows[0] : no_flows;
-    struct ntk_perfetto_flows of_end = flows ? flows[1] : no_flows;
-    size_t bytes = 2 * (size_t)PACKET_BYTES_MAX + arguments.bytes_count +
-                   (of_start.count + of_end.count) * FLOW_BYTES;
-    size_t place_bytes = field_bytes(TAG_TYPE, NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_END) +
-                         field_bytes(TAG_TRACK, track);
-    uint8_t *room = begin_events(w, bytes);
+    const struct ntk_perfetto_frame *frame = find_frame(w, track, name);
+    size_t start_flows = flows ? flows[0].count : 0;
+    size_t end_flows = flows ? flows[1].count : 0;
+    uint8_t *at = begin_events(w, 2 * (size_t)PACKET_BYTES_MAX + arguments.bytes_count +
+                                      (start_flows + end_flows) * FLOW_BYTES);
 
-    if (!room) {
+    if (!at) {
         return -ENOMEM;
     }
-    uint8_t *at = begin_packet(w, room, start_ns,
-                               arguments.bytes_count + place_bytes + field_bytes(TAG_NAME, name) +
-                                   of_start.count * FLOW_BYTES,
-                               true);
+    at = put_begin(at, frame, (uint64_t)(w->offset_ns + start_ns),
+                   arguments.bytes_count + frame->begin_count + start_flows * FLOW_BYTES);
     if (arguments.bytes_count) {
         memcpy(at, arguments.bytes, arguments.bytes_count);
         at += arguments.bytes_count;
     }
-    at = ntk_perfetto_field(at, TAG_TYPE, NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_BEGIN);
-    at = ntk_perfetto_field(at, TAG_NAME, name);
-    at = put_flows(ntk_perfetto_field(at, TAG_TRACK, track), of_start);
+    memcpy(at, frame->begin, sizeof frame->begin);
+    at += frame->begin_count;
+    at = start_flows ? put_flows(at, flows[0]) : at;
     at = ntk_perfetto_field(at, TAG_FLAGS, NTK_PERFETTO_NEEDS_STATE);
-    at = begin_packet(w, at, end_ns, place_bytes + of_end.count * FLOW_BYTES, false);
-    at = ntk_perfetto_field(at, TAG_TYPE, NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_END);
-    at = put_flows(ntk_perfetto_field(at, TAG_TRACK, track), of_end);
+    at = end_flows ? put_end_flows(w, at, track, end_ns, flows[1])
+                   : put_end(at, frame, (uint64_t)(w->offset_ns + end_ns));
     return end_events(w, at);
 }
 

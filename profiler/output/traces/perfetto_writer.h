@@ -30,6 +30,20 @@ enum { /* kinds of arguments: field << 3 | wire type */
        NTK_PERFETTO_ANNOTATION_NAME = 1 << 3,
 };
 
+#define NTK_PERFETTO_VARINT_BYTES 10
+
+/* Fields that all slices with the same name and track share, encoded once. */
+struct ntk_perfetto_frame {
+    uint64_t track, name;
+    uint32_t sequence;                                      /* 0: empty */
+    uint8_t sequence_count;                                 /* of end: the number of the sequence */
+    uint8_t begin_count, end_count;                         /* number of bytes */
+    uint8_t begin[2 + 2 * (1 + NTK_PERFETTO_VARINT_BYTES)]; /* type, name, track */
+    uint8_t end[10 + 1 + NTK_PERFETTO_VARINT_BYTES]; /* packet after the time, without arrows */
+};
+
+#define NTK_PERFETTO_FRAMES 64
+
 struct ntk_perfetto {
     struct ntk_sink *sink;
     uint32_t sequence;     /* sequence of the packets from now on, from 1 */
@@ -38,6 +52,7 @@ struct ntk_perfetto {
     int32_t process_count; /* processes are numbered from 1 */
     uint64_t track_count;  /* tracks are numbered from 1 */
     uint64_t next_text;    /* next number for arguments; lower numbers are used in this sequence */
+    struct ntk_perfetto_frame frames[NTK_PERFETTO_FRAMES]; /* the last one per hash */
 };
 
 int ntk_perfetto_put_packet(struct ntk_perfetto *w, Ntk__Perfetto__TracePacket *packet);
@@ -49,7 +64,6 @@ int ntk_perfetto_put_thread(struct ntk_perfetto *w, int32_t pid, int32_t tid, co
 int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, const char *unit,
                                    uint64_t process, uint64_t *out_uuid);
 
-#define NTK_PERFETTO_VARINT_BYTES 10
 #define NTK_PERFETTO_ARGUMENT_BYTES (6 + NTK_PERFETTO_VARINT_BYTES) /* maximum for a number */
 
 static inline uint8_t *ntk_perfetto_varint(uint8_t *at, uint64_t value)
