@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/support/emulated.h"
+
 #define NTFF_BIG_STEP_PS 1000000
 #define NTFF_BIG_PACKETS 4 /* per step */
 #define NTFF_BIG_PACKET_BYTES 512
@@ -42,12 +44,12 @@ int ntff_big_write(const char *path, struct ntff_big *big);
 /* Writes big.ntff in the folder; returns its path, which the caller frees, or NULL on failure. */
 char *ntff_big_write_in(const char *folder, struct ntff_big *big);
 
-/* Sanitizers use shadow memory, which grows: with them, only the answers about a large capture are
- * checked. */
+/* Sanitizers and the emulator use shadow memory, which grows: with them, only the answers about a
+ * large capture are checked. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NTFF_BIG_HAS_SHADOWS 1
 #else
-#define NTFF_BIG_HAS_SHADOWS 0
+#define NTFF_BIG_HAS_SHADOWS test_is_emulated()
 #endif
 
 #endif
