@@ -51,7 +51,8 @@ static void waits_find(const struct ntk_what_if_input *input, int64_t *semaphore
             int64_t free_ps = release->previous == NTK_NO_INDEX
                                   ? 0
                                   : core->instructions[release->previous].end_ps;
-            if (release->event == NTK_NO_INDEX ||
+            /* The program cannot remove the waits of the runtime. */
+            if (release->event == NTK_NO_INDEX || fact->code->is_runtime ||
                 (fact->code->wait != NTK_WAIT_AT_LEAST && fact->code->wait != NTK_WAIT_EQUAL)) {
                 continue;
             }

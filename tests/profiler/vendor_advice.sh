@@ -46,6 +46,13 @@ ask v6_baseline_bf16_s512 "dma" >dma.json
 jq -e '.dma.spill_save_bytes == 2097152 and .dma.spill_reload_bytes == 2097152 and .dma.spill_bytes == 0' dma.json >/dev/null ||
     fail "spilled values: $(jq -c '.dma | [.spill_save_bytes, .spill_reload_bytes, .spill_bytes]' dma.json)"
 
+# Only Tensor changes semaphore 5, and the idle analysis agrees. No row is about a barrier of the runtime.
+ask v6_attn_tkg "what-if idle" >what_if.json
+jq -e '(.["what-if"].changes[] | select(.change == "wait:5") | .semaphore_changed_by) as $by |
+    ([.idle.engines[].waits[] | select(.semaphore == 5) | .changed_by] | unique) as $engines | $by == "Tensor" and $engines == ["tensor"] and
+    all(.["what-if"].changes[]; .semaphore_changed_by != "the runtime")' \
+    what_if.json >/dev/null || fail "semaphore 5: $(jq -c '[.["what-if"].changes[] | [.change, .semaphore_changed_by]]' what_if.json)"
+
 # docs/formats/ntff.md: activity_0 has k = n, lasts a whole number of windows of 4096 cycles of 1.2 GHz, and products
 # take less time from its beginning on.
 for c in v6_baseline_bf16_s512 v6_fused_fp32_s512 v5_transpose_1024; do

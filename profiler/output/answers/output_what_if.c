@@ -73,6 +73,72 @@ static void row_text(struct ntk_text_table *table, const struct ntk_what_if *wha
     path_cell(table, row);
 }
 
+#define MAKER_QUEUES_MAX 3
+
+/* Appends what changes the semaphore of a row, such as "Tensor, DMA queue qSyncIO0", "the runtime"
+ * or "unknown". Returns false if the row is not about a single semaphore. */
+static bool add_makers(const struct ntk_program *program, const struct ntk_what_if_row *row,
+                       struct ntk_buf *out)
+{
+    const struct ntk_what_if_change *change = row->changes.list;
+    const char *queues[MAKER_QUEUES_MAX] = { NULL };
+    size_t queue_count = 0;
+    unsigned engines = 0;
+    bool has_runtime = false;
+    const char *between = "";
+
+    if (row->changes.count != 1 || change->part != NTK_WHAT_IF_WAIT) {
+        return false;
+    }
+    for (size_t i = 0; i < program->code_count; i++) {
+        const struct ntk_slot_code *code = ntk_program_code(program, i);
+        bool signals = !code->signals_event && code->signal_number == change->number;
+        bool is_queue = code->is_transfer && !code->done_is_event && code->queue &&
+                        code->done_number == change->number;
+        if (code->is_runtime) {
+            has_runtime = has_runtime || signals;
+            continue;
+        }
+        engines |= signals ? 1u << code->engine : 0;
+        for (size_t q = 0; is_queue && q < queue_count; q++) {
+            is_queue = strcmp(queues[q], code->queue) != 0;
+        }
+        if (is_queue && queue_count < MAKER_QUEUES_MAX) {
+            queues[queue_count++] = code->queue;
+        }
+    }
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        if (engines >> e & 1) {
+            ntk_buf_add_format(out, "%s%s", between, ntk_ntff_engine_title(e));
+            between = ", ";
+        }
+    }
+    for (size_t q = 0; q < queue_count; q++) {
+        char shown[NAME_BYTES];
+        ntk_buf_add_format(out, "%sDMA queue %s", between,
+                           ntk_queue_shown(queues[q], shown, sizeof shown));
+        between = ", ";
+    }
+    if (!*between) {
+        ntk_buf_add_text(out, has_runtime ? "the runtime" : "unknown");
+    }
+    return true;
+}
+
+/* Lists what changes the semaphores of the table. */
+static void makers_text(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                        struct ntk_buf *out)
+{
+    for (size_t i = 0; i < what_if->row_count; i++) {
+        struct ntk_buf makers = { 0 };
+        if (add_makers(program, &what_if->rows[i], &makers)) {
+            ntk_buf_add_format(out, "wait:%u is for the semaphore changed by %s\n",
+                               what_if->rows[i].changes.list[0].number, ntk_buf_text_get(&makers));
+        }
+        ntk_buf_fini(&makers);
+    }
+}
+
 /* Returns a name such as "Tensor pc 12 MATMUL attention.py:31" or "DMA queue qSyncIO0". */
 static const char *item_name(const struct ntk_program *program, const struct ntk_what_if_item *item,
                              char *buf, size_t buf_bytes)
@@ -192,6 +258,7 @@ void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk
         items_text(program, &what_if->rows[0], out);
     }
     ntk_buf_add_char(out, '\n');
+    makers_text(program, what_if, out);
     if (what_if->unknown_wait_count) {
         bool is_one = what_if->unknown_wait_count == 1;
         ntk_buf_add_format(out, "%llu wait%s length: the capture does not contain %s cause\n",
@@ -250,8 +317,13 @@ static void row_json(const struct ntk_program *program, const struct ntk_what_if
     ntk_json_object_begin(json);
     if (row->changes.count) {
         int64_t gain_ps = what_if->as_is.total_ps - row->total_ps;
+        struct ntk_buf makers = { 0 };
         ntk_json_key_text(json, "change",
                           ntk_what_if_changes_text(&row->changes, text, sizeof text));
+        if (add_makers(program, row, &makers)) {
+            ntk_json_key_text(json, "semaphore_changed_by", ntk_buf_text_get(&makers));
+        }
+        ntk_buf_fini(&makers);
         ntk_json_key_ns(json, "gain_ns", gain_ps);
         ntk_json_key_share(json, "gain_ratio", (double)gain_ps, (double)what_if->as_is.total_ps);
         if (row->has_bounds) {

@@ -17,10 +17,10 @@ const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
 const named = (part) => PARTS[part] ?? (part.startsWith('line:') ? `source line ${part.slice(5)}` : part === 'gpsimd' ? 'GpSimd' : part.charAt(0).toUpperCase() + part.slice(1));
 
 // "dma=2,wait:20" as a text for users.
-function words(changes) {
+function words(changes, makers) {
   return changes.split(',').map((change) => {
     const [part, factor] = change.split('=');
-    if (part.startsWith('wait:')) return `no waits: ${/^\d+$/.test(part.slice(5)) ? 'semaphore ' : ''}${part.slice(5)}`;
+    if (part.startsWith('wait:')) return `no waits: ${/^\d+$/.test(part.slice(5)) ? 'semaphore ' : ''}${part.slice(5)}${makers ? ` (changed by ${makers})` : ''}`;
     return factor === undefined ? `${named(part)}: no time` : `${named(part)}: ${factor} times as fast`;
   }).join('; ');
 }
@@ -32,7 +32,7 @@ function pathText(row) {
 
 function changesTable(found) {
   return table([['Change', true], ['Execution'], ['Gain'], ['Share of the execution'], ['Lower bound'], ['set by', true], ['New critical path', true]], found.changes.map((row) => ({
-    cells: [{ text: words(row.change), title: `neuron-profile analyze what-if --what-if ${row.change}` }, time(row.total_ns), time(row.gain_ns), bar(row.gain_ratio, share(row.gain_ratio), `${share(row.gain_ratio)} of the execution`),
+    cells: [{ text: words(row.change, row.semaphore_changed_by), title: `neuron-profile analyze what-if --what-if ${row.change}` }, time(row.total_ns), time(row.gain_ns), bar(row.gain_ratio, share(row.gain_ratio), `${share(row.gain_ratio)} of the execution`),
       time(row.least_ns), row.bound, pathText(row)],
   })));
 }
