@@ -41,6 +41,12 @@ in_root "$root" "cd /src && cmake --preset aarch64 >build/aarch64-configure.log 
 export root_emulator=':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:P'
 export -f in_root
 export NTK_TEST_PATIENCE=${NTK_TEST_PATIENCE:-10} # an emulated program is about ten times slower
-unshare --user --map-root-user --mount bash -euc 'root=$1 && shift &&
+# The user namespace has the users of this machine, which root may map.
+unshare --user sleep infinity &
+users=$!
+trap 'kill $users' EXIT
+until [ "$(readlink /proc/$users/ns/user)" != "$(readlink /proc/self/ns/user)" ]; do sleep 0.1; done
+for map in uid_map gid_map; do echo '0 0 65536' >/proc/$users/$map; done
+nsenter --user --target $users unshare --mount bash -euc 'root=$1 && shift &&
     in_root "$root" "cd /src && ctest --preset aarch64 --timeout $((600 * NTK_TEST_PATIENCE)) ${*@Q}" "NTK_TEST_PATIENCE=$NTK_TEST_PATIENCE"' \
     aarch64 "$root" "$@"

@@ -336,7 +336,7 @@ static void invalid_headers_are_rejected_without_printing_their_value(void **sta
     ntk_remote_write_target.token_file = path;
     assert_int_equal(ntk_fs_write(path, "authorization: Basic s3cret\n", 28, NULL), 0);
     assert_int_equal(ntk_exporter_remote_write.create(&options, &made, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "line 1: Authorization and a file with a token"));
+    assert_non_null(strstr(err.text, "line 1: the Authorization header and a token"));
     assert_null(strstr(err.text, "s3cret"));
     ntk_remote_write_target.token_file = NULL;
     ntk_remote_write_target.headers_file = NULL;
