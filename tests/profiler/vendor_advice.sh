@@ -46,6 +46,11 @@ ask v6_baseline_bf16_s512 "dma" >dma.json
 jq -e '.dma.spill_save_bytes == 2097152 and .dma.spill_reload_bytes == 2097152 and .dma.spill_bytes == 0' dma.json >/dev/null ||
     fail "spilled values: $(jq -c '.dma | [.spill_save_bytes, .spill_reload_bytes, .spill_bytes]' dma.json)"
 
+# 16 DMA engines move 435 GB/s, but MBU is a share of 716: the text says so.
+neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/v6_fused_fp32_s512.ntff" roofline >roofline 2>err || fail "roofline: $(cat err)"
+grep -q '^Memory: 435 GB/s, limited by the DMA engines' roofline && grep -q '^MBU in the summary is a share of the peak of one memory stack' roofline ||
+    fail "roofline does not say what MBU is a share of: $(cat roofline)"
+
 # Only Tensor changes semaphore 5, and the idle analysis agrees. No row is about a barrier of the runtime.
 ask v6_attn_tkg "what-if idle" >what_if.json
 jq -e '(.["what-if"].changes[] | select(.change == "wait:5") | .semaphore_changed_by) as $by |

@@ -83,6 +83,13 @@ static void ceilings_text(const struct ntk_trace *trace, const struct ntk_roofli
     ntk_buf_add_format(out, ", %u memory stack%s %.0f GB/s\n", ceilings->stack_count,
                        ceilings->stack_count == 1 ? "" : "s",
                        ceilings->memory_bytes_per_second / GIGA);
+    if (ceilings->stack_count > 0 &&
+        ceilings->dma_bytes_per_second <
+            ceilings->memory_bytes_per_second / ceilings->stack_count) {
+        ntk_buf_add_text(out,
+                         "MBU in the summary is a share of the peak of one memory stack, which "
+                         "these DMA engines cannot reach\n");
+    }
     ntk_buf_add_format(out, "Below %.1f FLOPs per byte, memory is the limit\n", roofline->ridge);
     if (roofline->has_mfu) {
         ntk_buf_add_format(out,
