@@ -8,7 +8,13 @@
 
 #include "runtime-hooks/core/core_thread.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/quiet.h"
+
+/* If threads help queues, a worker naps a few times before it sleeps. Items that are submitted to
+ * these queues meanwhile need not wake it. */
+#define NAP_NS (50 * NTK_NS_PER_US)
+#define NAPS 4
 
 static _Thread_local bool is_worker;
 
@@ -74,19 +80,26 @@ void ntk_core_crew_undriven(struct ntk_core_crew *crew)
     }
 }
 
-/* Sleeps until needed, or until the end. The caller holds the lock. */
-static void work_wait(struct ntk_core_crew *crew)
+/* Sleeps until needed, until the end, or for the time of a nap. Returns true if this worker was
+ * woken. The caller holds the lock. */
+static bool work_wait(struct ntk_core_crew *crew, bool is_nap)
 {
+    uint64_t until_ns = is_nap ? ntk_cond_until(NAP_NS) : NTK_COND_FOREVER;
+    int ret = 0;
+
     crew->idle_count++;
-    while (crew->woken_count == 0 && !is_over(crew)) {
-        pthread_cond_wait(&crew->work, &crew->lock);
+    crew->napping_count += is_nap ? 1 : 0;
+    while (crew->woken_count == 0 && !is_over(crew) && ret == 0) {
+        ret = ntk_cond_wait_until(&crew->work, &crew->lock, until_ns);
     }
+    crew->napping_count -= is_nap ? 1 : 0;
     if (crew->woken_count > 0) {
         crew->woken_count--;
         crew->expected_count--;
-    } else {
-        crew->idle_count--;
+        return true;
     }
+    crew->idle_count--;
+    return false;
 }
 
 /* Runs an item that was taken from its queue; then the queue continues. The caller holds the lock,
@@ -119,11 +132,11 @@ void ntk_core_crew_lend(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     is_worker = true; /* it was not one */
     item_run(crew, queue, item);
     is_worker = false;
-    /* Get workers for the other queues, because this thread serves none of them. */
+    /* Get workers for the queues, because this thread serves none of them. */
     (void)ntk_core_crew_call(crew, crew->in_line_count);
 }
 
-bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
+bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue, uint64_t number)
 {
     if (!line_remove(crew, queue)) {
         return false;
@@ -134,14 +147,21 @@ bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     if (ntk_quiet_is_limited()) {
         ntk_quiet_enter(&quiet);
     }
-    ntk_core_crew_lend(crew, queue, ntk_core_queue_take(queue));
+    is_worker = true;
+    do {
+        item_run(crew, queue, ntk_core_queue_take(queue));
+    } while (ntk_core_queue_completed_get(queue) < number && line_remove(crew, queue));
+    is_worker = false;
     ntk_quiet_leave(&quiet);
+    (void)ntk_core_crew_call(crew, crew->in_line_count);
     return true;
 }
 
 static void *worker(void *ctx)
 {
     struct ntk_core_crew *crew = ctx;
+
+    unsigned naps = 0;
 
     is_worker = true;
     pthread_mutex_lock(&crew->lock);
@@ -150,11 +170,14 @@ static void *worker(void *ctx)
         struct ntk_core_queue *queue = line_take(crew);
 
         if (queue) {
+            naps = crew->naps ? NAPS : 0;
             item_run(crew, queue, ntk_core_queue_take(queue));
         } else if (is_over(crew)) {
             break;
+        } else if (work_wait(crew, naps > 0)) {
+            naps = crew->naps ? NAPS : 0;
         } else {
-            work_wait(crew);
+            naps -= naps > 0 ? 1 : 0;
         }
     }
     pthread_mutex_unlock(&crew->lock);

@@ -23,7 +23,18 @@ void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core
     /* Pairs with the acquire in ntk_core_queue_completed_get(). */
     atomic_store_explicit(&queue->completed, item->number, memory_order_release);
     ntk_core_queue_watches_signal(queue, item->number);
-    pthread_cond_broadcast(&queue->changed);
+    if (item->number >= queue->wanted || queue->is_broken) {
+        queue->wanted = UINT64_MAX;
+        pthread_cond_broadcast(&queue->changed);
+    }
+}
+
+/* Waits for a completion of this number or a later one; it may return earlier. The caller holds the
+ * lock. */
+static int changed_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t until_ns)
+{
+    queue->wanted = number < queue->wanted ? number : queue->wanted;
+    return ntk_cond_wait_until(&queue->changed, &queue->crew->lock, until_ns);
 }
 
 /* Does one step of ntk_core_queue_advance(); returns false if the queue is blocked. */
@@ -81,6 +92,7 @@ struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_
     if (queue) {
         queue->crew = crew;
         queue->depth = depth;
+        queue->wanted = UINT64_MAX;
         queue->is_waiting_when_full = full == NTK_CORE_QUEUE_WAITS;
         ntk_core_queue_watches_init(queue);
         pthread_cond_init(&queue->changed, NULL);
@@ -124,8 +136,18 @@ static int room_get(struct ntk_core_queue *queue)
         if (ntk_core_crew_is_worker()) {
             return -EDEADLK;
         }
-        pthread_cond_wait(&queue->changed, &queue->crew->lock);
+        /* Until a quarter is free, so that this thread does not wake for every item. */
+        (void)changed_wait(queue, queue->submitted + 1 - queue->depth + queue->depth / 4,
+                           NTK_COND_FOREVER);
     }
+}
+
+/* Workers that nap look at the line soon. A queue can wait for them if threads help it. */
+static int workers_call(const struct ntk_core_queue *queue, uint32_t queue_count)
+{
+    return queue->helps && queue_count <= queue->crew->napping_count
+               ? 0
+               : ntk_core_crew_call(queue->crew, queue_count);
 }
 
 int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
@@ -135,7 +157,7 @@ int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_it
     int ret = room_get(queue);
 
     if (ret == 0 && item->kind == NTK_CORE_ITEM_WORK && !queue->is_driven &&
-        ntk_core_crew_call(crew, crew->in_line_count + 1) < 0) {
+        workers_call(queue, crew->in_line_count + 1) < 0) {
         ret = -ENOMEM;
     }
     if (ret < 0) {
@@ -156,7 +178,7 @@ int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_it
         queue->is_driven = true;
         crew->driven_count++;
         ntk_core_queue_advance(queue);
-        (void)ntk_core_crew_call(crew, crew->in_line_count);
+        (void)workers_call(queue, crew->in_line_count);
     }
     return 0;
 }
@@ -226,12 +248,11 @@ static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64
         if (ret < 0 || ntk_core_crew_is_worker()) {
             return ret < 0 ? ret : -EDEADLK;
         }
-        /* If there are several items, a worker is awake anyway. */
-        if (timeout_ns == NTK_CORE_QUEUE_FOREVER && queue->helps && queue->first == queue->last &&
-            ntk_core_crew_help(queue->crew, queue)) {
+        if (timeout_ns == NTK_CORE_QUEUE_FOREVER && queue->helps &&
+            ntk_core_crew_help(queue->crew, queue, number)) {
             continue;
         }
-        ret = ntk_cond_wait_until(&queue->changed, &queue->crew->lock, until_ns);
+        ret = changed_wait(queue, number, until_ns);
     }
     return 0;
 }
@@ -251,6 +272,9 @@ int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t 
 void ntk_core_queue_let_help(struct ntk_core_queue *queue)
 {
     queue->helps = true;
+    pthread_mutex_lock(&queue->crew->lock);
+    queue->crew->naps = true;
+    pthread_mutex_unlock(&queue->crew->lock);
 }
 
 bool ntk_core_queue_is_idle(struct ntk_core_queue *queue)

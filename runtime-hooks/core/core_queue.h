@@ -60,9 +60,10 @@ bool ntk_core_crew_is_worker(void);
 /* depth is the maximum number of incomplete items, not 0. Returns NULL if out of memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
-/* Lets a thread that waits without a timeout run the queue's last item itself if no worker has
- * taken it, which saves two hand-overs: run and destroy are then called in that thread. To be
- * called before the first submission. */
+/* Lets a thread that waits without a timeout run the queue's items itself if no worker has taken
+ * them, which saves two hand-overs: run and destroy are then called in that thread. An item may
+ * start about 0.1 ms later, because submissions wake no worker that naps. To be called before the
+ * first submission. */
 void ntk_core_queue_let_help(struct ntk_core_queue *queue);
 /* Rejects further submissions of the queue's own items, waits until it is empty, and frees it. No
  * other thread may use it. */

@@ -28,9 +28,11 @@ struct ntk_core_crew {
     uint32_t in_line_count;
     uint32_t driven_count;
     uint32_t idle_count;     /* number of sleeping workers that were not woken */
+    uint32_t napping_count;  /* number of workers that look at the line soon, woken or not */
     uint32_t expected_count; /* number of workers that were woken or started and have not arrived */
     uint32_t woken_count;    /* how many of expected_count were woken */
     bool is_shut;
+    bool naps; /* one of the queues lets threads help */
     uint32_t worker_count, worker_count_max;
     pthread_t workers[];
 };
@@ -42,6 +44,7 @@ struct ntk_core_queue {
     struct ntk_core_queue_item *first, *last;
     uint64_t submitted;
     _Atomic uint64_t completed;
+    uint64_t wanted; /* threads that wait are woken by the completion of this number */
     uint32_t depth;
     bool is_waiting_when_full;
     bool helps;
@@ -75,9 +78,9 @@ void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *q
  * cannot be started. */
 int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
 void ntk_core_crew_undriven(struct ntk_core_crew *crew);
-/* Runs the next item of a queue in the line in this thread, which is not a worker. Returns false if
- * the queue is not in the line: a worker has it, or it waits for a placement. */
-bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
+/* Runs the items of a queue in the line up to this number in this thread, which is not a worker.
+ * Returns early if the queue waits for a placement, and false at once if it is not in the line. */
+bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue, uint64_t number);
 
 /* Runs an item of a driven queue that is in no list in this thread, which is not a worker. */
 void ntk_core_crew_lend(struct ntk_core_crew *crew, struct ntk_core_queue *queue,

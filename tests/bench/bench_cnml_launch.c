@@ -6,6 +6,14 @@
  * for it, extracted from its model file, on a machine of the same kind. Each library has its own
  * process, because a process has one machine; they take turns. Wall time: forwards are queued, and
  * other threads may run them meanwhile.
+ *
+ * `perf stat` counted 0.9 to 2.1 futex calls and up to 1.7 context switches per queued forward,
+ * at a load of 12 to 18. The worker slept and was woken again for most items, every completion
+ * woke the thread that synchronised, and both threads waited for the lock. Now it counts 0.01 to
+ * 0.04. A worker naps before it sleeps, so that submissions need not wake it; a completion wakes
+ * only threads that wait for it; a thread that synchronises runs all items that no worker has. CPU
+ * time of a forward: 3.6 us (lower quartile) instead of 6.3 to 10 us. Waking waiting threads less
+ * often gained nothing by itself. The rest above nrt_execute is allocation, locks and clocks.
  */
 #include <stdio.h>
 #include <stdlib.h>

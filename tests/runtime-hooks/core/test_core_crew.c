@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime-hooks/core/core_notifier.h"
 #include "shared/base/clock.h"
@@ -142,6 +144,96 @@ static void a_waiting_thread_runs_the_last_queue_item_itself(void **state)
         assert_false(ntk_core_crew_is_worker());
     }
     workers_release(f);
+    ntk_core_queue_destroy(queue);
+}
+
+/* Method: no worker is free, and five items are queued. A thread that waits for the third one runs
+ * three, and leaves the others to workers. */
+static void a_waiting_thread_runs_the_items_up_to_the_one_it_waits_for(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = queue_without_workers(f);
+
+    for (int i = 1; i <= 5; i++) {
+        assert_int_equal(item_submit_marked(queue, NULL, i), 0);
+    }
+    assert_int_equal(ntk_core_queue_wait(queue, 3, NTK_CORE_QUEUE_FOREVER), 0);
+    assert_int_equal(ntk_core_queue_completed_get(queue), 3);
+    assert_int_equal(atomic_load(&run_count), 3);
+    workers_release(f);
+    ntk_core_queue_destroy(queue);
+    assert_int_equal(atomic_load(&run_count), 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(run_log[i], i + 1);
+    }
+}
+
+/* Method: nobody helps or waits for the queue. Pauses of several lengths make workers run, nap and
+ * sleep when the next item arrives. */
+static void an_item_starts_whether_its_worker_naps_or_sleeps(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = ntk_core_queue_create(f->crew, 8, NTK_CORE_QUEUE_REFUSES);
+    sem_t entered;
+
+    assert_non_null(queue);
+    ntk_core_queue_let_help(queue);
+    sem_init(&entered, 0, 0);
+    for (int i = 0; i < 300; i++) {
+        struct item *item = item_create(NULL);
+
+        item->entered = &entered;
+        while (ntk_core_queue_submit(queue, &item->item, NULL) == -EAGAIN) {
+            sched_yield();
+        }
+        wait_posted(&entered);
+        (void)usleep((useconds_t)((i % 30) * (i % 30))); /* up to 0.8 ms */
+    }
+    ntk_core_queue_destroy(queue);
+    sem_destroy(&entered);
+}
+
+struct waiter {
+    struct ntk_core_queue *queue;
+    uint64_t number;
+    uint64_t timeout_ns;
+};
+
+static void *wait_thread(void *ctx)
+{
+    const struct waiter *waiter = ctx;
+
+    assert_int_equal(ntk_core_queue_wait(waiter->queue, waiter->number, waiter->timeout_ns), 0);
+    assert_true(ntk_core_queue_completed_get(waiter->queue) >= waiter->number);
+    return NULL;
+}
+
+/* Method: each item waits for the test, so that each thread is woken by its own item. */
+static void every_waiting_thread_wakes_for_its_item(void **state)
+{
+    enum { COUNT = 6 };
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = ntk_core_queue_create(f->crew, COUNT, NTK_CORE_QUEUE_REFUSES);
+    struct waiter waiters[COUNT];
+    pthread_t threads[COUNT];
+
+    assert_non_null(queue);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(item_submit_new(queue, &f->start, NULL), 0);
+    }
+    for (int i = 0; i < COUNT; i++) { /* in another order than the items */
+        waiters[i] = (struct waiter){ queue, (uint64_t)(i * 5 % COUNT) + 1,
+                                      i % 2 ? NTK_CORE_QUEUE_FOREVER : 600000000000U };
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_thread, &waiters[i]), 0);
+    }
+    for (uint64_t number = 1; number <= COUNT; number++) {
+        sem_post(&f->start);
+        for (int i = 0; i < COUNT; i++) {
+            if (waiters[i].number == number) {
+                pthread_join(threads[i], NULL);
+            }
+        }
+    }
     ntk_core_queue_destroy(queue);
 }
 
@@ -413,6 +505,9 @@ int main(void)
         QUEUE_TEST(a_hanging_queue_does_not_block_another_queue),
         QUEUE_TEST(a_waiting_thread_runs_the_last_queue_item_itself),
         QUEUE_TEST(a_waiting_thread_runs_only_items_of_its_queue),
+        QUEUE_TEST(a_waiting_thread_runs_the_items_up_to_the_one_it_waits_for),
+        QUEUE_TEST(an_item_starts_whether_its_worker_naps_or_sleeps),
+        QUEUE_TEST(every_waiting_thread_wakes_for_its_item),
         QUEUE_TEST(a_thread_runs_the_item_of_a_queue_that_it_reserved),
         QUEUE_TEST(a_broken_or_shut_queue_cannot_be_reserved),
         QUEUE_TEST(a_thread_waiting_with_a_timeout_runs_no_queue_items),
