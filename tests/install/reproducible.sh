@@ -12,8 +12,9 @@ recorded=$(neuron-monitor --version | sed -n 's/^commit: //p')
 # The time stamp of the first build's packages, which both builds use.
 SOURCE_DATE_EPOCH=$("$NTK_SOURCE_DIR/cmake/source.sh" time)
 export SOURCE_DATE_EPOCH
-pack() { (cd "$scratch" && umask "$2" && cpack --config "$1/CPackConfig.cmake" -B "$3" >cpack.log 2>&1) || fail "see cpack.log"; }
-pack "$build" 022 "$scratch/first"
+umask 022 # as ./dev sets it; CPack writes modes of its folders by it
+pack() { (cd "$scratch" && cpack --config "$1/CPackConfig.cmake" -B "$2" >cpack.log 2>&1) || fail "see cpack.log"; }
+pack "$build" "$scratch/first"
 
 mkdir -p other/place
 if [ -e "$NTK_SOURCE_DIR/.git" ]; then
@@ -24,7 +25,7 @@ fi
 find other/place -exec touch -d @1234567890 {} +
 (cd other/place && umask 077 && TZ=Pacific/Auckland cmake --preset release -B built/here && cmake --build built/here) >build.log 2>&1 ||
     fail "see build.log"
-pack "$scratch/other/place/built/here" 077 "$scratch/second"
+pack "$scratch/other/place/built/here" "$scratch/second"
 
 for file in first/*.deb; do
     cmp -s "$file" "second/${file#first/}" && continue
