@@ -1,6 +1,7 @@
 # dev.sh - on systems other than Debian 12, ./dev names missing packages by their names there, and stops with one
 # message.
 . "$(dirname "$0")/../e2e/lib.sh"
+unset NTK_NO_INSTALL # of the person who runs the tests
 mkdir -p tree/cmake bin
 cp "$NTK_SOURCE_DIR/dev" tree
 cp "$NTK_SOURCE_DIR"/cmake/packages*.txt tree/cmake

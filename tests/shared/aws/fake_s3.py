@@ -126,6 +126,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if query.get("list-type") == "2":
                 return self.list_objects(bucket, query)
             self.send_object(path(f"objects/{bucket}/{key}"))
+        except ConnectionError:  # readers may cancel a transfer, and do when they are slow
+            self.close_connection = True
         except Exception as error:  # pylint: disable=broad-except
             note("wrong", f"{type(error).__name__}: {error}")
             self.answer(400, "InvalidRequest")
