@@ -168,8 +168,8 @@ static void a_waiting_thread_runs_the_items_up_to_the_one_it_waits_for(void **st
     }
 }
 
-/* Method: nobody helps or waits for the queue. Pauses of several lengths make workers run, nap and
- * sleep when the next item arrives. */
+/* Method: no thread helps with the queue or waits for it. Pauses of several lengths make workers
+ * run, nap and sleep when the next item arrives. */
 static void an_item_starts_whether_its_worker_naps_or_sleeps(void **state)
 {
     struct queue_fixture *f = *state;
