@@ -62,7 +62,7 @@ dd if=/dev/zero of=damaged.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc st
 before=$(sha256sum <damaged.db)
 neuron-monitor --quiet --db damaged.db --period 1s --count 2 2>damaged.txt || fail "the agent stops: $(cat damaged.txt)"
 one_line damaged.txt
-grep -q 'damaged.db is damaged (.*): renamed to damaged.db.damaged-' damaged.txt || fail "unexpected output: $(cat damaged.txt)"
+grep -q 'damaged.db is damaged (.*): renamed it to damaged.db.damaged-' damaged.txt || fail "unexpected output: $(cat damaged.txt)"
 [ "$(sha256sum <damaged.db.damaged-*Z)" = "$before" ] || fail "the damaged file was changed"
 [ "$(sqlite3 damaged.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing was stored"
 
