@@ -61,7 +61,7 @@ blame() {
     [ -z "$is_polling" ] || return 0 # wait_for polls again
     echo "$(basename "$this_script" .sh): ${*:2}"
     [ "$1" = 0 ] || sed -n "$1s/^ */    line $1: /p" "$this_script"
-    ! declare -F at_failure >/dev/null || (set +e && at_failure) >/dev/null 2>&1
+    ! declare -F at_failure >/dev/null || (set +e && at_failure) >/dev/null 2>&1 || true # the object may be gone
     logs
     : >"$scratch/.failed" # in a file, so that a subshell can do it
 } >&2

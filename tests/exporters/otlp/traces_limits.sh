@@ -74,13 +74,14 @@ nothing_waits() { [ "$(waiting)" = 0 ] && echo yes; }
 wait_for nothing_waits
 job 1002 after --cores 1 --count 7 --threads 1
 chosen=$((chosen + 8))
+has_after() { [ "$(of_tag later after)" = 7 ] && echo yes; } # overwritten events can make the sum larger than expected
+wait_for has_after
 wait_for all_are_counted
 sent=$(count sent) lost=$(count lost) gone=$(overwritten)
 kill $agent && wait $agent || fail "the agent fails: $(tail -3 full.err)"
 [ $((sent + lost)) -le $chosen ] && [ $((sent + lost + gone)) -ge $chosen ] || fail "$sent sent, $lost lost, $gone overwritten of $chosen"
 [ "$(spans later | wc -l)" = "$sent" ] || fail "$(spans later | wc -l) of $sent spans arrive"
 spans later | jq -se '(map(.span_id) | unique | length) == length' >/dev/null || fail "a span arrived twice"
-[ "$(of_tag later after)" = 7 ] || fail "after the outage, $(of_tag later after) of 7 spans arrive"
 
 # An agent of the second user sends that user's spans only, and cannot take root's spool.
 code=0
